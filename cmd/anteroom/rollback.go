@@ -18,7 +18,7 @@ func rollbackCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback [VERSION]",
 		Short: "Deploy an earlier version of the service to Cloudflare again",
-		Long: `Rollback runs wrangler rollback to the version that VERSION names or begins, or to the one that was deployed
+		Long: `Run wrangler rollback to the version that VERSION names or begins, or to the one that was deployed
 before the live one. wrangler deployments list shows them.
 
 A version is code, documents, bindings and secrets. The database stays as it is, with its migrations, and

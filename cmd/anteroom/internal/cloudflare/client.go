@@ -152,7 +152,7 @@ func denied(err error) bool {
 // writing are the options of a call that may change something: it is made once.
 func (c *client) writing() []option.RequestOption { return c.options(1) }
 
-// reading are the options of a call that reads: it is repeated if it fails in passing.
+// reading are the options of a call that reads: it is repeated if it fails temporarily.
 func (c *client) reading() []option.RequestOption { return c.options(tries) }
 
 func (c *client) options(tries int) []option.RequestOption {
@@ -164,7 +164,7 @@ func (c *client) options(tries int) []option.RequestOption {
 	}
 }
 
-// try makes a call, again if it fails in passing. An answer that is not a good one is a failure.
+// try makes a call, again if it fails temporarily. An answer that is not a good one is a failure.
 func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for try := 1; ; try++ {
 		response, err := c.judge(do(request))
@@ -236,7 +236,7 @@ func (c *client) explain(what, permission string, err error) error {
 	case f.status == 0:
 		next = " (check the way from this machine to " + c.base.Host + ")"
 	case f.status < 400, f.status >= 500:
-		next = " (try again in some minutes; www.cloudflarestatus.com tells of incidents)"
+		next = " (try again in some minutes; www.cloudflarestatus.com lists incidents)"
 	}
 	return fmt.Errorf("%s: %w%s", what, f, next)
 }

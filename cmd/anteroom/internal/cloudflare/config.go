@@ -53,8 +53,8 @@ type Config struct {
 	env map[string]environment
 }
 
-// environment is what wrangler.toml says at its top or of an environment, as far as it concerns this
-// program.
+// environment is what wrangler.toml says at its top or of an environment, without what this program
+// does not read.
 type environment struct {
 	Name          string `toml:"name"`
 	Account       string `toml:"account_id"`
@@ -158,8 +158,8 @@ func (e *environment) domains() (hosts []string) {
 	return hosts
 }
 
-// Host is the first custom domain of an environment or else its host at workers.dev, as far as the
-// content names that in preview_hosts. It is "" if there is neither.
+// Host is the first custom domain of an environment or else its host at workers.dev, if
+// preview_hosts names that. It is "" if there is neither.
 func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	e, err := c.environment(name)
 	if hosts := e.domains(); err == nil && len(hosts) > 0 {

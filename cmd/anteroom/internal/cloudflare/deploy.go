@@ -64,7 +64,7 @@ func (d *Deployment) host() string {
 // domain waits for its certificate, which takes some minutes at times.
 const deployWait = 5 * time.Minute
 
-// Compare checks what is to be deployed against wrangler.toml and against what is live. It changes
+// Compare compares what will be deployed with wrangler.toml and with what is live. It changes
 // nothing.
 func (d *Deployment) Compare(ctx context.Context) error {
 	if err := d.Config.Check(d.Artifact.Snapshot); err != nil {

@@ -123,7 +123,7 @@ func (i *inspection) key(ctx context.Context, c *Check) string {
 	case want == "" && strings.HasPrefix(k.Status, "out of order"), want != "" && k.Current != want:
 		c.differs(receiptPath, "signs with %s: %s", orNoKey(k.Current), k.Status)
 	case want == "" && k.Current != "":
-		return c.warn("receipts are signed with " + k.Current + ", which nothing publishes")
+		return c.end(Warning, "receipts are signed with "+k.Current+", which nothing publishes")
 	case want == "":
 		return "none: receipts are not signed, and say so"
 	}
@@ -154,7 +154,7 @@ func (i *inspection) contact(ctx context.Context, c *Check) string {
 	case left <= 0:
 		c.differs(path, "expired at %s", at.Format(time.RFC3339))
 	case left < ExpiryNotice:
-		return c.warn(says)
+		return c.end(Warning, says)
 	}
 	return says
 }
@@ -225,7 +225,7 @@ func (i *inspection) unknown(ctx context.Context, c *Check) string {
 // redirects asks for the paths that lead to others.
 func (i *inspection) redirects(ctx context.Context, c *Check) string {
 	if i.artifact == nil {
-		return c.skip(notCompared)
+		return c.end(Skipped, notCompared)
 	}
 	const query = "a=1"
 	all, _ := assets.ParseRedirects(string(i.artifact.File(assets.RedirectsPath))) // the generator has read it
@@ -251,7 +251,7 @@ func (i *inspection) plainHTTP(ctx context.Context, c *Check) string {
 	if i.plain != nil {
 		host = i.plain.Host
 	} else if i.Base.Scheme != "https" || i.Base.Port() != "" {
-		return c.skip("the address is not of the usual port of https")
+		return c.end(Skipped, "the address is not of the usual port of https")
 	}
 	plain := func(r *http.Request) { r.URL.Scheme, r.URL.Host = "http", host }
 	reads, err := i.ask(ctx, "GET", presencePath, "", plain)
@@ -270,16 +270,16 @@ func (i *inspection) plainHTTP(ctx context.Context, c *Check) string {
 // apex checks that the bare domain redirects to the canonical host.
 func (i *inspection) apex(ctx context.Context, c *Check) string {
 	if i.artifact == nil {
-		return c.skip(notCompared)
+		return c.end(Skipped, notCompared)
 	}
 	const target = presencePath + "?a=1"
 	s := i.artifact.Snapshot
 	lead := func(r *http.Request) { r.Host = s.ApexHost } // this very host answers for it
 	switch {
 	case s.ApexHost == "" || s.ApexHost == s.CanonicalHost:
-		return c.skip("the content has none")
+		return c.end(Skipped, "the content has none")
 	case i.name() != s.CanonicalHost && !turn.IsLoopback(i.name()):
-		return c.skip(i.name() + " is not the canonical host")
+		return c.end(Skipped, i.name()+" is not the canonical host")
 	case i.Base.Hostname() == s.CanonicalHost:
 		lead = func(r *http.Request) { r.URL.Host = strings.Replace(i.Base.Host, s.CanonicalHost, s.ApexHost, 1) }
 	}

@@ -202,20 +202,24 @@ func unlike(got, want []byte) string {
 	return fmt.Sprintf("its %d bytes differ from byte %d on", len(got), at+1)
 }
 
-// documents tells of the documents that differ.
-func (i *inspection) documents(c *Check, all []document) string {
-	if i.manifestWrong != "" {
-		c.differs(health.Manifest, "%s", i.manifestWrong)
-	}
-	n := 0
-	for _, d := range all {
-		if d.endpoint || d.path == health.Manifest && i.manifestWrong != "" {
+// differing adds the documents, or the endpoints, that differ, and counts all.
+func (i *inspection) differing(c *Check, endpoints bool) (n int) {
+	for _, d := range i.fetched() {
+		if d.endpoint != endpoints || d.path == health.Manifest && i.manifestWrong != "" {
 			continue
 		}
 		if n++; d.what != "" {
 			c.differs(d.path, "%s", d.what)
 		}
 	}
+	return n
+}
+
+func (i *inspection) documents(_ context.Context, c *Check) string {
+	if i.manifestWrong != "" {
+		c.differs(health.Manifest, "%s", i.manifestWrong)
+	}
+	n := i.differing(c, false)
 	switch {
 	case i.artifact == nil:
 		return fmt.Sprintf("%d, each as the live manifest lists it", n)
@@ -225,32 +229,22 @@ func (i *inspection) documents(c *Check, all []document) string {
 	return fmt.Sprintf("%d, byte for byte", n)
 }
 
-// endpoints tells of the endpoints whose answers differ.
-func (i *inspection) endpoints(c *Check, all []document) string {
+func (i *inspection) endpoints(_ context.Context, c *Check) string {
 	if i.artifact == nil {
-		return c.skip(notCompared)
+		return c.end(Skipped, notCompared)
 	}
-	n := 0
-	for _, d := range all {
-		if !d.endpoint {
-			continue
-		}
-		if n++; d.what != "" {
-			c.differs(d.path, "%s", d.what)
-		}
-	}
-	return fmt.Sprintf("%d answer as was generated", n)
+	return fmt.Sprintf("%d answer as was generated", i.differing(c, true))
 }
 
 // headers compares the header fields of the documents that are there. What the _headers file does
 // not say of a document's type the CDN knows by the document's name.
-func (i *inspection) headers(c *Check, all []document) string {
+func (i *inspection) headers(_ context.Context, c *Check) string {
 	var rules assets.Headers
 	if i.artifact != nil {
 		rules, _ = assets.ParseHeaders(string(i.artifact.File(assets.HeadersPath))) // the generator has read it
 	}
 	compared := 0
-	for _, d := range all {
+	for _, d := range i.fetched() {
 		if d.endpoint || d.live == nil || d.live.status != http.StatusOK {
 			continue // that is a difference already
 		}
@@ -275,7 +269,7 @@ func (i *inspection) headers(c *Check, all []document) string {
 	}
 	switch {
 	case compared == 0:
-		return c.skip("no document was read")
+		return c.end(Skipped, "no document was read")
 	case i.artifact == nil:
 		return "the media types are those of the live manifest"
 	}

@@ -22,8 +22,8 @@ type Options struct {
 	// is the new one: a CDN that is being updated gives old and new ones. If nothing is compared it
 	// is how long to wait for any answer.
 	Wait time.Duration
-	// Pause is the time between two looks while waiting, and before a request that failed in
-	// passing is sent again. 0 is a second.
+	// Pause is the time between two looks while waiting, and before a request that failed
+	// temporarily is sent again. 0 is a second.
 	Pause time.Duration
 	// Timeout is for one answer. 0 is Timeout.
 	Timeout time.Duration
@@ -74,16 +74,10 @@ func (c *Check) differs(path, format string, args ...any) {
 	c.Differences = append(c.Differences, Difference{path, fmt.Sprintf(format, args...)})
 }
 
-// skip ends a check that has nothing to look at.
-func (c *Check) skip(why string) string {
-	c.Status = Skipped
-	return why
-}
-
-// warn ends a check with a warning.
-func (c *Check) warn(what string) string {
-	c.Status = Warning
-	return what
+// end ends a check with a status other than OK.
+func (c *Check) end(status Status, detail string) string {
+	c.Status = status
+	return detail
 }
 
 // Differences are those of all checks.
@@ -99,11 +93,11 @@ const shownDifferences = 10
 
 // Print prints a line for each check, and below it what differs. folder has what was generated.
 func (r *Report) Print(t *cli.Terminal, folder string) {
-	against := "compared with nothing but itself"
+	with := "itself only"
 	if r.Compared {
-		against = fmt.Sprintf("compared with %s, %s", folder, r.Wanted)
+		with = folder + ", " + r.Wanted
 	}
-	t.Printf("%s: %s", r.URL, against)
+	t.Printf("%s: compared with %s", r.URL, with)
 	for _, c := range r.Checks {
 		t.Printf("%-13s %-8s %s", c.Name, c.Status, c.Detail)
 		if len(c.Differences) < 2 { // the detail says it all
@@ -143,6 +137,7 @@ type inspection struct {
 	options   Options
 	deadline  time.Time // until when an old document is asked for again
 	unasked   int       // documents of a log that are not asked for
+	fetched   func() []document
 	published
 }
 
@@ -212,19 +207,16 @@ func orNone(s string) string { return cmp.Or(s, "unknown") }
 // run makes all checks, side by side. Their requests share the slots of the asker. A check adds
 // what differs, and returns what to say if nothing does.
 func (i *inspection) run(ctx context.Context) []Check {
-	fetch := sync.OnceValue(func() []document { return i.fetch(ctx) })
-	of := func(check func(*Check, []document) string) func(context.Context, *Check) string {
-		return func(_ context.Context, c *Check) string { return check(c, fetch()) }
-	}
+	i.fetched = sync.OnceValue(func() []document { return i.fetch(ctx) })
 	all := []struct {
 		name  string
 		check func(context.Context, *Check) string
 	}{
 		{"content", i.content},
 		{"readiness", i.ready},
-		{"documents", of(i.documents)},
-		{"headers", of(i.headers)},
-		{"endpoints", of(i.endpoints)},
+		{"documents", i.documents},
+		{"headers", i.headers},
+		{"endpoints", i.endpoints},
 		{"board", i.board},
 		{"key", i.key},
 		{"security.txt", i.contact},

@@ -262,27 +262,19 @@ func TestWhatDiffers(t *testing.T) {
 		{edited("/privacy.html", func(r *httptest.ResponseRecorder) { r.Code = 307; r.Header().Set("Location", "/privacy") }), "documents", "/privacy.html", "answers 307 to /privacy", true},
 		{replaced("/manifest.json", `"documents": [`, `"documents": [{"path":"/llms2.txt","sha256":"00"},`), "documents", "/llms2.txt", "the live manifest lists it", true},
 		{replaced("/manifest.json", `"/llms.txt"`, `"/robots.txt"`), "documents", "/llms.txt", "is not in the live manifest", false},
-		{replaced("/manifest.json", `"sha256": "`, `"sha256": "0`), "documents", "/llms.txt", "the live manifest lists", true},
 		{replaced("/manifest.json", "}", "]"), "documents", "/manifest.json", "is not the expected JSON", true},
-		{answered("/manifest.json", 200, "<!doctype html><title>Parked</title>"), "documents", "/manifest.json", "is HTML, want JSON", true},
 		{replaced("/index.html", "<body>", `<body><a href="/cdn-cgi/l/email-protection#00">`), "documents", "/index.html", "has obfuscated e-mail addresses", true},
 		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "is of content 0123456789ab, want " + version, false},
 		{replaced("/healthz", version, "0123456789ab"), "content", "/healthz", "is of content 0123456789ab, want " + version, true},
-		{answered("/healthz", 200, "ok\n"), "content", "/healthz", "is not the expected JSON", true},
 		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "says that this fails: store, key", true},
-		{answered("/readyz", 503, `down`), "readiness", "/readyz", "answers 503", true},
 		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Header().Set("Cache-Control", "no-store") }), "headers", "/llms.txt", "has Cache-Control: no-store (want ", false},
 		{edited("/index.html", func(r *httptest.ResponseRecorder) { r.Header().Del("Content-Security-Policy") }), "headers", "/index.html", "has no Content-Security-Policy", false},
-		{edited("/openapi.json", func(r *httptest.ResponseRecorder) { r.Header().Set("Content-Type", "text/plain") }), "headers", "/openapi.json", "text/plain", true},
 		{replaced("/api/aup", "version", "Version"), "endpoints", "/api/aup", "differ from byte", false},
-		{answered("/api/quest", 404, "{}"), "endpoints", "/api/quest", "answers 404", false},
 		{replaced("/api/roster", `"as_of":"2026`, `"as_of":"2025`), "board", "/api/roster", "is as of 2025", true},
 		{replaced("/scoreboard.json", `"as_of": "2026`, `"as_of": "2025`), "board", "/scoreboard.json", "is as of 2025", false},
 		{replaced("/api/receipt", public, "AAAA"), "key", "/api/receipt", "signs with the key AAAA", true},
 		{replaced("/manifest.json", public, "AAAA"), "key", "/manifest.json", "publishes the key AAAA, want the key " + public, false},
 		{replaced(contact, "Expires: 2027", "Expires: 2026"), "security.txt", contact, "expired at", true},
-		{replaced(contact, "Expires: ", "Expires: never "), "security.txt", contact, "does not say", true},
-		{answered("/api/waitlist", 503, "{}"), "write", rehearsalPath, "answers 503", true},
 		{replaced("/api/waitlist", `"recorded":false`, `"recorded":true`), "write", rehearsalPath, "nothing was recorded", true},
 		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			return r.URL.Query().Get("suite") == "mcp" && replaced("/api/selftest", `"pass":true`, `"pass":false`)(w, r, h)
@@ -458,28 +450,6 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A document whose answer breaks off is asked for again.
-func TestBrokenOff(t *testing.T) {
-	t.Parallel()
-	a := generate(t, nil)
-	h := host(t, a, key)
-	for times, want := range map[int32]bool{2: true, 1000: false} {
-		var broken atomic.Int32
-		r, c := inspect(t, serve(t, h, func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
-			if r.URL.Path != "/llms.txt" || broken.Add(1) > times {
-				return false
-			}
-			w.Header().Set("Content-Length", "100")
-			io.WriteString(w, "# Ante")
-			w.(http.Flusher).Flush()
-			panic(http.ErrAbortHandler)
-		}), a, quick, "documents")
-		if r.OK != want || !want && (len(r.Differences()) != 1 || !strings.Contains(c.Detail, "broke off after 6 bytes")) {
-			t.Errorf("broken off %d times: %+v", times, r)
-		}
-	}
-}
-
 func TestNew(t *testing.T) {
 	for _, address := range []string{"", "www.anteroom.example", "ftp://x", "https://", "https://x/llms.txt", "https://a:b@x", "https://x?x", "https://%", "//x"} {
 		if s, err := New(address); err == nil || strings.Contains(err.Error(), ":b@") {
@@ -493,27 +463,34 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A file is there, is not there, or cannot be read: these are three things.
+// A file is there, is not there, or cannot be read: these are three things. An answer that fails in
+// passing or breaks off is asked for again.
 func TestFile(t *testing.T) {
 	t.Parallel()
-	failing := 0
+	asked := map[string]int{}
 	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/moved":
+		asked[r.URL.Path]++
+		switch n := asked[r.URL.Path]; {
+		case r.URL.Path == "/moved":
 			http.Redirect(w, r, "/there", http.StatusMovedPermanently)
-		case "/forbidden":
+		case r.URL.Path == "/forbidden":
 			w.WriteHeader(http.StatusForbidden)
-		case "/passing":
-			if failing++; failing == 1 {
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-		default:
+		case r.URL.Path == "/passing" && n == 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/broken" || r.URL.Path == "/passing" && n == 2:
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, "# Ante")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		case r.URL.Path != "/passing":
 			http.NotFound(w, r)
 		}
 	}), nil)
-	for path, want := range map[string]string{"/passing": "<nil>", "/moved": "it answers 301 to /there", "/forbidden": "it answers 403", "/none": "file does not exist"} {
-		_, err := s.File(t.Context(), path)
-		if !strings.Contains(fmt.Sprint(err), want) || errors.Is(err, fs.ErrNotExist) != (path == "/none") {
+	for path, want := range map[string]string{
+		"/passing": "<nil>", "/broken": "the answer broke off after 6 bytes", "/moved": "it answers 301 to /there", "/forbidden": "it answers 403",
+		"/none": "file does not exist",
+	} {
+		if _, err := s.File(t.Context(), path); !strings.Contains(fmt.Sprint(err), want) || errors.Is(err, fs.ErrNotExist) != (path == "/none") {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -86,7 +86,7 @@ const FilesAtOnce = 8
 const (
 	maxBody      = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
 	maxDocuments = 10_000   // that a manifest may list
-	tries        = 3        // of a request that fails in passing
+	tries        = 3        // of a request that fails temporarily
 
 	Timeout   = 15 * time.Second // for one answer, unless Options says another
 	pause     = time.Second      // between two looks, unless Options says another
@@ -126,7 +126,7 @@ func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 }
 
 // ask sends a request with a body of JSON, or with none, which edit may change. It asks again if
-// that fails in passing. The error says what to do.
+// that fails temporarily. The error says what to do.
 func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request)) (got *answer, err error) {
 	for n := 1; ; n++ {
 		got, err = a.askOnce(ctx, method, target, body, edit)
@@ -242,8 +242,8 @@ func (a *answer) isJSON() bool {
 	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")
 }
 
-// failing reports whether an answer is that of a server, or of a CDN before it, that fails in
-// passing.
+// failing reports whether an answer is that of a server, or of a CDN before it, that fails
+// temporarily.
 func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
 
 func (a *answer) redirects() bool { return a.status >= 300 && a.status < 400 }
@@ -273,7 +273,7 @@ func (a *answer) object(into any) string {
 	return ""
 }
 
-// File asks for a file that the service publishes, again if it fails in passing. The error wraps
+// File asks for a file that the service publishes, again if it fails temporarily. The error wraps
 // fs.ErrNotExist if it does not exist.
 func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
 	a, err := s.asker(Timeout, 0).get(ctx, path)
