@@ -28,7 +28,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// stubWrangler records how it is called, in $STUB/calls, and fails at a call that matches $STUB/fail.
+// stubWrangler writes its calls to $STUB/calls, and fails at a call that matches $STUB/fail.
 // The file $STUB/deployed says that the worker exists.
 const stubWrangler = `#!/bin/sh
 echo "$(basename "$0") $*" | sed "s!$STUB!STUB!g; s!/[^ ]*/secrets.json!SECRETS!" >>"$STUB/calls"

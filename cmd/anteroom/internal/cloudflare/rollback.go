@@ -28,7 +28,8 @@ var RollbackAllowances = []string{
 	string(continuity.AsOf), string(continuity.Key), string(continuity.Log), string(continuity.Schema), allowDatabase, allowUnknown,
 }
 
-// note is what a version says of itself: what it publishes, and what was allowed. A rollback reads it.
+// note is what a version says of itself: what it publishes, and what was allowed. PlanRollback
+// reads it.
 func (d *Deployment) note() (string, error) {
 	all, err := migrations.Missing(nil)
 	if err != nil {

@@ -107,7 +107,7 @@ func (i *inspection) read(subject, what, where, permission, path string, into an
 	return false
 }
 
-// Settings looks for settings that spoil the service of an environment of the wrangler.toml at path,
+// Settings looks for settings that spoil the service of an environment of a wrangler.toml. It gives
 // the gravest first.
 func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
 	config, err := ReadConfig(path)

@@ -37,8 +37,8 @@ type Server struct {
 	t testing.TB
 }
 
-// Start starts a server with an empty database for a test, and sets the variables of the environment
-// that lead to it.
+// Start starts a server with an empty database for a test, and sets the environment variables that
+// lead to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), sqlite.FileName)
@@ -62,8 +62,8 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Config writes a wrangler.toml with an environment whose database is the server's, and whose custom
-// domain is www.anteroom.example. edits are pairs of texts to replace in it.
+// Config writes a wrangler.toml with an environment that has the server's database and the custom
+// domain www.anteroom.example. edits are pairs of texts to replace in it.
 func (s *Server) Config(environment string, edits ...string) (path string) {
 	s.t.Helper()
 	text := fmt.Sprintf(`[env.%[1]s]
