@@ -91,15 +91,15 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	if lost != "" {
 		d.reasons = []string{lost}
 	}
-	for i, found := range p.kinds {
-		name := site.Kinds[i]
+	for _, found := range p.kinds {
+		name := found.kind.Name
 		if lost != "" {
 			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, slices.Concat(found.covered, found.fresh), found.last)
 			v.Decisions = append(v.Decisions, found.lost(lost)...)
 			continue
 		}
 		*v.Covers(name) = found.coverage
-		r := &decider{Pending: p, scanned: found, name: name, chosen: map[string]choice{}, faults: faults}
+		r := &decider{Pending: p, scanned: found, chosen: map[string]choice{}, faults: faults}
 		r.applyAll(a.of(name))
 		decisions, unanswered := r.decisions()
 		if a.Through == "" && unanswered > 0 {
@@ -136,7 +136,6 @@ func (s *scanned) lost(reason string) []site.Decision {
 type decider struct {
 	*Pending
 	*scanned
-	name   string                     // of the kind
 	named  map[string]*records.Record // those that answers name, by record_id
 	chosen map[string]choice          // by record_id
 	faults *Faults
@@ -162,7 +161,7 @@ func (d *decider) applyAll(answers []Answer) {
 		}
 	}
 	for i := range answers {
-		d.apply(&answers[i], place(d.name, i))
+		d.apply(&answers[i], place(d.kind.Name, i))
 	}
 }
 
@@ -172,17 +171,17 @@ func (d *decider) apply(a *Answer, at string) {
 	if len(found) == 0 {
 		switch {
 		case a.RecordID != "":
-			d.faults.add(at, "there is no %s %s up to %s", d.name, a.RecordID, d.Through)
+			d.faults.add(at, "there is no %s %s up to %s", d.kind.Name, a.RecordID, d.Through)
 		case a.Earlier:
-			d.faults.add(at, "%s matches no earlier %s", a.about(), d.name)
+			d.faults.add(at, "%s matches no earlier %s", a.about(), d.kind.Name)
 		default:
-			d.faults.add(at, "%s matches no new %s (earlier: true is about those that were verified before)", a.about(), d.name)
+			d.faults.add(at, "%s matches no new %s (earlier: true is about those that were verified before)", a.about(), d.kind.Name)
 		}
 		return
 	}
 	for _, r := range found {
 		earlier := d.coveredBy(r) != ""
-		if earlier && a.Decision == cmp.Or(d.ledger.Entries()[r.ID].Decision, site.Choices[d.name][0]) {
+		if earlier && a.Decision == cmp.Or(d.ledger.Entries()[r.ID].Decision, site.Choices[d.kind.Name][0]) {
 			continue
 		}
 		applied++
@@ -253,12 +252,12 @@ const ownReason = "a name of own_names"
 // decision, new records first. Records for which the same holds have one decision. unanswered is
 // how many new records no answer names.
 func (d *decider) decisions() (list []site.Decision, unanswered int) {
-	at := map[site.Decision]int{}       // indexes of list, by decisions without records
-	var texts []*strings.Builder        // the records of each
-	known := map[identity]string{}      // the records by which agents that are vouched for are known
-	harmless := site.Choices[d.name][0] // what holds without a decision
+	at := map[site.Decision]int{}            // indexes of list, by decisions without records
+	var texts []*strings.Builder             // the records of each
+	known := map[identity]string{}           // the records by which agents that are vouched for are known
+	harmless := site.Choices[d.kind.Name][0] // what holds without a decision
 	write := func(r *records.Record, decision, reason string) {
-		one := site.Decision{Kind: d.name, Decision: decision, Corrects: d.coveredBy(r), Reason: strings.TrimSpace(reason)}
+		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: d.coveredBy(r), Reason: strings.TrimSpace(reason)}
 		if decision == site.Vouch {
 			id := identityOf(r)
 			known[id] = cmp.Or(known[id], d.byName[id].vouched, r.ID)
@@ -279,7 +278,7 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 			write(r, c.Decision, c.Reason)
 		case !answered:
 			unanswered++
-			if d.ownRecord(d.name, r) != "" {
+			if d.ownRecord(d.kind.Name, r) != "" {
 				write(r, site.Own, ownReason)
 			}
 		}
@@ -299,7 +298,7 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 func (d *decider) coveredBy(r *records.Record) string {
 	verifications := since(d.Site.Verifications)
 	for i := range verifications {
-		if v := &verifications[i]; r.Seq <= int64(v.Covers(d.name).Last) {
+		if v := &verifications[i]; r.Seq <= int64(v.Covers(d.kind.Name).Last) {
 			return v.File
 		}
 	}
