@@ -203,20 +203,7 @@ func TestFeeds(t *testing.T) {
 
 // The published schemas take every entry that the content takes, and refuse others.
 func TestListSchemas(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{
-		"jobs.yaml": func(string) string {
-			return `as_of: 2026-11-20
-jobs:
-  - {id: a-b, title: Open, description: One, status: open, posted: 2026-11-01, expires: 2026-12-01, reward_credit_units: 3, tags: [data, a-b], url: "https://example.org/x", poster: p}
-  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p}
-`
-		},
-		"auditors.yaml": func(string) string {
-			hash := strings.Repeat("ab", 32)
-			entry := `  - {agent_name: a, registration_sha256: ` + hash + `, scope: All, claimed_at: 2026-11-01T08:30:00Z, report_url: "https://example.org/r", report_sha256: ` + hash + `, verified_by_hand_on: `
-			return "as_of: 2026-11-20\nledger:\n" + entry + "null}\n" + strings.Replace(entry, "report_sha256: ab", "report_sha256: cd", 1) + "2026-11-10}\n"
-		},
-	}))
+	o := generate(t, withLists(t))
 	for _, c := range []struct {
 		schema, list, definition, group string
 		wrong                           map[string]any // members of an entry that are refused; nil for one that is missing

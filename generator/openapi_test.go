@@ -193,22 +193,7 @@ func TestOpenAPIDescribesTranscripts(t *testing.T) {
 // Every published document is described, and is as its schema says, without a member besides. The
 // answer of a server to a request for the document is described too.
 func TestOpenAPIDescribesEveryDocument(t *testing.T) {
-	output := generate(t, overlay(t, map[string]func(string) string{
-		"jobs.yaml": func(string) string {
-			return `as_of: 2026-11-20
-jobs:
-  - {id: a-b, title: One, description: One, status: open, posted: 2026-11-01, expires: 2027-01-01, tags: [data], poster: p, url: "https://example.org/"}
-  - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p, reward_credit_units: 5}
-`
-		},
-		"auditors.yaml": func(string) string {
-			entry := func(agent, digit, verified string) string {
-				return "  - {agent_name: " + agent + ", registration_sha256: " + strings.Repeat(digit, 63) + "a, scope: All., claimed_at: 2026-11-01T00:00:00Z, " +
-					`report_url: "https://example.org/", report_sha256: ` + strings.Repeat(digit, 63) + "b, verified_by_hand_on: " + verified + "}\n"
-			}
-			return "as_of: 2026-11-20\nledger:\n" + entry("a", "1", "2026-11-20") + entry("b", "2", "null")
-		},
-	}))
+	output := generate(t, withLists(t))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	documents, err := static.New(output.Documents)
 	if err != nil {

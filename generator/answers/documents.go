@@ -131,7 +131,7 @@ func (g *Answers) orgRules(route *api.Route) model.OrgRules {
 	}
 	for i := range rules.Operations {
 		if filing := &rules.Operations[i]; filing.ID == op.ID {
-			filing.GetTemplate, filing.ExampleBody = "", nil // they stand above
+			filing.GetTemplate, filing.ExampleBody = "", nil // they are above
 		}
 	}
 	for _, position := range org.Positions {

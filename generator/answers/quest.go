@@ -108,7 +108,7 @@ func (g *Answers) Operation(id string) (*api.Route, *api.Operation) {
 	panic("the route table lacks the operation " + id)
 }
 
-// toolOf is the first tool of an operation; nil if there is none.
+// toolOf is the first tool of an operation; nil without one.
 func toolOf(op *api.Operation) *api.Tool {
 	for i := range api.Tools {
 		if api.Tools[i].Operation == op.ID {

@@ -95,7 +95,7 @@ func (g *Answers) fileCall(route *api.Route) model.FileCall {
 	return call
 }
 
-// WriteOperation is the operation of a route that writes, and an empty one if there is none.
+// WriteOperation is the operation of a route that writes. A route that only reads has an empty one.
 func WriteOperation(route *api.Route) *api.Operation {
 	for _, op := range route.Operations {
 		if op.Writes {

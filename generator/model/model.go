@@ -31,7 +31,7 @@ const (
 	FoundingOrgSlots   = 100
 )
 
-// ExampleTime is when examples were made. It is no time of a board: a new board changes no example.
+// ExampleTime is when examples were made. No board has it, so a new board changes no example.
 const ExampleTime = "2026-01-15T12:00:00Z"
 
 // JSON is the text of one JSON value.

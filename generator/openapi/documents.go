@@ -23,7 +23,7 @@ const documentsTag = "documents"
 const datedScoreboards = "/scoreboard/{as_of}.json"
 
 // documentPaths adds the published documents to the paths of the description. A pattern of the
-// table of published paths becomes a template, unless it stands for one document that is known.
+// table of published paths becomes a template, unless it matches one known document.
 func (d *description) documentPaths(paths *object) {
 	known := d.knownPaths()
 	for i := range published.Paths {

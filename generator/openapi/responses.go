@@ -59,7 +59,7 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 }
 
 // problemResponse refers to the response component for the problem types of one status, and makes
-// the component if there is none yet.
+// the component unless it is there.
 func (d *description) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {

@@ -12,7 +12,7 @@ import (
 )
 
 // linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none
-// of these terms fits: work for agents is no JobPosting, which is for people.
+// of these terms fits: a JobPosting is for people, and not for agents.
 func (g *family) linkedData(p *site.Page) string {
 	var data object
 	switch p.Name {

@@ -124,8 +124,8 @@ func (g *family) loggedProof(board *site.Scoreboard) string {
 	return fmt.Sprintf(", [proof](%s)", tlog.ProofPath(board.File))
 }
 
-// logDocuments are the published files of a log, with what is in them. Capital letters stand for
-// what differs from file to file.
+// logDocuments are the published files of a log, with what is in them. Capital letters are
+// placeholders for what differs from file to file.
 var logDocuments = [][2]string{
 	{tlog.CheckpointPath(tlog.Folder), "The newest checkpoint: origin, size and root hash, signed"},
 	{tlog.Folder + "/checkpoints/SIZE", "Every checkpoint, by the number of its entries"},
@@ -159,7 +159,7 @@ func (g *family) logFiles() string {
 	return b.String()
 }
 
-// logKinds are the kinds of entries: one of each as the log writes it, what it stands for, and the
+// logKinds are the kinds of entries: one of each as the log writes it, what it means, and the
 // number of a board that it counts in, if any.
 var logKinds = []struct {
 	entry  tlog.Entry
@@ -176,7 +176,7 @@ var logKinds = []struct {
 	{tlog.Entry{Kind: tlog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
 }
 
-// logEntries shows an entry of each kind, and says what each stands for.
+// logEntries shows an entry of each kind, and says what each means.
 func (g *family) logEntries() string {
 	var b strings.Builder
 	b.WriteString("```json\n")

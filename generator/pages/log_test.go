@@ -61,7 +61,7 @@ func TestLogKinds(t *testing.T) {
 			}
 		}
 		if text := shortEntry(&k.entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.entry.Kind)) || strings.Contains(text, "registrations_recorded") {
-			t.Errorf("%s stands there as %s", k.entry.Kind, text)
+			t.Errorf("%s is there as %s", k.entry.Kind, text)
 		}
 	}
 }

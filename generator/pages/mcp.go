@@ -14,7 +14,7 @@ import (
 	"anteroom/generator/ordered"
 )
 
-// toolsSection describes every tool, and says which endpoints are none.
+// toolsSection describes every tool, and names the endpoints without a tool.
 func (g *family) toolsSection() string {
 	var b strings.Builder
 	called := map[*api.Route]bool{}

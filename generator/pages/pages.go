@@ -27,8 +27,8 @@ type section struct {
 	html     templ.Component // nil where HTML shows the Markdown
 }
 
-// textMakers make the Markdown that takes the place of a marker in both forms of a page, by the name
-// of the marker.
+// textMakers make the Markdown that takes the place of a marker in both forms of a page, by the
+// name of the marker.
 var textMakers = map[string]func(*family) string{
 	"job-members":               func(g *family) string { return membersSection(&g.Site.Jobs) },
 	"audit-members":             func(g *family) string { return membersSection(&g.Site.Auditors) },

@@ -327,7 +327,7 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
-// checkMarkers reports comments of a page that are none of its markers, and markers that are
+// checkMarkers reports comments of a page that are not its markers, and markers that are
 // missing or are there twice.
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]

@@ -46,7 +46,7 @@ func (f Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the faults and returns them as an error, nil where there are none. Errors at the same
+// err sorts the faults and returns them as an error, nil without a fault. Errors at the same
 // place stay in the order in which they were found.
 func (f Errors) err() error {
 	if len(f) == 0 {
@@ -61,7 +61,7 @@ func (f Errors) err() error {
 	return f
 }
 
-// place is a line and a column, each from 1. The zero place stands for a whole file.
+// place is a line and a column, each from 1. The zero place is the whole file.
 type place struct{ line, column int }
 
 // placeOf finds the place of a byte offset in a text.

@@ -78,7 +78,7 @@ func TestListKeepsEveryEntry(t *testing.T) {
 			if i > 0 {
 				before, after := got[i-1][date].(string), job[date].(string)
 				if before < after || before == after && got[i-1]["id"].(string) >= job["id"].(string) {
-					t.Fatalf("%s: %v stands before %v", group, got[i-1], job)
+					t.Fatalf("%s: %v is before %v", group, got[i-1], job)
 				}
 			}
 			delete(byID, job["id"])

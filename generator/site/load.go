@@ -28,7 +28,7 @@ const maxFile = 1 << 20
 const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
-// fault that was found, with files relative to the folder. Where there is a fault there is no Site.
+// fault that was found, with files relative to the folder. With a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the wanted faults")
 
 // base is the smallest content folder without a fault. Pages that every folder has, and words of
-// what stands in the tables of the program, are added to that of testdata/base.txtar.
+// what the tables of the program hold, are added to that of testdata/base.txtar.
 func base(t testing.TB) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/base.txtar")
@@ -42,7 +42,7 @@ func base(t testing.TB) fstest.MapFS {
 		}
 	}
 	words := fsys["mcp.yaml"]
-	words.Data = slices.Clip(words.Data) // the archive goes on behind it
+	words.Data = slices.Clip(words.Data) // the archive continues behind it
 	for i := range api.Tools {
 		if name := "\n  " + api.Tools[i].Name + ": "; !strings.Contains(string(words.Data), name) {
 			words.Data = append(words.Data, name[1:]+"{title: Tool, description: Words.}\n"...)
@@ -165,10 +165,10 @@ func edit(t *testing.T, fsys fstest.MapFS, edits string) {
 			sitetest.Verify(fsys)
 		case strings.HasPrefix(line, "@sum "):
 			save()
-			mendSum(fsys[words[1]])
+			setSum(fsys[words[1]])
 		case line == "@sum\n":
 			save()
-			mendChain(fsys)
+			setSums(fsys)
 		case strings.HasPrefix(line, "- "):
 			found := slices.Index(lines[at:], line[2:])
 			if found < 0 {
@@ -276,7 +276,7 @@ func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 		".ignored", "aup.yaml~", "pages/.privacy.md.swp", "pages/#privacy.md#", "pages/.#privacy.md", "scoreboard/2026-11-20.yaml.bak", "jobs.yaml.orig", "old~/aup.yaml",
 	} {
 		if !seen[source(func(f fstest.MapFS) { f[name] = f["aup.yaml"] })] {
-			t.Errorf("%s, which is no content, changes the version", name)
+			t.Errorf("%s, which is not content, changes the version", name)
 		}
 	}
 	if !seen[source(func(f fstest.MapFS) { f["content.go"] = f["aup.yaml"] })] {

@@ -47,7 +47,7 @@ type Site struct {
 	Scoreboards []Scoreboard // one for each hand verification, oldest first; those of one day by their number
 	// Verifications are what the boards were counted from, one for each, in the same order.
 	Verifications []Verification
-	Log           *tlog.Log      // of what they counted; without a stage if there is none
+	Log           *tlog.Log      // of what they counted; without a stage before the first
 	Presence      model.Presence // what presence.yaml says
 	Quest         Quest
 	AUP           AUP
@@ -93,7 +93,7 @@ type Service struct {
 		BatchWrites     int `yaml:"batch_writes" min:"1"`   // write calls in one MCP batch
 	} `yaml:"limits"`
 	IndexNow struct {
-		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine is told of changes
+		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine gets changes
 		Upstreams []string `yaml:"upstreams" is:"upstream" unique:"true"` // absolute URLs
 	} `yaml:"indexnow"`
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
@@ -191,7 +191,7 @@ type Org struct {
 // identifier of the route or operation.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
-	Description string            `yaml:"description,omitempty"` // the summary says all if there is none
+	Description string            `yaml:"description,omitempty"` // "" where the summary says all
 	Fields      map[string]string `yaml:"fields,omitempty"`      // what each input field means, by name
 	Notes       []string          `yaml:"notes,omitempty"`
 	About       string            `yaml:"about,omitempty"`     // Markdown for the page about a route alone

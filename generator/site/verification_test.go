@@ -14,16 +14,16 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// mendSum makes the last line of a verification's file right.
-func mendSum(file *fstest.MapFile) {
+// setSum makes the last line of a verification's file right.
+func setSum(file *fstest.MapFile) {
 	at := bytes.LastIndex(file.Data, []byte("\nsum: ")) + 1
 	file.Data = fmt.Appendf(slices.Clone(file.Data[:at]), "sum: %q\n", sumOf(file.Data[:at]))
 }
 
 var followsSum = regexp.MustCompile(`(?m)^follows_sha256: .*$`)
 
-// mendChain makes the sums of all verifications right.
-func mendChain(fsys fstest.MapFS) {
+// setSums makes the sums of all verifications right.
+func setSums(fsys fstest.MapFS) {
 	var names []string
 	for file := range fsys {
 		if dir, base := path.Split(file); dir == "verifications/" {
@@ -35,7 +35,7 @@ func mendChain(fsys fstest.MapFS) {
 	for _, name := range names {
 		file := fsys["verifications/"+name+".yaml"]
 		file.Data = followsSum.ReplaceAll(file.Data, fmt.Appendf(nil, "follows_sha256: %q", previous))
-		mendSum(file)
+		setSum(file)
 		previous = sumOf(file.Data)
 	}
 }

@@ -81,7 +81,7 @@ func (d *document) decode(src []byte, target any) {
 	}
 }
 
-// parse gives the one value of a YAML file, and nil if there is none to check.
+// parse gives the one value of a YAML file, and nil where nothing is left to check.
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil

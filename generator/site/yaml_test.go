@@ -7,7 +7,7 @@ import (
 )
 
 // TestYAML holds what YAML leaves to its readers or to its versions: what is a text, what is a
-// number, and where it stands.
+// number, and where it is.
 func TestYAML(t *testing.T) {
 	const (
 		syntax = ` (indent with spaces; quote a text that holds ": " or begins with a special character)`
