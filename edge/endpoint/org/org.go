@@ -140,15 +140,13 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	}, email, name, func() *turn.Response { return answer(id) })
 }
 
-// readRoster reads the seats of a charter, reports every fault, and gives the seats in canonical
-// order.
+// readRoster reads the seats of a charter and gives them in canonical order.
 func readRoster(in *input.Input) []canon.Seat {
-	var seats []canon.Seat
+	read := seatsOfBody
 	if in.FromQuery {
-		seats = seatsOfQuery(in)
-	} else {
-		seats = seatsOfBody(in)
+		read = seatsOfQuery
 	}
+	seats := read(in)
 	total := int64(0)
 	for _, seat := range seats {
 		total += int64(max(seat.Allocation, 0))

@@ -1,9 +1,9 @@
 // Package receipt mints and verifies souvenir receipts.
 //
 // A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
-// canonical string is hashed and signed (package canon has the rule). A host whose key is not the
-// one that the content publishes mints none. A host without a key mints receipts without a
-// signature, which are hash-committed only:
+// canonical string (package canon) is hashed and signed. A host whose key is not the one that the
+// content publishes mints none. A host without a key mints receipts without a signature, which are
+// hash-committed only:
 //
 //	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org",
 //	 "issued_at":"2026-11-20T12:00:00Z","agent_name":"ledger-lark","owner_email_sha256":null,
@@ -35,13 +35,12 @@ const (
 	Anonymous = "anonymous" // agent_name of a receipt for which none was sent
 )
 
-// SecretPrefix begins the text of a secret key, so that it is never taken for a public one. Hosts
-// and the loader of the content look for it (package receiptkey has the whole form); no turn holds
-// one.
-const SecretPrefix = "anteroom-secret:"
-
-// NotePrefix begins the text of a secret key that signs the public log (C2SP signed-note).
-const NotePrefix = "PRIVATE+KEY+"
+// What the text of a secret key begins with, so that it is never taken for a public one. No turn
+// holds such a key.
+const (
+	SecretPrefix = "anteroom-secret:" // signs receipts: package receiptkey has the whole form
+	NotePrefix   = "PRIVATE+KEY+"     // signs the public log (C2SP signed-note)
+)
 
 // SecretPrefixes are those of all secret keys. Nothing that is published holds one.
 var SecretPrefixes = []string{SecretPrefix, NotePrefix}
@@ -62,8 +61,7 @@ var (
 	VerifyFields = []input.Field{verify}
 )
 
-// Chosen reports whether a body asks for a verification: verify is there with any value, null
-// included.
+// Chosen reports whether a body asks for a verification: it has verify, be it null.
 func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
 
 // Minted is a receipt as it is handed out.
@@ -105,7 +103,7 @@ type Verdict struct {
 type Standing int
 
 // The standings. A host mints signed receipts in the first two, unsigned ones in the next two, and
-// none in the last two: its key is then out of order.
+// none in the last two.
 const (
 	Live        Standing = iota // the content publishes the key
 	Unpublished                 // the content publishes no key
@@ -132,8 +130,8 @@ func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
 	return Unpublished
 }
 
-// Fits reports whether receipts are signed as the content says: with the key that it publishes, or,
-// where it publishes none, in any way.
+// Fits reports whether receipts are signed as the content says: with its key, or with any if it
+// publishes none.
 func (s Standing) Fits() bool { return s <= None }
 
 // statuses say in words whether receipts are signed.
@@ -149,8 +147,7 @@ var statuses = [...]string{
 // String says in words whether receipts are signed.
 func (s Standing) String() string { return statuses[s] }
 
-// signingKey is the key that receipts are signed with, and its standing. The key is "" where none
-// are signed.
+// signingKey is the key that receipts are signed with, "" if none are, and its standing.
 func signingKey(t *turn.Turn) (string, Standing) {
 	standing := StandingOf(&t.Host, t.Snapshot)
 	if standing > Unpublished {
@@ -260,8 +257,8 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// keys are the keys that this host publishes, the current one first. There may be none. They are
-// those of the content. The host's own key counts where the content has no current one.
+// keys are the published keys, the current one first. The host's own key counts if the content has
+// no current one. There may be none.
 func keys(t *turn.Turn) []string {
 	current := t.Snapshot.CurrentKey
 	if current == "" {
