@@ -25,8 +25,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sqlCommand FILE STATEMENT… runs statements of SQL on a database, which it makes where there is
-// none.
+// sqlCommand FILE STATEMENT… runs statements of SQL on a database, which it makes if it is
+// missing.
 func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := sqlite.Create(ts.MkAbs(args[0]), slog.New(slog.DiscardHandler))
 	ts.Check(err)

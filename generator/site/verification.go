@@ -50,7 +50,7 @@ type Verification struct {
 type Coverage struct {
 	Last   int    `yaml:"last"`
 	Total  int    `yaml:"total"`              // how many there are, since the beginning
-	SHA256 string `yaml:"sha256" is:"sha256"` // of the digest before, and of a line for each new record; see package records
+	SHA256 string `yaml:"sha256" is:"sha256"` // of the digest before, and of a line for each new record; see package verification
 }
 
 // Decision is what was decided about records of a kind. What no decision names is left for a

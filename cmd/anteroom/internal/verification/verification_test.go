@@ -27,7 +27,7 @@ type service struct {
 	*sqlite.Store
 	t       testing.TB
 	content fstest.MapFS
-	key     *tlog.Key // that signs the log; nil where there is none
+	key     *tlog.Key // that signs the log; nil if it has none
 }
 
 // day is after all days of the shipped content.
@@ -354,7 +354,7 @@ func TestAudit(t *testing.T) {
 		{"a name", "UPDATE registrations SET agent_name = 'larks' WHERE seq = 5", id(5) + " (number 5) was changed: its commitment is not that of what it says"},
 		{"a commitment", "UPDATE registrations SET payload_sha256 = '" + hexSum("") + "' WHERE seq = 2", id(2) + " (number 2) was changed: it was verified with the commitment "},
 		{"a time", "UPDATE registrations SET recorded_at = '2027-03-01T10:00:09Z' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
-		{"one in the place of another", "UPDATE registrations SET record_id = '" + id(99) + "' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
+		{"another identifier", "UPDATE registrations SET record_id = '" + id(99) + "' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
 		{"a number", "UPDATE registrations SET seq = 9 WHERE seq = 6", "registration number 6 is gone"},
 		{"a charter", "UPDATE charters SET org_name = 'Lark' WHERE seq = 1", "charter " + id(20) + " (number 1) was changed"},
 		{"a suggestion", "DELETE FROM suggestions", "suggestion number 1 is gone"},
