@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"anteroom/edge/turn"
 
 	"github.com/cloudflare/cloudflare-go/v6/accounts"
 	"github.com/cloudflare/cloudflare-go/v6/option"
@@ -79,7 +80,7 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	}
 	var err error
 	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
-	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !isLoopback(c.base.Hostname()) {
+	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !turn.IsLoopback(c.base.Hostname()) { // the token leaves this machine encrypted only
 		faults = append(faults, fmt.Errorf("%s is not an https URL (leave it unset for Cloudflare's own API)", baseVariable))
 	}
 	if err := errors.Join(faults...); err != nil || c.account != "" {
@@ -95,12 +96,6 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	}
 	c.account = list.Result[0].ID
 	return c, nil
-}
-
-// isLoopback reports whether a host is this machine, so that the token does not leave it.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // set sets a field of the parameters of a call.

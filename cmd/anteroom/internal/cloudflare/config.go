@@ -120,18 +120,6 @@ func ReadConfig(path string) (*Config, error) {
 // Environments are the names of the environments, sorted.
 func (c *Config) Environments() []string { return slices.Sorted(maps.Keys(c.env)) }
 
-// Deployed are the names of the environments whose database is created, sorted.
-func (c *Config) Deployed() (names []string) {
-	for _, name := range c.Environments() {
-		for _, d := range c.env[name].Databases {
-			if d.Binding == databaseBinding && d.ID != "" && !strings.HasPrefix(d.ID, placeholderID) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // environment is an environment with what it inherits from the top of the file.
 func (c *Config) environment(name string) (environment, error) {
 	e, known := c.env[name]

@@ -37,9 +37,6 @@ const (
 	Schema   Kind = "schema"   // the database has migrations that the program does not know
 )
 
-// Kinds are all of them.
-var Kinds = []Kind{AsOf, Board, Document, Key, Log, Schema}
-
 // Facts are what a service publishes and must not take back. The zero value publishes nothing.
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
@@ -47,7 +44,6 @@ type Facts struct {
 	Keys        []string          // the receipt keys that verify: the current one, and the retired
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log: the newest of each tree, and that of each size that is known, by path
-	Schema      int               // how many migrations the database has, or the program knows; 0 is unknown
 }
 
 // WithoutRetired are the facts without the retired receipt keys. An operator takes one of them from
@@ -137,10 +133,6 @@ func Check(published, next Facts) []Regression {
 		if key != "" && !slices.Contains(next.Keys, key) {
 			add(Key, manifestPath, hintKey, "the receipt key %s is published, and would not be listed: receipts that it signed would not verify", key)
 		}
-	}
-	if published.Schema > next.Schema && next.Schema > 0 {
-		add(Schema, "", "use the program that made the newest migration, or a later one",
-			"the database has %d migrations, and this program knows %d", published.Schema, next.Schema)
 	}
 	checkLog(&published, &next, func(path, hint, format string, args ...any) { add(Log, path, hint, format, args...) })
 	slices.SortFunc(found, func(a, b Regression) int {

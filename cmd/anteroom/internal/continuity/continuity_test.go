@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	published := continuity.Facts{
-		AsOf: "2026-11-20", Keys: []string{"current", "retired"}, Schema: 3,
+		AsOf: "2026-11-20", Keys: []string{"current", "retired"},
 		Documents: map[string]string{"/scoreboard/2026-11-20.json": "1", "/scoreboard.json": "2", "/scoreboard.html": "3"},
 	}
 	withLog(logFiles(t, key, signer, "", 3, 400))(&published)
@@ -66,8 +66,8 @@ func TestCheck(t *testing.T) {
 		want   string // kinds, paths and what is said, as a pattern
 	}{
 		"the same":          {func(*continuity.Facts) {}, `^$`},
-		"first publication": {func(f *continuity.Facts) { *f = continuity.Facts{Schema: 3} }, `^as_of .*\nboard .*\ndocument .*\ndocument .*\nkey .*\nkey .*\nlog /log/vkey .*$`},
-		"more":              {func(f *continuity.Facts) { f.AsOf, f.Schema, f.Documents["/more"] = "2026-12-01", 4, "4" }, `^$`},
+		"first publication": {func(f *continuity.Facts) { *f = continuity.Facts{} }, `^as_of .*\nboard .*\ndocument .*\ndocument .*\nkey .*\nkey .*\nlog /log/vkey .*$`},
+		"more":              {func(f *continuity.Facts) { f.AsOf, f.Documents["/more"] = "2026-12-01", "4" }, `^$`},
 		"other words":       {func(f *continuity.Facts) { f.Documents["/scoreboard.html"] = "9" }, `^$`},
 		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* as of 2026-11-20, and would be as of "2026-11-19"`},
 		"board gone":        {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard/2026-11-20.json") }, `^board /scoreboard/2026-11-20.json .*vanish \(bring back scoreboard/2026-11-20.yaml and `},
@@ -75,7 +75,6 @@ func TestCheck(t *testing.T) {
 		"document gone":     {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard.html") }, `^document /scoreboard.html `},
 		"key retired":       {func(f *continuity.Facts) { f.Keys = []string{"new", "current", "retired"} }, `^$`},
 		"key gone":          {func(f *continuity.Facts) { f.Keys = []string{"current"} }, `^key /manifest.json .*key retired is published`},
-		"older program":     {func(f *continuity.Facts) { f.Schema = 2 }, `^schema  the database has 3 migrations, and this program knows 2`},
 		"log grown":         {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
 		"log gone":          {withLog(nil), `^log /log/vkey .*vanish`},
 		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, and the next log has 4: it lacks`},

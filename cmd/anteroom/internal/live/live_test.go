@@ -228,7 +228,7 @@ func TestNothingDiffers(t *testing.T) {
 			}
 		}
 	}
-	if most > FilesAtOnce {
+	if most > atOnce {
 		t.Errorf("%d requests at once", most)
 	}
 	i := &inspection{artifact: a}

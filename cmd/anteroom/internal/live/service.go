@@ -80,8 +80,8 @@ func (s *Service) name() string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// FilesAtOnce is how many requests are under way at a time.
-const FilesAtOnce = 8
+// atOnce is how many requests are under way at a time.
+const atOnce = 8
 
 const (
 	maxBody      = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
@@ -98,11 +98,11 @@ var defaultClient = &http.Client{Transport: &http.Transport{
 	DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 	TLSHandshakeTimeout: 10 * time.Second,
 	ForceAttemptHTTP2:   true,
-	MaxIdleConnsPerHost: FilesAtOnce,
+	MaxIdleConnsPerHost: atOnce,
 	IdleConnTimeout:     30 * time.Second,
 }}
 
-// asker asks a service, at most FilesAtOnce requests at a time.
+// asker asks a service, at most atOnce requests at a time.
 type asker struct {
 	*Service
 	client  http.Client
@@ -114,7 +114,7 @@ type asker struct {
 func (s *Service) asker(timeout, wait time.Duration) *asker {
 	a := &asker{
 		Service: s, client: *cmp.Or(s.Client, defaultClient), timeout: timeout, pause: cmp.Or(wait, s.pause, pause),
-		slots: make(chan struct{}, FilesAtOnce),
+		slots: make(chan struct{}, atOnce),
 	}
 	a.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return a
