@@ -50,11 +50,12 @@ are checked against.`,
 				return err
 			}
 			if disk.Inside(folder, out) || disk.Inside(out, folder) {
-				return fmt.Errorf("one of --content %s and --out %s is inside the other (name a folder of its own for the documents, such as %s)",
-					folder, out, publicFolder)
+				return fmt.Errorf("one of --content %s and --out %s is inside the other "+
+					"(name a folder of its own for the documents, such as %s)", folder, out, publicFolder)
 			}
 			if disk.Inside(out, snapshot) {
-				return fmt.Errorf("--snapshot %s is inside --out %s, where it would be published (name another file, such as %s)", snapshot, out, snapshotFile)
+				return fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
+					"(name another file, such as %s)", snapshot, out, snapshotFile)
 			}
 			now, err := sourceDate(time.Now())
 			if err != nil {

@@ -113,7 +113,9 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
-		{groupRecords, "Look after what was recorded:", []*cobra.Command{recordsCommand(t), receiptCommand(t), logCommand(t), backupCommand(t), restoreCommand(t)}},
+		{groupRecords, "Look after what was recorded:", []*cobra.Command{
+			recordsCommand(t), receiptCommand(t), logCommand(t), backupCommand(t), restoreCommand(t),
+		}},
 		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

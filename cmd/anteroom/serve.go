@@ -28,9 +28,9 @@ Mail to the operator goes into a Maildir, in the data folder or where --outbox s
 smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465. Give a URL with a password in
 ANTEROOM_SMTP, or in a file that --smtp-file names, and not on the command line, which others can see.
 
-The receipt key is the one whose public half the documents publish (anteroom key check). ANTEROOM_KEY can
-hold the key itself, instead of --key-file. Without the published key, serve starts with --unsigned only.
-While the documents publish no key, serve makes one in the data folder.`,
+The receipt key is the one whose public half the documents publish (anteroom key check). If neither
+--key-file nor ANTEROOM_KEY gives it, serve reads receipt.key in the data folder, and makes that file
+while the documents publish no key. Without the published key, serve starts with --unsigned only.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
@@ -59,6 +59,6 @@ While the documents publish no key, serve makes one in the data folder.`,
 	flags.StringSliceVar(&o.Hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.LogFormat, "log-format", server.LogText, "the form of the log, `text|json`; JSON has durations in seconds")
-	flags.StringVar(&o.MetricsAddress, "metrics-addr", "", "an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464 (default none)")
+	flags.StringVar(&o.MetricsAddress, "metrics-addr", "", "an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464")
 	return cmd
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// HeadersPath and RedirectsPath are the paths of the files among the documents. They are not served.
+// HeadersPath and RedirectsPath are the paths of the two files. They are not served.
 const (
 	HeadersPath   = "/_headers"
 	RedirectsPath = "/_redirects"

@@ -39,8 +39,8 @@ func (t *Terminal) Edit(file string) error {
 	return nil
 }
 
-// Choose asks a question whose answer is one of some letters, and gives that. An interrupt before it, of an
-// editor, does not end it.
+// Choose asks a question whose answer is one of some words, and gives the first letter of that. An
+// interrupt before it, of an editor, does not end it.
 func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -81,7 +81,8 @@ type WithoutSecrets struct{ io.Writer }
 // SecretKey matches a secret key. A backslash goes with the character that it escapes: without it,
 // a quotation mark would end a quoted text, and what a stranger wrote after that would be read as a
 // part of the log.
-var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" + regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
+var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
+	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
 func (w WithoutSecrets) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(w.Writer, WithoutSecret(string(p))); err != nil {
@@ -161,7 +162,8 @@ func (t *Terminal) FailJSON(err error, code int) {
 	if faulty := (ContentError{}); errors.As(err, &faulty) {
 		r.Code = "content"
 		for _, f := range faulty.Errors {
-			r.Faults = append(r.Faults, faultReport{path.Join(faulty.Folder, f.File), f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
+			file, what, hint := path.Join(faulty.Folder, f.File), WithoutSecret(f.What), WithoutSecret(f.Hint)
+			r.Faults = append(r.Faults, faultReport{file, f.Line, f.Column, what, hint})
 		}
 		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "fix the faults; nothing was written"
 	} else {

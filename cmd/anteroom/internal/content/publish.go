@@ -42,7 +42,9 @@ type Report struct {
 // Publish writes what was generated to the folder of the documents and the snapshot file, and
 // reports what changed. With check it only compares them. It refuses what would go back, and files
 // in the folder that nobody wants published.
-func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output *generator.Output, check bool, now time.Time) (*Report, error) {
+func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output *generator.Output,
+	check bool, now time.Time,
+) (*Report, error) {
 	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
 	if err != nil {
 		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
@@ -98,7 +100,8 @@ func (r *Report) Stale(content string) error {
 	if r.Changes == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate, and look at the diff)", r.Out, cli.Plural(r.Changes, "document"), content)
+	return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate, and look at the diff)",
+		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 
 // Print prints a table and a summary, or one JSON object. With changesOnly the table leaves out the
@@ -148,7 +151,8 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	seed := []byte(base64.StdEncoding.EncodeToString(key.Seed()))
 	for i := range files {
 		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Content(), seed) {
-			return fmt.Errorf("%s holds the secret receipt key (remove it from the content, and make a new one: anteroom key rotate)", f.Path)
+			return fmt.Errorf("%s holds the secret receipt key (remove it from the content, and make a new one: "+
+				"anteroom key rotate)", f.Path)
 		}
 	}
 	return nil

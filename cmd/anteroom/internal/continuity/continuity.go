@@ -127,11 +127,13 @@ func Check(published, next Facts) []Regression {
 		}
 	}
 	if published.AsOf > next.AsOf {
-		add(AsOf, boardPath, "bring back the content of the newest verification", "%s is as of %s, and would be as of %q", boardPath, published.AsOf, next.AsOf)
+		add(AsOf, boardPath, "bring back the content of the newest verification", "%s is as of %s, and would be as of %q",
+			boardPath, published.AsOf, next.AsOf)
 	}
 	for _, key := range published.Keys {
 		if key != "" && !slices.Contains(next.Keys, key) {
-			add(Key, manifestPath, hintKey, "the receipt key %s is published, and would not be listed: receipts that it signed would not verify", key)
+			add(Key, manifestPath, hintKey,
+				"the receipt key %s is published, and would not be listed: receipts that it signed would not verify", key)
 		}
 	}
 	checkLog(&published, &next, func(path, hint, format string, args ...any) { add(Log, path, hint, format, args...) })

@@ -131,7 +131,8 @@ func (s *Service) documents(r *Report, t *cli.Terminal) *site.Site {
 		r.err(check, Fault, err, fix)
 		return loaded
 	case published.Changes > 0:
-		r.add(check, Warning, "run anteroom generate", "%s is stale: %s not as %s has it", s.Public, cli.Plural(published.Changes, "document"), s.Content)
+		r.add(check, Warning, "run anteroom generate",
+			"%s is stale: %s not as %s has it", s.Public, cli.Plural(published.Changes, "document"), s.Content)
 	default:
 		r.add(check, OK, "", "%s loads, and %s is current: version %s", s.Content, s.Public, output.Snapshot.ShortVersion())
 	}
@@ -166,9 +167,11 @@ func (s *Service) keys(r *Report, t *cli.Terminal, loaded *site.Site) {
 		}
 	case s.Remote != "":
 	case published == "":
-		r.add(check, Warning, "anteroom key rotate --out receipt.key makes one and publishes its public half", "the content publishes no receipt key")
+		r.add(check, Warning, "anteroom key rotate --out receipt.key makes one and publishes its public half",
+			"the content publishes no receipt key")
 	default:
-		r.add(check, Fault, "name its file with --key-file, or give it in ANTEROOM_KEY", "the content publishes a receipt key, and there is no key to sign with")
+		r.add(check, Fault, "name its file with --key-file, or give it in ANTEROOM_KEY",
+			"the content publishes a receipt key, and there is no key to sign with")
 	}
 	logKey, err := s.LogKey.Read(t)
 	if err == nil && logKey != nil {

@@ -41,7 +41,8 @@ func Run(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	}
 	defer listener.Close()
 	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
-		return cli.Usage(fmt.Errorf("--addr %s can be reached by others, and a preview is for its writer alone (choose an address such as 127.0.0.1:8081)", address))
+		return cli.Usage(fmt.Errorf("--addr %s can be reached by others, and a preview is for its writer alone "+
+			"(choose an address such as 127.0.0.1:8081)", address))
 	}
 	data, err := os.MkdirTemp("", "anteroom-preview-")
 	if err != nil {

@@ -103,7 +103,8 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 	nodes["updates"].Content = nodes["updates"].Content[:1]
 	nodes["honest_read"].SetString("The service is new. What has come since, the numbers say.")
 	nodes["updates.0.what_changed"].SetString("The service began, and nothing was observed.")
-	nodes["updates.0.one_ambiguous_read"].SetString("None. An observation that can be read in two ways would be recorded here and counted nowhere.")
+	nodes["updates.0.one_ambiguous_read"].SetString("None. " +
+		"An observation that can be read in two ways would be recorded here and counted nowhere.")
 	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false), yaml.WithQuotePreference(yaml.QuoteDouble))
 }
 

@@ -45,7 +45,10 @@ func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
 		{Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host, Check: wwwHost},
-		{Flag: "contact", Text: "the operator's e-mail address, for callers and for messages of the service", Value: &s.Contact, Check: address},
+		{
+			Flag: "contact", Text: "the operator's e-mail address, for callers and for messages of the service",
+			Value: &s.Contact, Check: address,
+		},
 		{
 			Flag: "operator", Text: "the operator's name", Value: &s.Operator, Check: oneLine(maxOperatorName),
 			Preset: func() string { return "The " + s.Name + " operator" },
@@ -55,7 +58,8 @@ func (s *Service) Questions() []*Question {
 			Preset: func() string { return "relay@" + s.Apex() },
 		},
 		{
-			Flag: "worker", Text: "the name of the worker, should it run on Cloudflare", Value: &s.Worker, Check: workerName, Optional: true,
+			Flag: "worker", Text: "the name of the worker, should it run on Cloudflare",
+			Value: &s.Worker, Check: workerName, Optional: true,
 			Preset: func() string { return identifier(s.Name, s.Apex()) },
 		},
 	}

@@ -58,7 +58,8 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 		return nil, fmt.Errorf("--metrics-addr: %w", err)
 	}
 	if address, ok := m.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
-		log.Warn("everybody who reaches this address can read the metrics (prefer a loopback address, or guard it)", "address", address.String())
+		log.Warn("everybody who reaches this address can read the metrics (prefer a loopback address, or guard it)",
+			"address", address.String())
 	}
 	return m, nil
 }

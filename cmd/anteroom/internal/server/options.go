@@ -66,7 +66,9 @@ func (o *Options) Check() error {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
 	// With a variable of a script that is not set, a server would listen at every address.
-	for _, needed := range []struct{ flag, value string }{{"addr", o.Address}, {"data", o.Data}, {"public", o.Public}, {"snapshot", o.Snapshot}} {
+	for _, needed := range []struct{ flag, value string }{
+		{"addr", o.Address}, {"data", o.Data}, {"public", o.Public}, {"snapshot", o.Snapshot},
+	} {
 		if needed.value == "" {
 			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
 		}
@@ -85,7 +87,9 @@ func (o *Options) Check() error {
 	if strings.ContainsAny(o.ClientIPHeader, " \t:/\"(),;<=>?@[\\]{}") {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.ClientIPHeader)
 	}
-	for _, private := range []struct{ flag, path string }{{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.Receipt.File}, {"smtp-file", o.SMTPFile}} {
+	for _, private := range []struct{ flag, path string }{
+		{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.Receipt.File}, {"smtp-file", o.SMTPFile},
+	} {
 		if private.path != "" && o.Public != "" && disk.Inside(o.Public, private.path) {
 			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.Public)
 		}

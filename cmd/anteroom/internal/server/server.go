@@ -49,7 +49,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, Relay: relay, Snapshot: first.snapshot, Documents: first.documents,
+		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, Relay: relay,
+		Snapshot: first.snapshot, Documents: first.documents,
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}
 	// The port comes first: a second server on the same port must not touch the data.

@@ -72,7 +72,8 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 	case receipt.Missing:
 		if !s.o.Unsigned {
 			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
-				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)", s.o.Snapshot, s.o.keyFile())
+				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)",
+				s.o.Snapshot, s.o.keyFile())
 		}
 	case receipt.Foreign:
 		return fmt.Errorf("the receipt key is not the one that %s publishes: its public half is %s "+
