@@ -29,12 +29,8 @@ const questSteps = 7
 // other call, and four for everything else.
 func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
 
-// checkService, like the checks that follow it, looks at what values mean together. A document that
-// was not decoded is not checked.
+// checkService, like the checks that follow it, looks at what values mean together.
 func checkService(d *document, service *Service) {
-	if !d.decoded {
-		return
-	}
 	if validHost(service.ApexHost) && service.CanonicalHost != "www."+service.ApexHost {
 		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+service.ApexHost)
 	}
@@ -126,9 +122,6 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 }
 
 func checkPresence(d *document, p *model.Presence) {
-	if !d.decoded {
-		return
-	}
 	if p.Status != "online" && p.AwayMessage == "" {
 		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
 	}
@@ -143,9 +136,6 @@ func checkPresence(d *document, p *model.Presence) {
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
-	if !d.decoded {
-		return
-	}
 	if len(q.Steps) != questSteps {
 		d.fault("steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
 	}
@@ -225,9 +215,6 @@ func operationIDs() (ids []string) {
 }
 
 func checkAUP(d *document, a *AUP) {
-	if !d.decoded {
-		return
-	}
 	missing := slices.Clone(AUPCodes)
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)
@@ -244,11 +231,7 @@ func checkAUP(d *document, a *AUP) {
 	}
 }
 
-func checkOrg(d *document, o *Org) {
-	if d.decoded {
-		exactKeys(d, "positions", o.Positions, org.Positions)
-	}
-}
+func checkOrg(d *document, o *Org) { exactKeys(d, "positions", o.Positions, org.Positions) }
 
 // exactKeys reports the keys of a mapping that are not wanted, and the wanted keys that it lacks.
 func exactKeys[T any](d *document, path string, mapping map[string]T, want []string) {
@@ -264,16 +247,13 @@ func exactKeys[T any](d *document, path string, mapping map[string]T, want []str
 	}
 }
 
-func checkEndpointNames(d *document, e map[string]Endpoint) {
-	if d.decoded && len(e) == 0 {
+func checkEndpointNames(d *document, e *map[string]Endpoint) {
+	if len(*e) == 0 {
 		d.report(place{}, "has no endpoints", "every route and operation has its words here")
 	}
 }
 
 func checkProblems(d *document, p *Problems) {
-	if !d.decoded {
-		return
-	}
 	var slugs []string
 	for _, t := range respond.ProblemTypes {
 		slugs = append(slugs, t.Slug)
@@ -284,9 +264,6 @@ func checkProblems(d *document, p *Problems) {
 }
 
 func checkMCP(d *document, m *MCP) {
-	if !d.decoded {
-		return
-	}
 	var tools, prompts, installs []string
 	for i := range api.Tools {
 		tools = append(tools, api.Tools[i].Name)

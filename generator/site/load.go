@@ -45,15 +45,15 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.queueList("jobs", jobs, &s.Jobs)
 	l.queueList("auditors", auditors, &s.Auditors)
 	l.queuePages()
-	endpoints := l.queueYAML("endpoints.yaml", &s.Endpoints)
-	service := l.queueYAML("service.yaml", &s.Service)
-	presence := l.queueYAML("presence.yaml", &s.Presence)
-	quest := l.queueYAML("quest.yaml", &s.Quest)
-	aup := l.queueYAML("aup.yaml", &s.AUP)
-	org := l.queueYAML("org.yaml", &s.Org)
-	problems := l.queueYAML("problems.yaml", &s.Problems)
-	l.queueYAML("llms.yaml", &s.LLMs)
-	mcp := l.queueYAML("mcp.yaml", &s.MCP)
+	queueYAML(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
+	service := queueYAML(l, "service.yaml", &s.Service, checkService)
+	queueYAML(l, "presence.yaml", &s.Presence, checkPresence)
+	queueYAML(l, "quest.yaml", &s.Quest, checkQuest)
+	queueYAML(l, "aup.yaml", &s.AUP, checkAUP)
+	queueYAML(l, "org.yaml", &s.Org, checkOrg)
+	queueYAML(l, "problems.yaml", &s.Problems, checkProblems)
+	queueYAML(l, "llms.yaml", &s.LLMs)
+	queueYAML(l, "mcp.yaml", &s.MCP, checkMCP)
 	boards := l.queueScoreboards()
 	verifications := l.queueVerifications()
 	l.queueLog()
@@ -72,19 +72,16 @@ func Load(fsys fs.FS) (*Site, error) {
 		}
 	}
 
-	checkService(service, &s.Service)
-	checkPresence(presence, &s.Presence)
-	checkQuest(quest, &s.Quest)
-	checkAUP(aup, &s.AUP)
-	checkOrg(org, &s.Org)
-	checkEndpointNames(endpoints, s.Endpoints)
-	checkProblems(problems, &s.Problems)
+	for _, d := range s.documents {
+		if d.decoded && d.check != nil {
+			d.check()
+		}
+	}
 	checkScoreboards(boards, s.Scoreboards, files)
 	checkVerifications(verifications, boards, s)
 	if service.decoded {
 		checkKeys(service, &s.Service, s.Verifications)
 	}
-	checkMCP(mcp, &s.MCP)
 	for _, d := range s.documents {
 		checkPlaceholders(d)
 	}
@@ -250,11 +247,16 @@ func (l *loader) newDocument(file string) *document {
 	return d
 }
 
-// queueYAML queues the reading of one YAML file into target. A file that cannot be parsed leaves
-// the document undecoded, and the checks of what values mean together skip it.
-func (l *loader) queueYAML(file string, target any) *document {
+// queueYAML queues the reading of one YAML file into target, and checks of what its values mean
+// together. A file that cannot be parsed leaves the document undecoded and unchecked.
+func queueYAML[T any](l *loader, file string, target *T, checks ...func(*document, *T)) *document {
 	l.expected = append(l.expected, file)
 	d := l.newDocument(file)
+	d.check = func() {
+		for _, check := range checks {
+			check(d, target)
+		}
+	}
 	l.tasks = append(l.tasks, func() {
 		if src := l.read(file, maxFile); src != nil {
 			d.decode(src, target)
@@ -293,7 +295,7 @@ func (l *loader) queueScoreboards() (documents []*document) {
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		documents = append(documents, l.queueYAML("scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
+		documents = append(documents, queueYAML(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
 	}
 	return documents
 }

@@ -98,7 +98,8 @@ func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 // decodeService decodes and checks service.yaml alone.
 func decodeService(text []byte) (s Service, err error) {
 	d := &document{file: "service.yaml", places: map[string]place{}, faults: &Errors{}}
-	d.decode(text, &s)
-	checkService(d, &s)
+	if d.decode(text, &s); d.decoded {
+		checkService(d, &s)
+	}
 	return s, d.faults.err()
 }

@@ -27,6 +27,7 @@ type document struct {
 	texts      []text           // every text of the document
 	faults     *Errors
 
+	check        func() // of what its values mean together; may be nil
 	decoded      bool
 	faultyPlaces []place // where decoding found faults
 }
