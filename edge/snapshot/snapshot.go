@@ -168,7 +168,7 @@ func Decode(text []byte) (*Snapshot, error) {
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
 		id, document, found := bytes.Cut(line, []byte{'\t'})
 		if !found || s.Documents[string(id)] != nil {
-			return nil, errors.New("decode snapshot: a line is no document, or a second one with its id: " + string(id))
+			return nil, errors.New("decode snapshot: a line is not a document, or a second one with its id: " + string(id))
 		}
 		s.Documents[string(id)] = document
 	}

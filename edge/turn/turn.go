@@ -173,7 +173,7 @@ type Observation struct {
 	Kind   string // what it did, see package protocol
 }
 
-// Set sets a header field, in place of one of the same name.
+// Set sets a header field. It replaces one of the same name.
 func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name, value) }
 
 // Begin makes the turn ready to be handled from its start. It is called in every round.

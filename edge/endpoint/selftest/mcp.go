@@ -131,7 +131,7 @@ func runMCP(t *turn.Turn) *turn.Response {
 
 // reply holds the results in the endpoint's answer, and what is wrong with them.
 type reply struct {
-	initialize, called *jsondoc.Value // of kind Absent where there is no result
+	initialize, called *jsondoc.Value // of kind Absent without a result
 	tools, prompts     []jsondoc.Value
 	faults             []string
 }
