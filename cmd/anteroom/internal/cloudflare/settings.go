@@ -181,7 +181,7 @@ func (i *inspection) recipient(address string) {
 		size       = 50 // of a page
 	)
 	what, next := "it is not a destination address of the account", "add it under "+where+", and open the link in the mail that comes"
-	for page, full := 1, true; full; page++ {
+	for page, full := 1, true; full && page <= 100; page++ {
 		var list []struct{ Email, Verified string }
 		if !i.read(address, "whether it is verified", where, permissionAddresses,
 			i.path(fmt.Sprintf("email/routing/addresses?per_page=%d&page=%d", size, page)), &list) {
