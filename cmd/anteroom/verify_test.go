@@ -85,8 +85,8 @@ func newVerification(t *testing.T, names ...string) *verifyRun {
 	return v
 }
 
-// edit verifies at a terminal, with an editor that does what a line of sh says with the file "$1", and then
-// answers each question with a letter.
+// edit verifies at a terminal, with an editor that does what a line of sh says with the file "$1",
+// and then answers each question with a letter.
 func (v *verifyRun) edit(script string, answers ...string) error {
 	v.t.Helper()
 	editor := filepath.Join(v.t.TempDir(), "an editor")

@@ -18,8 +18,8 @@ import (
 // datasets are the commented lines of a dataset in wrangler.toml.
 var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
 
-// TestWrangler compares wrangler.toml with what was generated and with what the worker expects, as a
-// deployment does: as it is, and with the lines of datasets uncommented.
+// TestWrangler compares wrangler.toml with what was generated and with what the worker expects, as
+// a deployment does: as it is, and with the lines of datasets uncommented.
 func TestWrangler(t *testing.T) {
 	text := string(mustRead(t, "../../wrangler.toml"))
 	artifact, err := publish.Read("../../public", "../../build/snapshot.txt")

@@ -37,8 +37,8 @@ func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
 	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted; may be given several times")
 }
 
-// Trust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what the
-// service itself publishes.
+// Trust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what
+// the service itself publishes.
 type Trust struct {
 	Keys      []string
 	Witnesses []tlog.Witness
