@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 		"a wrong type":     {`"shipped":-1`, `"shipped":"1"`, "fact shipped"},
 		"not an integer":   {`"shipped":-1`, `"shipped":1.5`, "fact shipped"},
 		"a mixed list":     {`["a.example.org"]`, `["a",1]`, "fact preview_hosts"},
-		"no document":      {"b\t{", "b{", "no document"},
+		"no document":      {"b\t{", "b{", "not a document"},
 		"a document twice": {"\nb\t", "\na\t", "a second one"},
 	} {
 		if !strings.Contains(whole, test.old) {
