@@ -68,8 +68,8 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, block, &want)
 }
 
-// withBlock replaces a block of service.yaml, which begins with its name, and keeps every other line.
-// The new text must be that of the wanted service.
+// withBlock replaces a block of service.yaml, which begins with its name, and keeps every other
+// line. The new text must be that of the wanted service.
 func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 	name, _, _ := strings.Cut(block, "\n")
 	lines := slices.Collect(strings.Lines(string(service)))
