@@ -31,7 +31,7 @@ if [ ! -e "$cached" ]; then
   printf "\\x00\\x0c\\x07mutable\\x${address:6:2}\\x${address:4:2}\\x${address:2:2}\\x${address:0:2}" >>"$unfinished/edge.wasm"
   go run ./build/names "$unfinished/edge.wasm" >"$unfinished/names"
   mv "$unfinished/names" "$cached.names"
-  mv "$unfinished/edge.wasm" "$cached" # last: where the module stands, its names do too
+  mv "$unfinished/edge.wasm" "$cached" # last: with the module there, its names are there too
   find build/cache/edge -name '*.wasm*' -mtime +7 -delete
 fi
 cp "$cached" "$out"

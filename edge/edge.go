@@ -50,7 +50,7 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 }
 
 // Deliver sends one digest from the outbox. Its response is 200 where a digest was delivered (call
-// again: more may be due), 204 where none is due, 502 where the relay did not take it, 503 where
+// again: more may be due), 204 if none is due, 502 if the relay did not take it, 503 if
 // the store fails.
 func (e *Edge) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)

@@ -2,9 +2,9 @@
 //
 // It opens every page that manifest.json lists, narrow and light, wide and dark, walks it by
 // keyboard and checks it by the rules of axe. Then it goes through the flows: what a person does on
-// the pages that have a script. WHAT is the path of a page or the name of a flow; with any, it looks
-// at these alone. It prints a line for each fault, and last how much it looked at. Its exit code is
-// 1 if there was a fault.
+// the pages that have a script. WHAT is the path of a page or the name of a flow; with any, it
+// looks at these alone. It prints a line for each fault, and last how much it looked at. Its exit
+// code is 1 if there was a fault.
 //
 // CHROMIUM names the browser; the default is chromium of PATH.
 // LOG_CASES is for the flow log.
@@ -49,7 +49,7 @@ async function open(context, where) {
   return page;
 }
 
-/** What rules of axe find on a page: those of WCAG 2.2 AA and its best practices, or chosen ones. */
+/** What rules of axe find on a page: those of WCAG 2.2 AA and best practices, or chosen ones. */
 async function rules(page, only = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']) {
   const { violations } = await page.evaluate(`window.axe ?? (() => { ${axe} })(); axe.run({ runOnly: ${JSON.stringify(only)}, resultTypes: ['violations'] })`);
   return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target} ${node.html.slice(0, 160)}`));

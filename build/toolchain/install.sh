@@ -7,7 +7,7 @@
 #
 # Standard error says what is done and how long it took. What is installed already is used as it is.
 #
-# A TinyGo of version 0.41 or later in PATH is used. Where there is none, the TinyGo that go.mod
+# A TinyGo of version 0.41 or later in PATH is used. Otherwise the TinyGo that go.mod
 # pins is built into build/cache, in about a minute. The build needs LLVM 19 from the system; as
 # root on Debian this script installs it.
 set -euo pipefail

@@ -444,7 +444,7 @@ func ParseQuery(query string) *Input {
 		case !utf8.ValidString(name) || !utf8.ValidString(value):
 			in.Add(printable(name), InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
 		case repeated:
-			in.Add(name, RepeatedParameter, "stands more than once in the query")
+			in.Add(name, RepeatedParameter, "is in the query more than once")
 		case len(in.members) == jsondoc.MaxMembers:
 			in.Add("", TooMany, "the query has more than "+strconv.Itoa(jsondoc.MaxMembers)+" parameters")
 			query = ""

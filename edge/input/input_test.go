@@ -269,7 +269,7 @@ func TestQueries(t *testing.T) {
 		"a=%4g": "a bad_escape: holds a % that two hexadecimal digits do not follow", "a=%g4": "a bad_escape: holds a % that two hexadecimal digits do not follow",
 		"a%zz=1": "a%zz bad_escape: holds a % that two hexadecimal digits do not follow",
 		"a=%ff":  "a invalid_unicode: is not valid UTF-8 once its escapes are decoded", "b%ff=1": "b invalid_unicode: is not valid UTF-8 once its escapes are decoded",
-		"a=1&a=1": "a repeated_parameter: stands more than once in the query", "a=1&%61=2": "a repeated_parameter: stands more than once in the query",
+		"a=1&a=1": "a repeated_parameter: is in the query more than once", "a=1&%61=2": "a repeated_parameter: is in the query more than once",
 	} {
 		if in := input.ParseQuery(query); strings.Join(faults(in), "; ") != want {
 			t.Errorf("%q: %q, want %q", query, faults(in), want)

@@ -26,7 +26,7 @@ func ExampleParse_refused() {
 	_, err = jsondoc.Parse([]byte(`{} {}`))
 	fmt.Println(err, errors.Is(err, jsondoc.ErrTrailing))
 	// Output:
-	// parse JSON at byte 7: not valid JSON: a member name stands twice in one object
+	// parse JSON at byte 7: not valid JSON: a member name is twice in one object
 	// parse JSON at byte 3: data after the JSON value true
 }
 

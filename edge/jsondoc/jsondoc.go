@@ -234,7 +234,7 @@ func (p *parser) members(v *Value, depth int) {
 		name := p.text()
 		for i := range v.Members {
 			if v.Members[i].Name == name {
-				p.fail(ErrSyntax, start, "a member name stands twice in one object")
+				p.fail(ErrSyntax, start, "a member name is twice in one object")
 				return
 			}
 		}

@@ -52,8 +52,8 @@ var programs embed.FS
 
 // Program is the text of the program with this file name, filled in for a service at baseURL. keys
 // are the base64 texts of the keys that it publishes, the current one first. Without keys the
-// program asks for one when it meets a signature. logKeys are the verifier keys of the public log in
-// the order of their use, and may be empty too.
+// program asks for one when it meets a signature. logKeys are the verifier keys of the public log
+// in the order of their use, and may be empty too.
 func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {

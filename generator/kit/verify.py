@@ -43,7 +43,7 @@ def rebuild(kind, o):  # the canonical string that the members give
         c["roster"] = [seat(*pair) for pair in seats]
     return json.dumps(c, separators=(",", ":"), ensure_ascii=False)
 def unique(pairs):
-    return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a name stands twice")
+    return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a name is there twice")
 def step(name, what, passed):
     print("ok    " if passed else "FAILED", name + ":", what)
     if not passed: sys.exit(1)

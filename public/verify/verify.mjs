@@ -11,7 +11,7 @@ export function read(json) {
   for (const [token, named] of json.matchAll(/"(?:\\.|[^"\\])*"(?=\s*(:?))|[{}[\]]/g)) {
     const text = token[0] === '"' ? JSON.parse(token) : "";
     if (/\p{Surrogate}/u.test(text)) throw new Error("it has an unpaired surrogate");
-    if (named && open[0].size === open[0].add(text).size) throw new Error("a name stands twice");
+    if (named && open[0].size === open[0].add(text).size) throw new Error("a name is there twice");
     if (token === "{" || token === "[") open.unshift(new Set());
     if (token === "}" || token === "]") open.shift();
   }

@@ -199,7 +199,7 @@ func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (se
 		case index < 0:
 			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.Cut(seat.Position))
 		case taken[index]:
-			entry.Add(position.Name, DuplicatePosition, seat.Position+" stands more than once: each position must stand exactly once")
+			entry.Add(position.Name, DuplicatePosition, seat.Position+" is there more than once: each position must be there exactly once")
 		default:
 			taken[index] = true
 		}

@@ -89,7 +89,7 @@ func TestRoster(t *testing.T) {
 		with(1, entry("rainmaker", "a", "5")):  "",
 		with(1, entry("rainmaker", "a", "31")): "roster over_cap the allocations add up to 101 credit units, and the cap is 100",
 		with(1, entry("rainmaker", "a", "4")):  "roster[1].allocation below_minimum must be at least 5, and is 4",
-		with(4, entry("operator", "d", "15")):  "roster[4].position duplicate_position operator stands more than once: each position must stand exactly once",
+		with(4, entry("operator", "d", "15")):  "roster[4].position duplicate_position operator is there more than once: each position must be there exactly once",
 		with(0, entry("king", "e", "10")):      "roster[0].position unknown_position must be one of " + positions + ", and is king",
 		with(2, `7`):                           "roster[2] wrong_type must be an object, not a number",
 		body(five[:4]...):                      "roster wrong_count must have exactly 5 entries, and has 4",

@@ -30,7 +30,7 @@ var (
 	Fields = []input.Field{suite}
 )
 
-// Run runs the suite that is asked for, and the funnel where none is.
+// Run runs the suite that is asked for, and the funnel if none is.
 func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {

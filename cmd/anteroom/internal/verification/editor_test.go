@@ -35,8 +35,8 @@ func withHostile(t testing.TB) *service {
 	return s
 }
 
-// A template that is given back as it is decides what holds without an answer, whatever names there are in
-// its comments: each record has one answer, and the texts stay.
+// A template that is given back as it is decides what holds without an answer, whatever names there
+// are in its comments: each record has one answer, and the texts stay.
 func TestTemplate(t *testing.T) {
 	s := withHostile(t)
 	pending := s.take("12:00:00")
@@ -289,7 +289,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// FuzzTemplate holds that no name becomes an answer, and that faults go out of a file as they came in.
+// FuzzTemplate holds that no name becomes an answer, and that faults go out of a file as they came
+// in.
 func FuzzTemplate(f *testing.F) {
 	for _, name := range hostile {
 		f.Add(name)

@@ -14,7 +14,8 @@ import (
 // killed is the panic of a process that is killed at a sync.
 type killed struct{}
 
-// A verification that is interrupted at any step is there as a whole or not at all, and the next one is written.
+// A verification that is interrupted at any step is there as a whole or not at all, and the next
+// one is written.
 func TestWriteKilled(t *testing.T) {
 	sync := disk.Sync
 	t.Cleanup(func() { disk.Sync = sync })
