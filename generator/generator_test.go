@@ -385,7 +385,7 @@ func TestSitemap(t *testing.T) {
 	for _, u := range set.URL {
 		path, ok := strings.CutPrefix(u.Loc, o.Snapshot.BaseURL())
 		if _, twice := changed[path]; twice || !ok || !published[path] {
-			t.Errorf("%s is not published, or stands there twice", u.Loc)
+			t.Errorf("%s is not published, or is there twice", u.Loc)
 		}
 		if _, ok := civil.ParseDate(u.LastMod); !ok && u.LastMod != "" {
 			t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)

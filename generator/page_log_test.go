@@ -103,7 +103,7 @@ func TestLogPage(t *testing.T) {
 		want *model.ManifestLog
 	}{
 		"none": {
-			log: tlog.New(nil, nil), says: []string{none, "A form stands here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
+			log: tlog.New(nil, nil), says: []string{none, "A form is here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
 			not: []string{"| Origin |", "](/log/"},
 		},
 		"a key that has signed nothing": {log: tlog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},

@@ -253,7 +253,7 @@ func (d *description) listSchema(entry, path string, l *site.List) object {
 		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
 	}
 	shape = slices.DeleteFunc(shape, isWords)
-	shape.Set("description", "What each member means stands in "+path+".")
+	shape.Set("description", "What each member means is in "+path+".")
 	d.schemas.Components.Set(entry, shape)
 	return schema.OfList(l, "#/components/schemas/"+entry)
 }

@@ -60,7 +60,7 @@ func Files(a *answers.Answers) ([]published.File, error) {
 			{"summary", service.Summary},
 			{"description", service.Notice + "\n\n" +
 				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
-				"Another method than those that are listed gets the 405 that stands beside them. " +
+				"Another method than those that are listed gets the 405 that is beside them. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
 				"Each endpoint and each type of problem has a page of its own. " +

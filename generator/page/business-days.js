@@ -27,7 +27,7 @@ function address() {
   return `${form.action}?${query}`.replaceAll("%2C", ",");
 }
 
-// A fault stands at its field, or in the answer where no field shows.
+// A fault is at its field, or in the answer where no field shows.
 function showFaults(problem) {
   words.textContent = problem.title;
   for (const fault of problem.errors ?? []) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"html"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -116,55 +117,24 @@ func Dated(text string) templ.Component {
 	})
 }
 
-// eachDate tells the words and the dates of a text, in turn.
-func eachDate(text string, words, date func(string)) {
-	for strings.Contains(text, "-") {
-		at, length := findDate(text)
-		if length == 0 {
-			break
-		}
-		words(text[:at])
-		date(text[at : at+length])
-		text = text[at+length:]
-	}
-	words(text)
-}
+// dates are dates and times in UTC.
+var dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?\b`)
 
-// findDate finds the first date, or time in UTC, in a text. The length is 0 if there is none.
-func findDate(s string) (at, length int) {
-	const date, clock = "0000-00-00", "T00:00:00Z"
-	fits := func(s, form string) bool {
-		if len(s) < len(form) {
-			return false
-		}
-		for i := range len(form) {
-			if digit := s[i] >= '0' && s[i] <= '9'; digit != (form[i] == '0') || !digit && s[i] != form[i] {
-				return false
+// eachDate calls words and date with the parts of a text, in turn. What is joined by a hyphen or a
+// slash is not a date.
+func eachDate(text string, words, date func(string)) {
+	rest := 0
+	if strings.Contains(text, "-") {
+		for _, at := range dates.FindAllStringIndex(text, -1) {
+			if at[0] > 0 && strings.IndexByte("-/", text[at[0]-1]) >= 0 || at[1] < len(text) && strings.IndexByte("-/", text[at[1]]) >= 0 {
+				continue
 			}
-		}
-		return true
-	}
-	joined := func(c byte) bool {
-		return c == '-' || c == '_' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-	}
-	for from := 0; ; {
-		hyphen := strings.IndexByte(s[from:], '-')
-		if hyphen < 0 {
-			return 0, 0
-		}
-		at = from + hyphen - len("0000")
-		from += hyphen + 1
-		if at < 0 || !fits(s[at:], date) || at > 0 && joined(s[at-1]) {
-			continue
-		}
-		length = len(date)
-		if fits(s[at+length:], clock) {
-			length += len(clock)
-		}
-		if end := at + length; end == len(s) || !joined(s[end]) {
-			return at, length
+			words(text[rest:at[0]])
+			date(text[at[0]:at[1]])
+			rest = at[1]
 		}
 	}
+	words(text[rest:])
 }
 
 // longCode is how many characters of code may be unbroken. It is what fits beside a label in a
@@ -232,7 +202,7 @@ func proseColumn(table ast.Node, src []byte) int {
 // terseCell is how many characters the cells of a terse table have at most.
 const terseCell = 12
 
-// shortKey is how many characters the first of two columns has at most that stands beside prose on
+// shortKey is how many characters the first of two columns has at most beside prose on
 // a phone.
 const shortKey = 14
 

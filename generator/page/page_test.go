@@ -151,7 +151,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Text has a contrast of at least 4.5 to what it stands on (WCAG 2.2, 1.4.3), in light and in dark.
+// Text has a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3), in light and in dark.
 func TestContrast(t *testing.T) {
 	color := regexp.MustCompile(`--([a-z]+): (#[0-9a-f]{6});`)
 	root := regexp.MustCompile(`(?s):root \{.*?\}`).FindAllString(string(page.Style), 2)

@@ -36,7 +36,7 @@ func (g *family) endpointSection(route *api.Route) string {
 	var b strings.Builder
 	c := g.Contract(route)
 	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
-		"has in common stands in the field guide.\n", g.URL(route.Path), enumeration(route.Methods(), "and"))
+		"has in common is in the field guide.\n", g.URL(route.Path), enumeration(route.Methods(), "and"))
 	if about := strings.TrimSpace(g.Site.Endpoints[route.ID].About); about != "" {
 		fmt.Fprintf(&b, "\n%s\n", about)
 	}
@@ -114,7 +114,7 @@ func (g *family) callsSection(b *strings.Builder, route *api.Route, op *api.Oper
 		call(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", route.ID, objectField(op)),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(op), route.ID, address))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		call("The call. What stands in angle brackets is to be replaced, and is refused as it is:",
+		call("The call. Replace what is in angle brackets, which is refused as it is:",
 			fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
 	case posts:
 		call("The call:", fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))

@@ -75,7 +75,7 @@ func loggedLabel(name string) string {
 // there is a log.
 func (g *family) logCheck() section {
 	if g.Stage() == nil {
-		return section{markdown: "A form stands here as soon as there is a log.\n"}
+		return section{markdown: "A form is here as soon as there is a log.\n"}
 	}
 	return section{
 		markdown: fmt.Sprintf("The page [log.html](%s) has a form that makes this check in the browser. "+
@@ -149,11 +149,11 @@ func (g *family) logFiles() string {
 		}
 		row(path, d[1])
 	}
-	b.WriteString("\nC2SP describes its formats at c2sp.org. An entry stands in a bundle after its length, two bytes, the higher one first. " +
+	b.WriteString("\nC2SP describes its formats at c2sp.org. In a bundle, an entry follows its length, two bytes, the higher one first. " +
 		"Its hash is the SHA-256 of a byte 0 and the entry, that of two hashes of a byte 1 and both (RFC 6962).")
 	if there {
 		last := g.Stage().LastBundle()
-		fmt.Fprintf(&b, " The last bundle is [`%s`](%s): `.p/W` stands behind the number of one that has W entries yet and is not full.", last, last)
+		fmt.Fprintf(&b, " The last bundle is [`%s`](%s): `.p/W` follows the number of one that has W entries yet and is not full.", last, last)
 	}
 	fmt.Fprintf(&b, "\n\nA tree under a further key has checkpoints, tiles and policy in a folder of its own, as its origin says: `%s`.\n", tlog.Origin("", 2))
 	return b.String()

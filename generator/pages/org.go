@@ -60,7 +60,7 @@ func (g *family) orgCalls() string {
 	op := answers.WriteOperation(route)
 	url := g.URL(route.Path)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Put your own words into this file, `charter.json`. What stands in angle brackets is refused as it is.\n\n```json\n%s\n```\n\n",
+	fmt.Fprintf(&b, "Put your own words into this file, `charter.json`. What is in angle brackets is refused as it is.\n\n```json\n%s\n```\n\n",
 		linePerSeat.Replace(string(answers.BodyTemplate(op))))
 	fmt.Fprintf(&b, "Rehearse. The answer has the hash and `chartered` is false; nothing is stored:\n\n```sh\ncurl -s '%s?dry_run=1' --json @charter.json\n```\n\n", url)
 	fmt.Fprintf(&b, "File:\n\n```sh\ncurl -s %s --json @charter.json > answer.json\n```\n\n", url)

@@ -199,7 +199,7 @@ func (g *family) boardCorrections() string {
 		}
 	}
 	if b.Len() == 0 {
-		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction stands here.\n")
+		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction is here.\n")
 	}
 	return b.String()
 }

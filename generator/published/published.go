@@ -70,7 +70,7 @@ const (
 
 // Path says how one path, or every path that a pattern matches, is served.
 type Path struct {
-	Pattern   string // a path; one "*" stands for anything but a slash
+	Pattern   string // a path; one "*" is anything but a slash
 	MediaType string
 	Cache     string
 	AnyOrigin bool // any origin may read it (CORS)
@@ -124,7 +124,7 @@ var Paths = []Path{
 }
 
 // logPaths decide the same of the files of a log, by their paths below that of their tree. A star
-// stands for slashes too.
+// takes slashes too.
 var logPaths = []Path{
 	{"/checkpoint", mediaText, cacheCheckpoint, true, "Checkpoint", "the newest signed note over the log (C2SP tlog-checkpoint)"},
 	{"/checkpoints/*", mediaText, cacheShort, true, "Checkpoint of a size", "a signed note over the log, with the cosignatures that it has got since"},
@@ -161,7 +161,7 @@ func As(p string) *Path {
 	return nil
 }
 
-// matches reports whether a pattern, whose star stands for anything but a slash, matches a path.
+// matches reports whether a pattern, whose star is anything but a slash, matches a path.
 func matches(pattern, p string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {
