@@ -79,14 +79,11 @@ func (g *family) businessDaysCall() string {
 	}
 	route, op := g.Operation("computeBusinessDays")
 	g.exampleAnswer(op, &answer)
-	var b strings.Builder
-	fmt.Fprintf(&b, "```sh\n%s\n```\n\n", g.GetCommand(route, op))
-	fmt.Fprintf(&b, "`result` is `%s`. `holidays_skipped` says which closed weekdays it passed over:\n\n", answer.Result)
-	row := beginTable(&b, "Date", "Holiday", "Calendar")
-	for _, h := range answer.Skipped {
-		row(h.Date, markdownText(h.Name), "`"+h.Calendar+"`")
-	}
-	return b.String()
+	return fmt.Sprintf("```sh\n%s\n```\n\n`result` is `%s`. `holidays_skipped` says which closed weekdays it passed over:\n\n",
+		g.GetCommand(route, op), answer.Result) +
+		table("Date | Holiday | Calendar", answer.Skipped, func(h bizday.Holiday) string {
+			return fmt.Sprintf("%s | %s | `%s`", h.Date, markdownText(h.Name), h.Calendar)
+		})
 }
 
 // exampleAnswer reads what an operation answers to its example.
@@ -106,39 +103,26 @@ func (g *family) businessDaysCalendars() string {
 	return strings.TrimSpace(b.String())
 }
 
-// businessDaysOperations lists the operations, with the fields that each reads.
 func (g *family) businessDaysOperations() string {
-	var b strings.Builder
-	row := beginTable(&b, "`"+businessDaysChoice+"`", "Computes", "Reads")
-	for _, o := range bizday.Operations() {
-		row("`"+o.Name+"`", markdownText(o.What), "`"+strings.Join(o.Takes, "`, `")+"`")
-	}
-	return b.String()
+	return table("`"+businessDaysChoice+"` | Computes | Reads", bizday.Operations(), func(o bizday.Operation) string {
+		return fmt.Sprintf("`%s` | %s | %s", o.Name, markdownText(o.What), codes(o.Takes))
+	})
 }
 
-// businessDaysConventions lists the conventions.
 func (g *family) businessDaysConventions() string {
-	var b strings.Builder
-	row := beginTable(&b, "Convention", "FpML", "Meaning")
-	for _, c := range bizday.Conventions {
-		row("`"+c.Name+"`", "`"+c.FpML+"`", markdownText(c.What))
-	}
-	fmt.Fprintf(&b, "\nWhere none is named, it is `%s`.\n", bizday.Conventions[0].Name)
-	return b.String()
+	return table("Convention | FpML | Meaning", bizday.Conventions, func(c bizday.Convention) string {
+		return fmt.Sprintf("`%s` | `%s` | %s", c.Name, c.FpML, markdownText(c.What))
+	}) + fmt.Sprintf("\nWhere none is named, it is `%s`.\n", bizday.Conventions[0].Name)
 }
 
 // businessDaysCounting says how days are counted, and what the data does not know.
 func (g *family) businessDaysCounting() string {
 	first, last := bizday.Range()
-	var b strings.Builder
-	for _, rule := range [][2]string{
+	return list([][2]string{
 		{"Counting", bizday.Counting},
 		{"Adding", bizday.Adding},
 		{"Joint calendars", bizday.Joint},
 		{"Range", "Dates from " + first + " to " + last + ". What leads outside is refused, never guessed."},
 		{"Data", "The rules were last compared with their sources on " + bizday.DataVersion + ". " + bizday.Caveat},
-	} {
-		fmt.Fprintf(&b, "- **%s:** %s\n", rule[0], markdownText(rule[1]))
-	}
-	return b.String()
+	}, func(rule [2]string) string { return fmt.Sprintf("**%s:** %s", rule[0], markdownText(rule[1])) })
 }

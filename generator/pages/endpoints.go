@@ -52,11 +52,7 @@ func (g *family) endpointSection(route *api.Route) string {
 			}
 		}
 	}
-	b.WriteString("\n## Errors {#errors}\n\n")
-	for _, p := range answers.ProblemsOf(route.Operations...) {
-		fmt.Fprintf(&b, "- %d [%s](%s)\n", p.Status, p.Title, p.Path())
-	}
-	return b.String()
+	return b.String() + "\n## Errors {#errors}\n\n" + problemLinks(answers.ProblemsOf(route.Operations...))
 }
 
 // operationSection describes one operation of an endpoint.
@@ -66,16 +62,9 @@ func (g *family) operationSection(b *strings.Builder, route *api.Route, op *api.
 	g.callsSection(b, route, op)
 	if len(c.Fields) > 0 {
 		fmt.Fprintf(b, "\n### Fields of %s {#%s-fields}\n\n", op.ID, op.ID)
-		row := beginTable(b, "Field", "Takes", "Meaning")
-		var rows func(prefix string, fields []model.ContractField)
-		rows = func(prefix string, fields []model.ContractField) {
-			for i := range fields {
-				f := &fields[i]
-				row("`"+prefix+f.Name+"`", fieldRules(c, f), markdownText(f.Meaning))
-				rows(prefix+f.Name+"[].", f.Items)
-			}
-		}
-		rows("", c.Fields)
+		b.WriteString(table("Field | Takes | Meaning", withItems("", c.Fields), func(f model.ContractField) string {
+			return fmt.Sprintf("`%s` | %s | %s", f.Name, fieldRules(c, &f), markdownText(f.Meaning))
+		}))
 		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
 	}
 	g.answerSection(b, route, op)
@@ -85,14 +74,21 @@ func (g *family) operationSection(b *strings.Builder, route *api.Route, op *api.
 	if len(c.Notes) > 0 {
 		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
 	}
-	for _, note := range c.Notes {
-		fmt.Fprintf(b, "- %s\n", markdownText(note))
-	}
+	b.WriteString(list(c.Notes, markdownText))
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == op.ID {
 			fmt.Fprintf(b, "\nAlso: the MCP tool [%s](/mcp.html#%s).\n", g.ToolName(t), g.ToolName(t))
 		}
 	}
+}
+
+// withItems are fields, each with those of its items behind it, under their dotted names.
+func withItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
+	for _, f := range fields {
+		f.Name = prefix + f.Name
+		all = append(append(all, f), withItems(f.Name+"[].", f.Items)...)
+	}
+	return all
 }
 
 // otherFields says what happens with fields that a contract does not name, by the words that the
@@ -175,16 +171,14 @@ func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Ope
 			b.WriteString(contractMembers)
 			continue
 		}
-		row := beginTable(b, "Member", "Type", "Meaning")
-		besides := ""
-		for _, m := range answerMembers(t, "") {
-			if m.name == "" {
-				besides = contractMembers
-				continue
-			}
-			row("`"+m.name+"`", m.kind, markdownText(m.doc))
+		members := answerMembers(t, "")
+		own := slices.DeleteFunc(slices.Clone(members), func(m answerMember) bool { return m.name == "" })
+		b.WriteString(table("Member | Type | Meaning", own, func(m answerMember) string {
+			return fmt.Sprintf("`%s` | %s | %s", m.name, m.kind, markdownText(m.doc))
+		}))
+		if len(own) < len(members) {
+			b.WriteString(contractMembers)
 		}
-		b.WriteString(besides)
 	}
 	if op.Handle == nil {
 		return
@@ -253,7 +247,7 @@ func memberKind(f *reflect.StructField, options string) string {
 	}
 	absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
 	if values := f.Tag.Get("enum"); values != "" {
-		kind = "`" + strings.ReplaceAll(values, ",", "`, `") + "`"
+		kind = codes(strings.Split(values, ","))
 	} else if format := f.Tag.Get("format"); format != "" {
 		kind += " (" + format + ")"
 	}
@@ -317,13 +311,13 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	between(f.Minimum, f.Maximum, "")
 	between(f.MinItems, f.MaxItems, " items")
 	if len(f.Values) > 0 {
-		rules = append(rules, "one of `"+strings.Join(f.Values, "`, `")+"`")
+		rules = append(rules, "one of "+codes(f.Values))
 	}
 	if len(f.Aliases) > 0 {
-		rules = append(rules, "also as `"+strings.Join(f.Aliases, "`, `")+"`")
+		rules = append(rules, "also as "+codes(f.Aliases))
 	}
 	if len(f.QueryParameters) > 0 {
-		rules = append(rules, "in a query as `"+strings.Join(f.QueryParameters, "`, `")+"`, each `"+f.QueryForm+"`")
+		rules = append(rules, "in a query as "+codes(f.QueryParameters)+", each `"+f.QueryForm+"`")
 	}
 	if f.In != "" {
 		rules = append(rules, f.In+" only")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"anteroom/generator/model"
 	"anteroom/generator/page"
 )
 
@@ -20,9 +21,7 @@ func (g *family) statusSection() section {
 
 // notBuiltSection lists what does not exist, in the words of the presence.
 func (g *family) notBuiltSection() string {
-	var b strings.Builder
-	for _, n := range g.Site.Presence.NotBuilt {
-		fmt.Fprintf(&b, "- **%s.** %s\n", markdownText(n.What), markdownText(n.Note))
-	}
-	return b.String()
+	return list(g.Site.Presence.NotBuilt, func(n model.NotBuilt) string {
+		return fmt.Sprintf("**%s.** %s", markdownText(n.What), markdownText(n.Note))
+	})
 }

@@ -107,9 +107,7 @@ func shortened(text string) string {
 
 // membersSection describes the members of a list's entries.
 func membersSection(l *site.List) string {
-	var b strings.Builder
-	row := beginTable(&b, "Member", "Takes", "Meaning")
-	for _, m := range l.Members() {
+	return table("Member | Takes | Meaning", l.Members(), func(m site.Member) string {
 		takes := []string{m.Type}
 		if m.Format != "" {
 			takes = append(takes, m.Format)
@@ -133,7 +131,6 @@ func membersSection(l *site.List) string {
 		if m.Nullable {
 			takes = append(takes, "or null")
 		}
-		row("`"+m.Name+"`", strings.Join(takes, ", "), markdownText(m.Doc))
-	}
-	return b.String()
+		return fmt.Sprintf("`%s` | %s | %s", m.Name, strings.Join(takes, ", "), markdownText(m.Doc))
+	})
 }

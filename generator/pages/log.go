@@ -20,26 +20,19 @@ func (g *family) logState() string {
 		return "This service keeps no log yet. There is nothing to check or to ask for before it begins, with all that was counted by then.\n"
 	}
 	log, t := g.Site.Log, stage.Tree
-	var b strings.Builder
-	row := beginTable(&b, "What", "Is")
-	row("Origin", "`"+t.Origin+"`")
-	row("Verifier key", fmt.Sprintf("`%s`, as in [vkey](%s)", t.Key, tlog.KeysPath))
 	entries := strconv.FormatInt(t.Size(), 10)
-	if t.First > 0 {
-		entries += fmt.Sprintf(", and %d under %s before", t.First, numbered(len(log.Trees)-1, "another key", "other keys"))
+	if n := len(log.Trees) - 1; n == 1 && t.First > 0 {
+		entries += fmt.Sprintf(", and %d under another key before", t.First)
+	} else if t.First > 0 {
+		entries += fmt.Sprintf(", and %d under %d other keys before", t.First, n)
 	}
-	row("Entries", entries)
-	row("Last verification", boardLink(stage.Name)+": "+loggedNumbers(stage.Entry.Counts))
-	row("Cosigned by", cosigners(stage))
-	return b.String()
-}
-
-// numbered is one thing, or a number of them.
-func numbered(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return strconv.Itoa(n) + " " + many
+	return table("What | Is", []string{
+		"Origin | `" + t.Origin + "`",
+		fmt.Sprintf("Verifier key | `%s`, as in [vkey](%s)", t.Key, tlog.KeysPath),
+		"Entries | " + entries,
+		"Last verification | " + boardLink(stage.Name) + ": " + loggedNumbers(stage.Entry.Counts),
+		"Cosigned by | " + cosigners(stage),
+	}, strings.Clone)
 }
 
 // cosigners are the witnesses of a checkpoint.
@@ -47,7 +40,7 @@ func cosigners(stage *tlog.Stage) string {
 	if len(stage.Cosigned) == 0 {
 		return "nobody yet"
 	}
-	return "`" + strings.Join(stage.Cosigned, "`, `") + "`"
+	return codes(stage.Cosigned)
 }
 
 // loggedNumbers are the numbers of a verification in the log, with their names for people.
@@ -98,22 +91,16 @@ func (g *family) logVerifications() string {
 	if g.Stage() == nil {
 		return "None is in the log yet.\n"
 	}
-	var b strings.Builder
-	row := beginTable(&b, "Verification", "Checkpoint", "Cosigned by", "Proof")
-	for i := range slices.Backward(g.Site.Log.Stages) {
-		s := &g.Site.Log.Stages[i]
+	stages := slices.Clone(g.Site.Log.Stages)
+	slices.Reverse(stages)
+	return table("Verification | Checkpoint | Cosigned by | Proof", stages, func(s tlog.Stage) string {
 		at := "at " + strconv.FormatInt(s.Size, 10)
 		if s.Tree.First > 0 {
 			at += " of " + s.Tree.Path()
 		}
-		row(boardLink(s.Name), fmt.Sprintf("[%s](%s)", at, tlog.CheckpointOf(s.Tree.Path(), s.Size)), cosigners(s), proofLink(s.Name))
-	}
-	return b.String()
-}
-
-// proofLink leads to the proof of a verification.
-func proofLink(name string) string {
-	return fmt.Sprintf("[%s.tlog-proof](%s)", name, tlog.ProofPath(name))
+		return fmt.Sprintf("%s | [%s](%s) | %s | [%s.tlog-proof](%s)", boardLink(s.Name), at, tlog.CheckpointOf(s.Tree.Path(), s.Size),
+			cosigners(&s), s.Name, tlog.ProofPath(s.Name))
+	})
 }
 
 // loggedProof leads to the proof of a board's verification, "" where the log does not have that.
@@ -140,15 +127,14 @@ var logDocuments = [][2]string{
 // logFiles lists the files of the log.
 func (g *family) logFiles() string {
 	var b strings.Builder
-	row := beginTable(&b, "Path", "What it is")
 	there := g.Stage() != nil
-	for _, d := range logDocuments {
+	b.WriteString(table("Path | What it is", logDocuments, func(d [2]string) string {
 		path := "`" + d[0] + "`"
 		if there && strings.ToLower(d[0]) == d[0] {
 			path = "[" + path + "](" + d[0] + ")"
 		}
-		row(path, d[1])
-	}
+		return path + " | " + d[1]
+	}))
 	b.WriteString("\nC2SP describes its formats at c2sp.org. In a bundle, an entry follows its length, two bytes, the higher one first. " +
 		"Its hash is the SHA-256 of a byte 0 and the entry, that of two hashes of a byte 1 and both (RFC 6962).")
 	if there {
@@ -159,13 +145,15 @@ func (g *family) logFiles() string {
 	return b.String()
 }
 
-// logKinds are the kinds of entries: one of each as the log writes it, what it means, and the
-// number of a board that it counts in, if any.
-var logKinds = []struct {
+type logKind struct {
 	entry  tlog.Entry
 	what   string
 	number string
-}{
+}
+
+// logKinds are the kinds of entries: one of each as the log writes it, what it means, and the
+// number of a board that it counts in, if any.
+var logKinds = []logKind{
 	{tlog.Entry{Kind: tlog.Registration, Hash: "HASH"}, "A registration that counts", "registrations_recorded"},
 	{tlog.Entry{Kind: tlog.Charter, Hash: "HASH"}, "A charter that counts", "charters_filed"},
 	{tlog.Entry{Kind: tlog.Suggestion, Hash: "HASH"}, "A suggestion from outside", "received_external"},
@@ -184,15 +172,13 @@ func (g *family) logEntries() string {
 		b.WriteString(shortEntry(&k.entry) + "\n")
 	}
 	b.WriteString("```\n\n")
-	row := beginTable(&b, "Kind", "What it is", "Counts in")
-	for _, k := range logKinds {
+	return b.String() + table("Kind | What it is | Counts in", logKinds, func(k logKind) string {
 		number := ""
 		if k.number != "" {
 			number = "`" + k.number + "`"
 		}
-		row("`"+k.entry.Kind+"`", k.what, number)
-	}
-	return b.String()
+		return fmt.Sprintf("`%s` | %s | %s", k.entry.Kind, k.what, number)
+	})
 }
 
 // shortEntry is an entry as the log writes it, the counts of a verification left out.

@@ -12,21 +12,14 @@ import (
 
 // orgRulesTable says what a valid charter is.
 func (g *family) orgRulesTable() string {
-	var b strings.Builder
-	for _, rule := range []string{
+	return list([]string{
 		fmt.Sprintf("Each of the %d positions has exactly one seat.", len(org.Positions)),
 		fmt.Sprintf("Each seat gets at least **%d** credit units.", org.MinimumAllocation),
 		fmt.Sprintf("All seats together get at most **%d**. What is left stays unallocated.", org.Cap),
 		fmt.Sprintf("The name of the org has %d to %d characters.", org.OrgName.Min, org.OrgName.Max),
-	} {
-		fmt.Fprintf(&b, "- %s\n", rule)
-	}
-	b.WriteByte('\n')
-	row := beginTable(&b, "Position", "What it does")
-	for _, position := range org.Positions {
-		row("`"+position+"`", markdownText(g.Site.Org.Positions[position]))
-	}
-	return b.String()
+	}, strings.Clone) + "\n" + table("Position | What it does", org.Positions[:], func(position string) string {
+		return fmt.Sprintf("`%s` | %s", position, markdownText(g.Site.Org.Positions[position]))
+	})
 }
 
 // orgDraft is a charter made of the examples of its fields, with the hash that the endpoint gives
@@ -35,10 +28,10 @@ func (g *family) orgDraft() string {
 	var draft org.Answer
 	g.exampleAnswer(answers.WriteOperation(g.Route("org")), &draft)
 	var b strings.Builder
-	row := beginTable(&b, "Position", "Seat")
-	for _, seat := range draft.Charter.Roster {
-		row("`"+seat.Position+"`", fmt.Sprintf("%s, %d credit units; in a GET `%s:%d`", markdownText(seat.AgentName), seat.Allocation, seat.AgentName, seat.Allocation))
-	}
+	b.WriteString(table("Position | Seat", draft.Charter.Roster, func(seat org.Seat) string {
+		return fmt.Sprintf("`%s` | %s, %d credit units; in a GET `%s:%d`", seat.Position,
+			markdownText(seat.AgentName), seat.Allocation, seat.AgentName, seat.Allocation)
+	}))
 	commissioner := "nobody"
 	if c := draft.Charter.Commissioner; c != nil {
 		commissioner = *c

@@ -37,7 +37,9 @@ func (g *family) problemSection(p *respond.ProblemType) string {
 	part("next", "What to do next", words.Next)
 	part("recorded", "Was anything recorded?", words.Recorded)
 	if p == respond.InvalidInput {
-		part("codes", "Codes of faults", "Each entry of `errors` has one of these codes. They are stable.\n\n"+g.codesSection())
+		part("codes", "Codes of faults", "Each entry of `errors` has one of these codes. They are stable.\n\n"+list(api.Codes, func(code string) string {
+			return fmt.Sprintf("`%s`: %s", code, markdownText(g.Site.Problems.Codes[code]))
+		}))
 	}
 	part("example", "Example", g.problemExample(p, &words))
 	part("endpoints", "Which endpoints answer it", g.answerers(p))
@@ -79,13 +81,4 @@ func (g *family) answerers(p *respond.ProblemType) string {
 		return "All of them: " + strings.Join(links, ", ") + "."
 	}
 	return strings.Join(links, ", ") + "."
-}
-
-// codesSection describes every fault code.
-func (g *family) codesSection() string {
-	var b strings.Builder
-	for _, code := range api.Codes {
-		fmt.Fprintf(&b, "- `%s`: %s\n", code, markdownText(g.Site.Problems.Codes[code]))
-	}
-	return b.String()
 }

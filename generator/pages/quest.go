@@ -12,8 +12,7 @@ import (
 // questOverview lists the steps with what each sends.
 func (g *family) questOverview() string {
 	content := &g.Site.Quest
-	var b strings.Builder
-	row := beginTable(&b, "Step", "What it sends")
+	var rows []string
 	nothing := 0
 	for i := range content.Steps {
 		step := &content.Steps[i]
@@ -27,14 +26,14 @@ func (g *family) questOverview() string {
 		} else if body, err := jsondoc.Parse([]byte(step.Body)); err == nil {
 			var names []string
 			for _, m := range body.Members {
-				names = append(names, "`"+m.Name+"`")
+				names = append(names, m.Name)
 			}
-			sends = "Sends " + strings.Join(names, ", ")
+			sends = "Sends " + codes(names)
 		}
-		row(fmt.Sprintf("[%d. %s](/quest.html#step-%d)", i+1, markdownText(step.Title), i+1), sends)
+		rows = append(rows, fmt.Sprintf("[%d. %s](/quest.html#step-%d) | %s", i+1, markdownText(step.Title), i+1, sends))
 	}
-	fmt.Fprintf(&b, "\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
-	return b.String()
+	return table("Step | What it sends", rows, strings.Clone) +
+		fmt.Sprintf("\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
 }
 
 // questSteps describes every step, with its call as a command and over MCP.
@@ -66,11 +65,6 @@ func (g *family) questCommand(step *site.QuestStep) string {
 
 // questEnd is what a caller has after all steps, and what to keep of it.
 func (g *family) questEnd() string {
-	var b strings.Builder
 	end := &g.Site.Quest.Completion
-	for _, have := range end.YouNowHave {
-		fmt.Fprintf(&b, "- %s\n", markdownText(have))
-	}
-	fmt.Fprintf(&b, "\n%s\n", markdownText(end.Persist))
-	return b.String()
+	return list(end.YouNowHave, markdownText) + "\n" + markdownText(end.Persist) + "\n"
 }

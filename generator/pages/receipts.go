@@ -38,7 +38,7 @@ func (g *family) kitSection() string {
 		fmt.Fprintf(&b, "The documents of this service publish no key, so the programs hold none. `PUBLIC_KEY` is `public_key_b64` of "+
 			"[%s](%s). A registration and a charter need none.\n", g.Route("receipt").Path, g.URL(g.Route("receipt").Path))
 	} else {
-		fmt.Fprintf(&b, "The programs hold the keys of this service: `%s`. `--key PUBLIC_KEY` takes another in their place.\n", strings.Join(keys, "`, `"))
+		fmt.Fprintf(&b, "The programs hold the keys of this service: %s. `--key PUBLIC_KEY` takes another in their place.\n", codes(keys))
 	}
 	return b.String()
 }

@@ -101,21 +101,16 @@ func (g *family) boardPolicy() string {
 // scoreboard.json and with the names that it has there.
 func (g *family) boardMeanings() string {
 	roster := g.Roster()
-	numbers := boardNumbers(roster)
 	var b strings.Builder
 	group := func(title, name string, notes ...string) {
 		fmt.Fprintf(&b, "### %s {#%s}\n\n", title, strings.ReplaceAll(name, "_", "-"))
-		row := beginTable(&b, "Number", "Is", "Means")
-		for _, n := range numbers {
-			if strings.HasPrefix(n.place, name+".") {
-				label := countLabels[n.place]
-				if label == "" {
-					g.Fail("the number %s has no label for people", n.place)
-				}
-				row(label, "**"+strconv.Itoa(n.n)+"**", fmt.Sprintf("%s `%s`", markdownText(n.meaning), n.place[len(name)+1:]))
+		own := slices.DeleteFunc(boardNumbers(roster), func(n boardNumber) bool { return !strings.HasPrefix(n.place, name+".") })
+		b.WriteString(table("Number | Is | Means", own, func(n boardNumber) string {
+			if countLabels[n.place] == "" {
+				g.Fail("the number %s has no label for people", n.place)
 			}
-		}
-		b.WriteByte('\n')
+			return fmt.Sprintf("%s | **%d** | %s `%s`", countLabels[n.place], n.n, markdownText(n.meaning), n.place[len(name)+1:])
+		}) + "\n")
 		for _, note := range notes {
 			b.WriteString(markdownText(note) + "\n\n")
 		}
@@ -136,16 +131,13 @@ func (g *family) boardMeanings() string {
 	}
 	b.WriteString("\n\n")
 	if updates := g.Site.Current().ObservedAttention.Updates; len(updates) > 0 {
-		row := beginTable(&b, "Remark of", "What changed", "What could mean two things")
-		for _, u := range slices.Backward(updates) {
-			row(u.Date, markdownText(u.WhatChanged), markdownText(u.OneAmbiguousRead))
-		}
-		b.WriteByte('\n')
+		newestFirst := slices.Clone(updates)
+		slices.Reverse(newestFirst)
+		b.WriteString(table("Remark of | What changed | What could mean two things", newestFirst, func(u model.Update) string {
+			return fmt.Sprintf("%s | %s | %s", u.Date, markdownText(u.WhatChanged), markdownText(u.OneAmbiguousRead))
+		}) + "\n")
 	}
-	for _, meaning := range roster.WhatItMeans {
-		fmt.Fprintf(&b, "- %s\n", markdownText(meaning))
-	}
-	return b.String()
+	return b.String() + list(roster.WhatItMeans, markdownText)
 }
 
 // boardCharts draws the history of the counts. The table beside it says the same.
@@ -165,21 +157,19 @@ func (g *family) boardCharts() section {
 
 // boardHistory lists all boards, the newest first.
 func (g *family) boardHistory() string {
-	var b strings.Builder
-	heads := []string{"Board"}
+	heads, rows := "Board", []string{}
 	for _, place := range historyCounts {
-		heads = append(heads, countLabels[place])
+		heads += " | " + countLabels[place]
 	}
-	row := beginTable(&b, heads...)
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		board := &g.Site.Scoreboards[i]
-		cells := []string{boardLink(board.File) + g.loggedProof(board)}
+		row := boardLink(board.File) + g.loggedProof(board)
 		for _, place := range historyCounts {
-			cells = append(cells, strconv.Itoa(board.Number(place)))
+			row += " | " + strconv.Itoa(board.Number(place))
 		}
-		row(cells...)
+		rows = append(rows, row)
 	}
-	return b.String()
+	return table(heads, rows, strings.Clone)
 }
 
 // boardLink is a link to a dated board.
@@ -194,17 +184,12 @@ func (g *family) boardCorrections() string {
 			if b.Len() == 0 {
 				b.WriteString("A number falls from one board to the next only with a correction that says why.\n\n")
 			}
-			fmt.Fprintf(&b, "- On %s: %s was %d on %s, and is %d. %s\n",
-				boardLink(board.File), correctedName(c), c.Was, boardLink(c.Board), board.Number(c.Number), markdownText(c.Reason))
+			fmt.Fprintf(&b, "- On %s: %s (`%s`) was %d on %s, and is %d. %s\n",
+				boardLink(board.File), countLabels[c.Number], c.Number, c.Was, boardLink(c.Board), board.Number(c.Number), markdownText(c.Reason))
 		}
 	}
 	if b.Len() == 0 {
 		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction is here.\n")
 	}
 	return b.String()
-}
-
-// correctedName names the number of a correction.
-func correctedName(c model.Correction) string {
-	return fmt.Sprintf("%s (`%s`)", countLabels[c.Number], c.Number)
 }

@@ -10,9 +10,7 @@ func (g *family) termsCodes() string {
 	var b strings.Builder
 	for _, p := range g.Site.AUP.Prohibited {
 		fmt.Fprintf(&b, "### `%s` {#%s}\n\n%s\n\n", p.Code, p.Code, markdownText(p.Rule))
-		for _, example := range p.Examples.Covered {
-			fmt.Fprintf(&b, "- **Prohibited:** %s\n", markdownText(example))
-		}
+		b.WriteString(list(p.Examples.Covered, func(example string) string { return "**Prohibited:** " + markdownText(example) }))
 		fmt.Fprintf(&b, "- **Not prohibited:** %s\n\n", markdownText(p.Examples.NotCovered))
 	}
 	return strings.TrimSpace(b.String())
