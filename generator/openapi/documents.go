@@ -50,7 +50,7 @@ func (d *description) documentPaths(paths *object) {
 			template := before + "{" + name + "}" + after
 			if other := d.shared.Get(name); other == nil || reflect.DeepEqual(other, parameter) {
 				d.shared.Set(name, parameter)
-				parameter = object{{"$ref", "#/components/parameters/" + name}}
+				parameter = ref("parameters", name)
 			}
 			paths.Set(template, d.documentPath(p, template, parameter))
 		}
@@ -145,14 +145,14 @@ func (d *description) documentResponse(p *published.Path, path string) object {
 		{"headers", headers},
 		{"content", object{{mediaType, object{}}}},
 	})
-	return object{{"$ref", "#/components/responses/" + name}}
+	return ref("responses", name)
 }
 
 // sharedResponse refers to a response without a described body, and makes it if there is none
 // yet.
 func (d *description) sharedResponse(name, text string, headers ...string) object {
 	d.responses.Set(name, object{{"description", text}, {"headers", d.headerRefs(headers...)}})
-	return object{{"$ref", "#/components/responses/" + name}}
+	return ref("responses", name)
 }
 
 // notModified is the answer 304.
@@ -164,36 +164,21 @@ func (d *description) notModified() object {
 func (d *description) documentSchema(path string) object {
 	withTrailer := func(name string, shape object) object {
 		d.schemas.Components.Set(name, shape)
-		return object{{"allOf", []object{{{"$ref", "#/components/schemas/" + name}}, d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+		return object{{"allOf", []object{ref("schemas", name), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+	}
+	if types := thirdParties[path]; types != nil {
+		return thirdPartySchema(types)
 	}
 	switch path {
-	case published.OpenAPIPath:
-		return thirdPartySchema(object{{"openapi", "string"}, {"info", "object"}, {"paths", "object"}})
-	case "/server.json":
-		return thirdPartySchema(object{
-			{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"},
-		})
-	case "/.well-known/api-catalog":
-		return thirdPartySchema(object{{"linkset", "array"}})
-	case published.ServerCardPath:
-		return thirdPartySchema(object{{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}})
-	case published.AICatalogPath:
-		return thirdPartySchema(object{{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}})
-	case published.SkillsIndexPath:
-		return thirdPartySchema(object{{"$schema", "string"}, {"skills", "array"}})
-	case published.JSONFeedPath:
-		return thirdPartySchema(object{{"version", "string"}, {"title", "string"}, {"items", "array"}})
 	case published.VectorsPath:
 		return vectorsSchema()
-	case published.JobsSchemaPath, published.AuditorsSchemaPath:
-		return thirdPartySchema(object{{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}})
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.Ref(reflect.TypeFor[model.Manifest]()), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
 		board := reflect.TypeFor[model.Roster]()
 		published, added := splitEdgeMembers(d.schemas.OfStruct(board), board)
 		shape := withTrailer("Scoreboard", published)
-		d.schemas.Components.Set(schema.ComponentName(board), object{{"allOf", []object{{{"$ref", "#/components/schemas/Scoreboard"}}, added}}})
+		d.schemas.Components.Set(schema.ComponentName(board), object{{"allOf", []object{ref("schemas", "Scoreboard"), added}}})
 		return shape
 	case datedScoreboards:
 		numbers := schema.Inline(reflect.TypeFor[model.Verification]())
@@ -211,8 +196,21 @@ func (d *description) documentSchema(path string) object {
 	return nil
 }
 
-// thirdPartySchema is the schema of a document whose format is described elsewhere. It has the
-// members that are always there, with their types.
+// thirdParties are the documents whose formats are described elsewhere, with the members that are
+// always there and their types.
+var thirdParties = map[string]object{
+	published.OpenAPIPath:        {{"openapi", "string"}, {"info", "object"}, {"paths", "object"}},
+	"/server.json":               {{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}},
+	"/.well-known/api-catalog":   {{"linkset", "array"}},
+	published.ServerCardPath:     {{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}},
+	published.AICatalogPath:      {{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}},
+	published.SkillsIndexPath:    {{"$schema", "string"}, {"skills", "array"}},
+	published.JSONFeedPath:       {{"version", "string"}, {"title", "string"}, {"items", "array"}},
+	published.JobsSchemaPath:     {{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}},
+	published.AuditorsSchemaPath: {{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}},
+}
+
+// thirdPartySchema is the schema of an object that has members of these types, and others.
 func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {

@@ -217,20 +217,20 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
 		{"required", true},
 		{"content", object{{respond.MediaJSON, object{
-			{"schema", oneOrMore(object{{"$ref", "#/components/schemas/MCPMessage"}})},
+			{"schema", oneOrMore(ref("schemas", "MCPMessage"))},
 			{"examples", object{{op.ID, object{{"value", answers.ExampleBody(op)}}}}},
 		}}}},
 	})
 	d.schemas.Components.Set("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
 	replies := func(example object) object {
-		return object{{respond.MediaJSON, object{{"schema", object{{"$ref", "#/components/schemas/MCPAnswers"}}}, {"example", example}}}}
+		return object{{respond.MediaJSON, object{{"schema", ref("schemas", "MCPAnswers")}, {"example", example}}}}
 	}
 	d.responses.Set("JSONRPCError", object{
 		{"description", "A JSON-RPC error, whose message says what is wrong with the request."},
 		{"headers", d.headerRefs("Cache-Control")},
 		{"content", replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}})},
 	})
-	failed := object{{"$ref", "#/components/responses/JSONRPCError"}}
+	failed := ref("responses", "JSONRPCError")
 	responses := object{
 		{"200", object{
 			{"description", "An answer to every request, an array for an array. " +
@@ -253,6 +253,9 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	}
 	described.Set("responses", responses)
 }
+
+// ref refers to a component.
+func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
 // anyOf is a schema that takes what one of the schemas takes.
 func anyOf(schemas []object) object {

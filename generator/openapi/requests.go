@@ -62,7 +62,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	shape = slices.DeleteFunc(shape, func(m ordered.Member) bool { return m.Name == "description" })
 	described := object{{"name", name}, {"in", "query"}}
 	if slices.Contains(op.Methods, http.MethodPost) && !f.QueryOnly && f.Type != input.List && f.Type != input.Switch && len(f.QueryNames) == 0 {
-		shape = object{{"$ref", "#/components/schemas/" + requestName(op) + "/properties/" + name}}
+		shape = ref("schemas", requestName(op)+"/properties/"+name)
 	} else {
 		described.Set("description", meaning)
 	}
@@ -79,7 +79,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	}
 	if name == api.DryRun.Name {
 		d.shared.Set(name, described)
-		return object{{"$ref", "#/components/parameters/" + name}}
+		return ref("parameters", name)
 	}
 	return described
 }
@@ -121,7 +121,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if op.DryRun {
 			d.schemas.Components.Set("DryRun", schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name, object{{"$ref", "#/components/schemas/DryRun"}})
+			properties.Set(api.DryRun.Name, ref("schemas", "DryRun"))
 			shape.Set("properties", properties)
 		}
 		if len(op.AnyOf) > 0 {
@@ -132,7 +132,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		}
 		name := requestName(op)
 		d.schemas.Components.Set(name, shape)
-		bodies = append(bodies, object{{"$ref", "#/components/schemas/" + name}})
+		bodies = append(bodies, ref("schemas", name))
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false

@@ -68,7 +68,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		}
 		texts = append(texts, p.Title+" ("+p.Path()+").")
 	}
-	ref := object{{"$ref", "#/components/responses/" + name}}
+	ref := ref("responses", name)
 	if d.responses.Get(name) != nil {
 		return ref
 	}
@@ -169,7 +169,7 @@ func (d *description) headerRefs(names ...string) object {
 				}
 			}
 		}
-		refs.Set(name, object{{"$ref", "#/components/headers/" + name}})
+		refs.Set(name, ref("headers", name))
 		d.headers.Set(name, object{
 			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", model.JSON(text.example)},
 		})

@@ -49,17 +49,17 @@ var textMakers = map[string]func(*family) string{
 	"quest-overview":            (*family).questOverview,
 	"quest-steps":               (*family).questSteps,
 	"quest-end":                 (*family).questEnd,
-	"org-intro":                 words(func(s *site.Site) string { return s.Org.Intro }),
+	"org-intro":                 func(g *family) string { return markdownText(g.Site.Org.Intro) },
 	"org-rules":                 (*family).orgRulesTable,
 	"org-draft":                 (*family).orgDraft,
 	"org-calls":                 (*family).orgCalls,
 	"org-seats":                 (*family).orgSeats,
-	"terms-policy":              words(func(s *site.Site) string { return s.AUP.Policy }),
+	"terms-policy":              func(g *family) string { return markdownText(g.Site.AUP.Policy) },
 	"terms-codes":               (*family).termsCodes,
-	"terms-why":                 words(func(s *site.Site) string { return s.AUP.Why }),
-	"terms-enforcement":         words(func(s *site.Site) string { return s.AUP.Enforcement }),
-	"terms-check":               words(func(s *site.Site) string { return s.AUP.CheckEndpoint }),
-	"terms-rationale":           words(func(s *site.Site) string { return s.AUP.Rationale }),
+	"terms-why":                 func(g *family) string { return markdownText(g.Site.AUP.Why) },
+	"terms-enforcement":         func(g *family) string { return markdownText(g.Site.AUP.Enforcement) },
+	"terms-check":               func(g *family) string { return markdownText(g.Site.AUP.CheckEndpoint) },
+	"terms-rationale":           func(g *family) string { return markdownText(g.Site.AUP.Rationale) },
 	"log-state":                 (*family).logState,
 	"log-verifications":         (*family).logVerifications,
 	"log-keep":                  (*family).logKeep,
@@ -80,11 +80,6 @@ var sectionMakers = map[string]func(*family) section{
 	"business-days-form": (*family).businessDaysForm,
 	"log-check":          (*family).logCheck,
 	"verifier":           (*family).verifierSection,
-}
-
-// words makes a text of the content Markdown.
-func words(of func(*site.Site) string) func(*family) string {
-	return func(g *family) string { return markdownText(of(g.Site)) }
 }
 
 // referencePage is the name of the page that lists all operations.
