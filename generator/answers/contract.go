@@ -65,7 +65,6 @@ func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.
 	return contract
 }
 
-// askedContract is what a 400 shows of the operation that was asked for.
 func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
 	contract := g.ContractOperation(route, op)
 	shorten(contract.Fields)
@@ -220,7 +219,6 @@ func ExampleBody(op *api.Operation) model.JSON {
 	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
 
-// buildBody writes a body with the value that the function gives for each field.
 func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	if op.Example != "" {
 		return model.JSON(op.Example)

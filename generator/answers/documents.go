@@ -64,7 +64,6 @@ func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	return types
 }
 
-// liveEndpoints lists every method of every route.
 func (g *Answers) liveEndpoints() []model.LiveEndpoint {
 	live := []model.LiveEndpoint{}
 	for _, route := range g.Routes {
@@ -82,7 +81,6 @@ func (g *Answers) liveEndpoints() []model.LiveEndpoint {
 	return live
 }
 
-// statusDots are the colours of the status dot, by the operator's status.
 var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
 
 func (g *Answers) presence() model.Presence {
@@ -96,7 +94,6 @@ func (g *Answers) presence() model.Presence {
 	return presence
 }
 
-// nextActions lead from an answer to the documents.
 func (g *Answers) nextActions() []respond.Action {
 	return []respond.Action{
 		{Rel: "index", Href: g.URL("/llms.txt")},

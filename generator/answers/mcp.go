@@ -15,7 +15,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// mcp puts the answers of the MCP server into the snapshot.
 func (g *Answers) mcp() {
 	words, service := &g.Site.MCP, &g.Site.Service
 	server := object{
@@ -155,7 +154,6 @@ func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
 }
 
-// contractMembers are the names of the members of a contract.
 var contractMembers = sync.OnceValue(func() (names []string) {
 	for _, m := range schema.Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
 		names = append(names, m.Name)
@@ -201,7 +199,6 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 	return entry
 }
 
-// installBlocks say how to add the server to each client.
 func (g *Answers) installBlocks() object {
 	all := object{}
 	for _, i := range g.Site.MCP.Install {

@@ -82,12 +82,10 @@ func (g *Answers) QuestCurl(step *site.QuestStep) string {
 	return command
 }
 
-// isWrapped reports whether a later step wraps the answer of a step.
 func (g *Answers) isWrapped(step *site.QuestStep) bool {
 	return slices.ContainsFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.AnswerOf == step.Operation })
 }
 
-// answerFile is the file that holds the answer of an operation.
 func (g *Answers) answerFile(operation string) string {
 	route, _ := g.Operation(operation)
 	return route.ID + ".json"

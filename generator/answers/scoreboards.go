@@ -86,7 +86,6 @@ func (g *Answers) convert(waitlist *api.Route) model.Convert {
 	return convert
 }
 
-// fileCall says how to file something at a route.
 func (g *Answers) fileCall(route *api.Route) model.FileCall {
 	call := model.FileCall{Method: "POST", URL: g.URL(route.Path)}
 	if op := WriteOperation(route); slices.Contains(op.Methods, "GET") {

@@ -57,7 +57,6 @@ func (g *Answers) ReceiptKeys() []string {
 	return append([]string{g.Snapshot.CurrentKey}, g.Snapshot.RetiredKeys...)
 }
 
-// kitURLs are the absolute addresses of the programs.
 func (g *Answers) kitURLs() (urls []string) {
 	for _, p := range respond.Kit {
 		urls = append(urls, g.URL(p))

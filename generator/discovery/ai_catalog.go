@@ -7,10 +7,8 @@ import (
 	"anteroom/generator/published"
 )
 
-// serverCardSchema is the format of a server card of the MCP (SEP-2127).
 const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
 
-// aiCatalogVersion is the version of the AI Catalog format.
 const aiCatalogVersion = "1.0"
 
 // serverCard says where the MCP server is and which revisions it speaks. What it offers is asked of

@@ -23,7 +23,6 @@ import (
 
 type object = ordered.Object
 
-// family are the documents of this package while they are made.
 type family struct{ answers.Family }
 
 // Files makes what crawlers, scanners and researchers look for at fixed places, the server's entry
@@ -53,7 +52,6 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	return g.Result()
 }
 
-// robots follows RFC 9309.
 func (g *family) robots() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
@@ -91,7 +89,6 @@ func Choose(allowed bool, yes, no string) string {
 	return no
 }
 
-// sitemap follows the protocol of sitemaps.org, version 0.9.
 func (g *family) sitemap() []byte {
 	set := struct {
 		XMLName xml.Name               `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`

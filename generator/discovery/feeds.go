@@ -17,7 +17,6 @@ const jsonFeedVersion = "https://jsonfeed.org/version/1.1"
 // feedNote says what the times of the feeds mean. A verification has a date and no time of day.
 const feedNote = "Each hand verification of the counts. An item has the date of its verification at 00:00 UTC, as the time of day is not recorded."
 
-// feedItem is one hand verification, as both feeds show it.
 type feedItem struct {
 	id, title, text, time string
 }
@@ -48,7 +47,6 @@ func inWords(s *site.Scoreboard) string {
 	return b.String()
 }
 
-// feeds publishes both feeds.
 func (g *family) feeds() {
 	items := g.feedItems()
 	g.Add(published.JSONFeedPath, ordered.Indented(g.jsonFeed(items)))
@@ -81,14 +79,12 @@ func (g *family) jsonFeed(items []feedItem) object {
 	}
 }
 
-// atomLink is a link of an Atom feed.
 type atomLink struct {
 	Rel  string `xml:"rel,attr"`
 	Type string `xml:"type,attr"`
 	Href string `xml:"href,attr"`
 }
 
-// atomEntry is an entry of an Atom feed.
 type atomEntry struct {
 	ID        string     `xml:"id"`
 	Title     string     `xml:"title"`

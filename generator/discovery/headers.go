@@ -24,7 +24,6 @@ var commonHeaders = []string{
 	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
-// frontPageLinks are the link relations of the front page (RFC 8288, RFC 8631, RFC 9727).
 var frontPageLinks = []string{
 	`<` + published.OpenAPIPath + `>; rel="service-desc"; type="` + published.OpenAPIMedia + `"`,
 	`</llms.txt>; rel="service-doc"; type="text/plain"`,
@@ -47,7 +46,6 @@ var ownHeaders = map[string][]string{
 	published.AuditorsPath:     {describedBy(published.AuditorsSchemaPath)},
 }
 
-// describedBy leads to the JSON Schema of a document.
 func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + published.MediaSchema + `"`
 }

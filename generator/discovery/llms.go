@@ -12,7 +12,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// llmsDocuments are the documents that llms.txt lists besides the endpoints and the pages.
 var llmsDocuments = []string{
 	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JSONFeedPath, published.JobsPath, published.AuditorsPath, "/verify/verify.py", published.VectorsPath,
 }
@@ -88,7 +87,6 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	return g.Result()
 }
 
-// usualPlaces are the paths of the documents that clients look for by themselves.
 func usualPlaces(documents []published.File) (paths []string) {
 	for i := range documents {
 		if path := documents[i].Path; strings.HasPrefix(path, "/.well-known/") || path == "/server.json" {
@@ -117,5 +115,4 @@ func (g *family) llmsCalls() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// kilobytes writes a size with one decimal.
 func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) }

@@ -9,7 +9,6 @@ import (
 	"anteroom/generator/published"
 )
 
-// serverSchema is the format of server.json in the MCP registry.
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 // maxRegistryText is the longest title or description that the registry takes, in characters.
@@ -33,12 +32,10 @@ func (g *family) registryDescription() string {
 	return description
 }
 
-// registryIcons are the pictures that a list of servers can show.
 func (g *family) registryIcons() []object {
 	return []object{{{"src", g.URL(published.IconPath)}, {"mimeType", published.MediaSVG}, {"sizes", []string{"any"}}}}
 }
 
-// serverJSON publishes the server's entry for the MCP registry.
 func (g *family) serverJSON() {
 	service := &g.Site.Service
 	description := g.registryDescription()

@@ -16,7 +16,6 @@ import (
 
 const skillsSchema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 
-// maxSkillDescription is the longest description of a skill, in characters.
 const maxSkillDescription = 1024
 
 // skills publishes the quest as a skill, and the index that lists it. A reader compares the digest
@@ -49,7 +48,6 @@ func (g *family) skillDescription() string {
 	return text
 }
 
-// questSkill is the quest as instructions, in the form of agentskills.io.
 func (g *family) questSkill() []byte {
 	quest, service := g.Quest(), &g.Site.Service
 	var b strings.Builder

@@ -16,7 +16,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// documentsTag groups the published documents.
 const documentsTag = "documents"
 
 // datedScoreboards is the path of all dated scoreboards, as a template.
@@ -106,7 +105,6 @@ func (d *description) documentParameter(p *published.Path, before string, names 
 	return parameter(name, "Its name.", object{{"type", "string"}, {"enum", names}}, names[0])
 }
 
-// documentPath is the path item of a document, or of several by one template.
 func (d *description) documentPath(p *published.Path, path string, parameter object) object {
 	get := object{
 		{"tags", []string{documentsTag}},
@@ -155,12 +153,10 @@ func (d *description) sharedResponse(name, text string, headers ...string) objec
 	return ref("responses", name)
 }
 
-// notModified is the answer 304.
 func (d *description) notModified() object {
 	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.", "ETag", "Cache-Control", "Link")
 }
 
-// documentSchema is the schema of a JSON document, and nil for a document that is not JSON.
 func (d *description) documentSchema(path string) object {
 	withTrailer := func(name string, shape object) object {
 		d.schemas.Components.Set(name, shape)

@@ -95,7 +95,6 @@ func (d *description) tagDescription(tag string) string {
 	return "The endpoints " + strings.Join(paths, ", ") + "."
 }
 
-// description is the OpenAPI description while it is made.
 type description struct {
 	answers.Family
 	schemas   *schema.Schemas
@@ -104,7 +103,6 @@ type description struct {
 	headers   object
 }
 
-// operation describes what a method does at a route.
 func (d *description) operation(route *api.Route, method string) object {
 	operations := answers.OperationsWith(route, method)
 	var summaries, texts []string
@@ -254,7 +252,6 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	described.Set("responses", responses)
 }
 
-// ref refers to a component.
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
 // anyOf is a schema that takes what one of the schemas takes.
@@ -265,7 +262,6 @@ func anyOf(schemas []object) object {
 	return object{{"anyOf", schemas}}
 }
 
-// optionsOperation describes what a path of the route table answers to OPTIONS.
 func (d *description) optionsOperation(tag, path string) object {
 	return object{
 		{"tags", []string{tag}},

@@ -110,7 +110,6 @@ func SeatExample(f *input.Field, parameter string) model.JSON {
 	return nil
 }
 
-// requestName is the name of the component for an operation's body.
 func requestName(op *api.Operation) string { return strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request" }
 
 // requestBody describes the body of a POST. The body is optional where an empty object is enough.

@@ -15,7 +15,6 @@ import (
 	"anteroom/generator/published"
 )
 
-// maxExample is the longest example, in bytes.
 const maxExample = 1000
 
 // successResponse describes the 200 answer of the operations that a request may choose from.
@@ -112,7 +111,6 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	return ref
 }
 
-// shownContracts are the types of the member contract, by status.
 var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
 
 // extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
@@ -134,7 +132,6 @@ func (d *description) problemExample(p *respond.ProblemType, code string) model.
 	})
 }
 
-// headerTexts describe the response headers that an agent reads.
 var headerTexts = map[string]struct{ what, kind, example string }{
 	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
 	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},

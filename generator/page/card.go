@@ -68,7 +68,6 @@ func Card(name, summary, host string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cardPalette is the paper, and then the shades of each ink.
 func cardPalette() color.Palette {
 	paper := [3]int{0xfd, 0xfd, 0xfb}
 	palette := color.Palette{color.RGBA{0xfd, 0xfd, 0xfb, 0xff}}

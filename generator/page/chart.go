@@ -42,7 +42,6 @@ type chartLayout struct {
 
 type dot struct{ X, Y float64 }
 
-// tick is a mark of an axis. Its anchor is that of its label in SVG.
 type tick struct {
 	At     float64
 	Label  string
@@ -129,7 +128,6 @@ func thousands(n int) string {
 	return s
 }
 
-// newest is what a series says last.
 func newest(s Series) Point { return s.Points[len(s.Points)-1] }
 
 // told says a series in a sentence, for those who do not see it.

@@ -72,7 +72,6 @@ func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (as
 	return ast.WalkContinue, nil
 }
 
-// holdsLink reports whether there is a link in a node.
 func holdsLink(node ast.Node) bool {
 	found := false
 	_ = ast.Walk(node, func(n ast.Node, _ bool) (ast.WalkStatus, error) {

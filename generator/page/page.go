@@ -210,7 +210,6 @@ func commentName(block *ast.HTMLBlock, src []byte) string {
 	return name
 }
 
-// plainText is the text of a node without its markup.
 func plainText(node ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -28,7 +28,6 @@ func (g *family) businessDaysForm() section {
 	return section{markdown: "The HTML page has a form here, which asks the endpoint.\n", html: page.BusinessDaysForm(form)}
 }
 
-// businessDaysField is the form's field for a field of the endpoint.
 func businessDaysField(f *input.Field) page.FormField {
 	field := page.FormField{Name: f.Name, Label: strings.ToUpper(f.Name[:1]) + f.Name[1:], Type: "text", Required: f.Required}
 	texts := map[string]string{}
@@ -71,7 +70,6 @@ func businessDaysField(f *input.Field) page.FormField {
 // businessDaysChoice is the field that chooses the operation.
 var businessDaysChoice = bizday.Fields[0].Name
 
-// businessDaysCall is the example of the endpoint as a GET, and what it answers.
 func (g *family) businessDaysCall() string {
 	var answer struct {
 		Result  string           `json:"result"`
@@ -93,7 +91,6 @@ func (g *family) exampleAnswer(op *api.Operation, answer any) {
 	}
 }
 
-// businessDaysCalendars describes every calendar.
 func (g *family) businessDaysCalendars() string {
 	var b strings.Builder
 	for _, c := range model.Calendars() {

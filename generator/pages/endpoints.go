@@ -18,7 +18,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// endpointPages are a page for each endpoint: all that a caller needs to know of it.
 func (g *family) endpointPages() (pages []site.Page) {
 	for _, route := range g.Routes {
 		pages = append(pages, site.Page{
@@ -31,7 +30,6 @@ func (g *family) endpointPages() (pages []site.Page) {
 	return pages
 }
 
-// endpointSection describes an endpoint.
 func (g *family) endpointSection(route *api.Route) string {
 	var b strings.Builder
 	c := g.Contract(route)
@@ -55,7 +53,6 @@ func (g *family) endpointSection(route *api.Route) string {
 	return b.String() + "\n## Errors {#errors}\n\n" + problemLinks(answers.ProblemsOf(route.Operations...))
 }
 
-// operationSection describes one operation of an endpoint.
 func (g *family) operationSection(b *strings.Builder, route *api.Route, op *api.Operation, c *model.ContractOperation) {
 	heading := markdownText(strings.TrimSuffix(g.Summary(op.ID), "."))
 	fmt.Fprintf(b, "\n## %s: %s {#%s}\n\n%s\n", enumeration(op.Methods, "or"), heading, op.ID, markdownText(cmp.Or(c.What, g.Summary(op.ID))))
@@ -131,7 +128,6 @@ func (g *family) callsSection(b *strings.Builder, route *api.Route, op *api.Oper
 	}
 }
 
-// objectField is the name of the field of an operation that takes a whole object.
 func objectField(op *api.Operation) string {
 	for i := range op.Fields {
 		if op.Fields[i].Type == input.Object {
@@ -141,7 +137,6 @@ func objectField(op *api.Operation) string {
 	return ""
 }
 
-// enumeration writes a list as words.
 func enumeration(words []string, conjunction string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -188,10 +183,8 @@ func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Ope
 	}
 }
 
-// maxShownExample is the longest answer that a page shows as an example, in bytes.
 const maxShownExample = 2000
 
-// answerMember is one member of an answer, in words.
 type answerMember struct{ name, kind, doc string }
 
 // contractType is the type of a contract. Several answers are one, or have its members besides
@@ -239,7 +232,6 @@ func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
 	return members
 }
 
-// memberKind says in words which values a member of an answer has.
 func memberKind(f *reflect.StructField, options string) string {
 	kind := jsonKind(f.Type)
 	if options == "embed" {
@@ -260,7 +252,6 @@ func memberKind(f *reflect.StructField, options string) string {
 	return kind
 }
 
-// jsonKind names the JSON type of a Go type.
 func jsonKind(t reflect.Type) string {
 	if t == reflect.TypeFor[model.JSON]() {
 		return "object"
@@ -280,7 +271,6 @@ func jsonKind(t reflect.Type) string {
 	return "object"
 }
 
-// requirement says whether a field must be given.
 func requirement(op *model.ContractOperation, f *model.ContractField) string {
 	switch {
 	case f.Required:

@@ -27,7 +27,6 @@ func (g *family) guideEndpoints() section {
 	return section{markdown: b.String(), html: page.EndpointList(entries)}
 }
 
-// problemLinks lead to the pages about problem types.
 func problemLinks(types []*respond.ProblemType) string {
 	return list(types, func(p *respond.ProblemType) string { return fmt.Sprintf("%d [%s](%s)", p.Status, p.Title, p.Path()) })
 }
@@ -41,7 +40,6 @@ func (g *family) guideProblems() section {
 	return section{markdown: problemLinks(respond.ProblemTypes), html: page.ProblemList(entries)}
 }
 
-// operationsSection lists the operations of every endpoint. Their pages describe them.
 func (g *family) operationsSection() string {
 	var rows []string
 	for _, route := range g.Routes {

@@ -19,7 +19,6 @@ func (g *family) statusSection() section {
 	return section{markdown: text, html: page.StatusLine(status)}
 }
 
-// notBuiltSection lists what does not exist, in the words of the presence.
 func (g *family) notBuiltSection() string {
 	return list(g.Site.Presence.NotBuilt, func(n model.NotBuilt) string {
 		return fmt.Sprintf("**%s.** %s", markdownText(n.What), markdownText(n.Note))

@@ -30,7 +30,6 @@ func (g *family) linkedData(p *site.Page) string {
 	return string(doc)
 }
 
-// webAPI is the service with its operator.
 func (g *family) webAPI() object {
 	service := &g.Site.Service
 	return object{
@@ -45,7 +44,6 @@ func (g *family) webAPI() object {
 	}
 }
 
-// dataset is the scoreboard with all its boards.
 func (g *family) dataset(p *site.Page) object {
 	download := func(name, path, date string) object {
 		return object{
@@ -72,7 +70,6 @@ func (g *family) dataset(p *site.Page) object {
 	}
 }
 
-// organization is the operator.
 func (g *family) organization() object {
 	return object{{"@type", "Organization"}, {"name", g.Site.Service.Operator}, {"url", g.URL("/")}}
 }

@@ -14,10 +14,8 @@ import (
 // maxShown is how many entries of a list its page shows. The JSON document has all of them.
 const maxShown = 50
 
-// maxShownText is how many characters of an entry's text its page shows.
 const maxShownText = 280
 
-// shownList is how a page shows a list that grows.
 type shownList struct {
 	list        *site.List
 	path        string               // of the JSON document
@@ -78,7 +76,6 @@ func (s shownList) section() section {
 	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
 }
 
-// entry is how the page shows an entry.
 func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
 	for _, m := range site.Values(e) {
 		switch m.Name {
@@ -96,7 +93,6 @@ func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
 	return entry
 }
 
-// shortened is a text on one line, cut after maxShownText characters.
 func shortened(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxShownText {
@@ -105,7 +101,6 @@ func shortened(text string) string {
 	return text
 }
 
-// membersSection describes the members of a list's entries.
 func membersSection(l *site.List) string {
 	return table("Member | Takes | Meaning", l.Members(), func(m site.Member) string {
 		takes := []string{m.Type}

@@ -35,7 +35,6 @@ func (g *family) logState() string {
 	}, strings.Clone)
 }
 
-// cosigners are the witnesses of a checkpoint.
 func cosigners(stage *tlog.Stage) string {
 	if len(stage.Cosigned) == 0 {
 		return "nobody yet"
@@ -77,7 +76,6 @@ func (g *family) logCheck() section {
 	}
 }
 
-// logKeep is how to keep the newest checkpoint.
 func (g *family) logKeep() string {
 	stage := g.Stage()
 	if stage == nil {
@@ -86,7 +84,6 @@ func (g *family) logKeep() string {
 	return fmt.Sprintf("```sh\ncurl -sSf %s -o kept.checkpoint\n```\n", g.URL(tlog.CheckpointPath(stage.Tree.Path())))
 }
 
-// logVerifications lists the hand verifications that are in the log, the newest first.
 func (g *family) logVerifications() string {
 	if g.Stage() == nil {
 		return "None is in the log yet.\n"
@@ -124,7 +121,6 @@ var logDocuments = [][2]string{
 	{tlog.ProofPath("NAME"), "That the verification of this name is the last entry of its checkpoint, as a C2SP tlog-proof"},
 }
 
-// logFiles lists the files of the log.
 func (g *family) logFiles() string {
 	var b strings.Builder
 	there := g.Stage() != nil

@@ -14,7 +14,6 @@ import (
 	"anteroom/generator/ordered"
 )
 
-// toolsSection describes every tool, and names the endpoints without a tool.
 func (g *family) toolsSection() string {
 	var b strings.Builder
 	called := map[*api.Route]bool{}
@@ -46,7 +45,6 @@ func lastMethod(op *api.Operation) string {
 	return strings.Join(op.Methods, "")
 }
 
-// toolArguments names the arguments of a tool.
 func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	schema := g.ToolInput(t, op)
 	required, _ := schema.Get("required").([]string)
@@ -68,7 +66,6 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
-// promptsSection describes every prompt.
 func (g *family) promptsSection() string {
 	var b strings.Builder
 	for i := range api.Prompts {
@@ -88,7 +85,6 @@ func (g *family) promptsSection() string {
 	return b.String()
 }
 
-// installSection says how to add the server to each client.
 func (g *family) installSection() string {
 	var b strings.Builder
 	for _, i := range g.Site.MCP.Install {

@@ -74,7 +74,6 @@ func (g *family) orgCalls() string {
 	return b.String()
 }
 
-// orgSeats says how founding seats are given, and how many are left.
 func (g *family) orgSeats() string {
 	board := g.Roster()
 	return fmt.Sprintf("%s\n\nLeft: **%d of %d**, verified by hand on %s.\n",

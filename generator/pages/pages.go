@@ -82,10 +82,8 @@ var sectionMakers = map[string]func(*family) section{
 	"verifier":           (*family).verifierSection,
 }
 
-// referencePage is the name of the page that lists all operations.
 const referencePage = "reference"
 
-// family are the pages while they are made.
 type family struct {
 	answers.Family
 	drafts []draft
@@ -134,7 +132,6 @@ func Files(a *answers.Answers) (files []published.File, anchors map[string]map[s
 	return files, anchors, err
 }
 
-// notFound is the name of the page for a path outside /api/ where nothing is published.
 const notFound = "404"
 
 // render renders all drafts and the card, side by side.
@@ -176,7 +173,6 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	return anchors, nil
 }
 
-// html is a page as HTML.
 func (g *family) html(d *draft) ([]byte, error) {
 	body, err := page.Markdown([]byte(d.markdown), d.components)
 	if err != nil {
@@ -252,7 +248,6 @@ var navigation = []struct {
 // navigated is a page in the navigation. Its label is "" where only the foot of the page has it.
 type navigated struct{ name, label string }
 
-// mainNavigation are the links at the head of every page.
 func (g *family) mainNavigation() (links []page.Link) {
 	for _, group := range navigation {
 		for _, n := range group.pages {
@@ -304,7 +299,6 @@ func (g *family) pageNamed(name string) *site.Page {
 	return &g.Site.Pages[i]
 }
 
-// footerDocuments are the documents that every page links to.
 var footerDocuments = []string{
 	"/llms.txt", published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.AtomFeedPath, published.JobsPath, published.AuditorsPath, published.SecurityTxtPath,
 }

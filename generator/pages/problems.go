@@ -25,7 +25,6 @@ func (g *family) problemPages() (pages []site.Page) {
 	return pages
 }
 
-// problemSection describes a problem type.
 func (g *family) problemSection(p *respond.ProblemType) string {
 	var b strings.Builder
 	words := g.Site.Problems.Pages[p.Slug]
@@ -66,7 +65,6 @@ func (g *family) problemExample(p *respond.ProblemType, words *site.ProblemPage)
 	return fmt.Sprintf("Left out here: `contract_url`, %s.\n\n```json\n%s\n```", left, strings.TrimSuffix(string(ordered.Indented(example)), "\n"))
 }
 
-// answerers says which endpoints may answer a problem type.
 func (g *family) answerers(p *respond.ProblemType) string {
 	var links []string
 	for _, route := range g.Routes {

@@ -9,7 +9,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// questOverview lists the steps with what each sends.
 func (g *family) questOverview() string {
 	content := &g.Site.Quest
 	var rows []string
@@ -36,7 +35,6 @@ func (g *family) questOverview() string {
 		fmt.Sprintf("\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
 }
 
-// questSteps describes every step, with its call as a command and over MCP.
 func (g *family) questSteps() string {
 	var b strings.Builder
 	for i, step := range g.Quest().Steps {
@@ -54,7 +52,6 @@ func (g *family) questSteps() string {
 	return strings.TrimSpace(b.String())
 }
 
-// questCommand is the command of a step.
 func (g *family) questCommand(step *site.QuestStep) string {
 	if step.Method() == http.MethodGet {
 		route, op := g.Operation(step.Operation)
@@ -63,7 +60,6 @@ func (g *family) questCommand(step *site.QuestStep) string {
 	return g.QuestCurl(step)
 }
 
-// questEnd is what a caller has after all steps, and what to keep of it.
 func (g *family) questEnd() string {
 	end := &g.Site.Quest.Completion
 	return list(end.YouNowHave, markdownText) + "\n" + markdownText(end.Persist) + "\n"

@@ -49,14 +49,12 @@ var (
 	}
 )
 
-// boardNumber is one number of the newest board.
 type boardNumber struct {
 	place   string // in scoreboard.json: orgs.charters_filed
 	n       int
 	meaning string
 }
 
-// boardNumbers are the numbers of the newest board, in their order.
 func boardNumbers(board model.Roster) (numbers []boardNumber) {
 	v := reflect.ValueOf(board)
 	for i := range v.NumField() {
@@ -140,7 +138,6 @@ func (g *family) boardMeanings() string {
 	return b.String() + list(roster.WhatItMeans, markdownText)
 }
 
-// boardCharts draws the history of the counts. The table beside it says the same.
 func (g *family) boardCharts() section {
 	all := make([]page.Series, len(historyCounts))
 	for i := range g.Site.Scoreboards {
@@ -155,7 +152,6 @@ func (g *family) boardCharts() section {
 	return section{html: page.Charts(all)}
 }
 
-// boardHistory lists all boards, the newest first.
 func (g *family) boardHistory() string {
 	heads, rows := "Board", []string{}
 	for _, place := range historyCounts {
@@ -172,7 +168,6 @@ func (g *family) boardHistory() string {
 	return table(heads, rows, strings.Clone)
 }
 
-// boardLink is a link to a dated board.
 func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }
 
 // boardCorrections lists every number that a board took back.
