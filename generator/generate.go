@@ -72,7 +72,7 @@ func generate(s *site.Site, routes []*api.Route) (*Output, error) {
 			first, logRest, err = publicLog(a)
 			return first, err
 		},
-		openapi.Files, jobs, auditors, boards, discovery.Files,
+		openapi.Files, lists, boards, discovery.Files,
 	}
 	made := make([][]File, len(families))
 	var group errgroup.Group

@@ -20,14 +20,11 @@ type object = ordered.Object
 // schemaDialect is the dialect of the published JSON Schemas.
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// jobs makes the list of jobs and its JSON Schema.
-func jobs(a *answers.Answers) ([]File, error) {
-	return []File{list(a, published.JobsPath, &a.Site.Jobs), listSchema(a, published.JobsSchemaPath, published.JobsPath, "Job", &a.Site.Jobs)}, nil
-}
-
-// auditors makes the list of audits and its JSON Schema.
-func auditors(a *answers.Answers) ([]File, error) {
+// lists makes the lists that grow, each with its JSON Schema.
+func lists(a *answers.Answers) ([]File, error) {
 	return []File{
+		list(a, published.JobsPath, &a.Site.Jobs),
+		listSchema(a, published.JobsSchemaPath, published.JobsPath, "Job", &a.Site.Jobs),
 		list(a, published.AuditorsPath, &a.Site.Auditors),
 		listSchema(a, published.AuditorsSchemaPath, published.AuditorsPath, "Audit", &a.Site.Auditors),
 	}, nil

@@ -12,7 +12,6 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/schema"
-	"anteroom/generator/site"
 )
 
 func (g *Answers) mcp() {
@@ -202,23 +201,19 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 func (g *Answers) installBlocks() object {
 	all := object{}
 	for _, i := range g.Site.MCP.Install {
-		all.Set(i.ID, g.installBlock(&i))
+		block := object{{"client", i.Client}, {"how", i.How}}
+		if i.Command != "" {
+			block.Set("command", i.Command)
+		}
+		if i.Config != "" {
+			block.Set("config", model.JSON(i.Config))
+		}
+		if i.TOML != "" {
+			block.Set("toml", i.TOML)
+		}
+		all.Set(i.ID, block)
 	}
 	return all
-}
-
-func (g *Answers) installBlock(i *site.Install) object {
-	block := object{{"client", i.Client}, {"how", i.How}}
-	if i.Command != "" {
-		block.Set("command", i.Command)
-	}
-	if i.Config != "" {
-		block.Set("config", model.JSON(i.Config))
-	}
-	if i.TOML != "" {
-		block.Set("toml", i.TOML)
-	}
-	return block
 }
 
 // ToolName is the name of a tool as clients see it.

@@ -94,9 +94,13 @@ func (g *family) sitemap() []byte {
 		XMLName xml.Name               `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
 		Entries []answers.SitemapEntry `xml:"url"`
 	}{Entries: g.SitemapEntries()}
-	doc, err := xml.MarshalIndent(&set, "", "  ")
+	return g.xml("/sitemap.xml", &set)
+}
+
+func (g *family) xml(path string, v any) []byte {
+	doc, err := xml.MarshalIndent(v, "", "  ")
 	if err != nil {
-		g.Fail("sitemap.xml: %w", err)
+		g.Fail("%s: %w", path, err)
 	}
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }

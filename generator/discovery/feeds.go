@@ -117,9 +117,5 @@ func (g *family) atomFeed(items []feedItem) []byte {
 			Links: []atomLink{{"alternate", "text/html", g.URL(published.ScoreboardPage)}, {"alternate", published.MediaJSON, item.id}},
 		})
 	}
-	doc, err := xml.MarshalIndent(&feed, "", "  ")
-	if err != nil {
-		g.Fail("%s: %w", published.AtomFeedPath, err)
-	}
-	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
+	return g.xml(published.AtomFeedPath, &feed)
 }

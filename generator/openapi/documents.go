@@ -138,11 +138,7 @@ func (d *description) documentResponse(p *published.Path, path string) object {
 		return object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{{"schema", shape}}}}}}
 	}
 	name := strings.TrimPrefix(derivedID("", strings.ReplaceAll(mediaType, "+", "-")), "/")
-	d.responses.Set(name, object{
-		{"description", "The document."},
-		{"headers", headers},
-		{"content", object{{mediaType, object{}}}},
-	})
+	d.responses.Set(name, object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{}}}}})
 	return ref("responses", name)
 }
 
