@@ -106,10 +106,7 @@ func (j *Job) unique() [2]string { return [2]string{j.ID} }
 // compare puts the newest job first.
 func (j *Job) compare(other ListEntry) int {
 	o := other.(*Job)
-	if c := strings.Compare(o.date(), j.date()); c != 0 {
-		return c
-	}
-	return strings.Compare(j.ID, o.ID)
+	return cmp.Or(strings.Compare(o.date(), j.date()), strings.Compare(j.ID, o.ID))
 }
 
 func (j *Job) check(fault func(member, what, hint string)) {
@@ -172,17 +169,8 @@ func (a *Audit) dates() [2]string {
 
 func (a *Audit) compare(other ListEntry) int {
 	o := other.(*Audit)
-	c := strings.Compare(a.Agent, o.Agent)
-	if c == 0 {
-		c = strings.Compare(a.ClaimedAt, o.ClaimedAt)
-	}
-	if c == 0 {
-		c = strings.Compare(a.Registration, o.Registration)
-	}
-	if c == 0 {
-		c = strings.Compare(a.Report, o.Report)
-	}
-	return c
+	return cmp.Or(strings.Compare(a.Agent, o.Agent), strings.Compare(a.ClaimedAt, o.ClaimedAt),
+		strings.Compare(a.Registration, o.Registration), strings.Compare(a.Report, o.Report))
 }
 
 func (a *Audit) check(fault func(member, what, hint string)) {

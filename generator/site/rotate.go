@@ -25,12 +25,7 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 
 	block := fmt.Sprintf("receipt_keys:\n"+
 		"  current: %q # the public half of the signing key; without one, receipts are hash-committed only\n"+
-		"  current_from: %q\n", keys.Current, keys.CurrentFrom)
-	if len(keys.Retired) == 0 {
-		block += "  retired: []\n"
-	} else {
-		block += "  retired:\n"
-	}
+		"  current_from: %q\n", keys.Current, keys.CurrentFrom) + listHead("retired", len(keys.Retired))
 	for _, key := range keys.Retired {
 		block += fmt.Sprintf("    - public_key: %q\n", key.PublicKey)
 		if key.CurrentFrom != "" {
@@ -57,15 +52,19 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	for _, key := range log.Keys {
 		block += fmt.Sprintf("    - %q\n", key)
 	}
-	if len(log.Witnesses) == 0 {
-		block += "  witnesses: []\n"
-	} else {
-		block += "  witnesses:\n"
-	}
+	block += listHead("witnesses", len(log.Witnesses))
 	for _, w := range log.Witnesses {
 		block += fmt.Sprintf("    - key: %q\n      url: %q\n", w.Key, w.URL)
 	}
 	return withBlock(service, block, &want)
+}
+
+// listHead begins a list of n entries in a block.
+func listHead(name string, n int) string {
+	if n == 0 {
+		return "  " + name + ": []\n"
+	}
+	return "  " + name + ":\n"
 }
 
 // withBlock replaces a block of service.yaml, which begins with its name, and keeps every other

@@ -1,5 +1,7 @@
 package site
 
+import "slices"
+
 // With is the site with one hand verification more, of this name, whose two files are not in the
 // folder yet. They are checked as Load would check them. The log is that of the site. The error is
 // Errors.
@@ -8,7 +10,7 @@ func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	var faults Errors
 	add := func(folder string, src []byte, target any) *document {
 		d := &document{file: folder + name + ".yaml", places: map[string]place{}, faults: &faults}
-		next.documents = append(next.documents[:len(next.documents):len(next.documents)], d)
+		next.documents = append(slices.Clip(next.documents), d)
 		if faults = append(faults, findSecrets(d.file, src)...); len(faults) == 0 {
 			d.decode(src, target)
 		}
@@ -34,7 +36,7 @@ func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	next.Verifications = append(next.Verifications[:len(next.Verifications):len(next.Verifications)], v)
-	next.Scoreboards = append(next.Scoreboards[:len(next.Scoreboards):len(next.Scoreboards)], b)
+	next.Verifications = append(slices.Clip(next.Verifications), v)
+	next.Scoreboards = append(slices.Clip(next.Scoreboards), b)
 	return &next, nil
 }
