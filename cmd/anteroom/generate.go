@@ -14,7 +14,6 @@ import (
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/native/disk"
-	"anteroom/generator"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -112,11 +111,6 @@ func sourceDate(now time.Time) (time.Time, error) {
 
 // loadContent loads and checks a content folder.
 func loadContent(folder string) (*site.Site, error) { return content.Load(folder, time.Now()) }
-
-// loadAndGenerate loads a content folder and generates what it publishes. It writes nothing.
-func loadAndGenerate(folder string) (*site.Site, *generator.Output, error) {
-	return content.Generate(folder, time.Now())
-}
 
 // hintPermission tells the user which permissions are missing.
 func hintPermission(err error) error {

@@ -76,8 +76,11 @@ func TestScanPages(t *testing.T) {
 // A row that is not a record is refused, and not skipped.
 func TestScanRefuses(t *testing.T) {
 	for _, row := range [][]any{
-		{nil, "1 id at sum", "lark", "key"}, {int64(beforeAll), "1 id at sum", "lark", "key"}, {"1", "1 id at sum", "lark", "key"},
-		{int64(1), nil, "lark", "key"}, {int64(1), "1 id at", "lark", "key"},
+		{nil, "1 id at sum", "lark", "key"},
+		{int64(beforeAll), "1 id at sum", "lark", "key"},
+		{"1", "1 id at sum", "lark", "key"},
+		{int64(1), nil, "lark", "key"},
+		{int64(1), "1 id at", "lark", "key"},
 	} {
 		if list, err := Scan(t.Context(), oneRow{nil, row}, registrations, 9); err == nil || !strings.HasPrefix(err.Error(), "read registrations") {
 			t.Errorf("%q: %v, %v", row, list, err)

@@ -336,8 +336,10 @@ func TestPlainHTTP(t *testing.T) {
 	secure := httptest.NewTLSServer(h)
 	defer secure.Close()
 	for says, plain := range map[string]http.Handler{
-		"leads to https": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://www.anteroom.example", 308) }),
-		"2 differences":  h, "does not redirect to https": http.RedirectHandler("/x", 308), "nobody answers": nil,
+		"leads to https": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://www.anteroom.example", http.StatusPermanentRedirect)
+		}),
+		"2 differences": h, "does not redirect to https": http.RedirectHandler("/x", http.StatusPermanentRedirect), "nobody answers": nil,
 	} {
 		s, err := New(secure.URL)
 		if err != nil {
@@ -425,7 +427,7 @@ func TestUnreachable(t *testing.T) {
 		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign},
 		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), ErrForeign},
 		"answers 502":                           {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
-		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", 308).ServeHTTP), ErrForeign},
+		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), ErrForeign},
 		"redirects to itself":                   {loop, ErrForeign},
 		"broke off":                             {start(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), ErrUnreachable},
 		"more than 25 MiB":                      {start(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, maxBody+1)) }), nil},
