@@ -187,7 +187,7 @@ func LogAs(p string) *Path {
 // ExpiresField begins the line of security.txt that says when it expires.
 const ExpiresField = "Expires: "
 
-// SecurityTxtExpires reads from a published security.txt when it expires. The zero time stands for
+// SecurityTxtExpires reads from a published security.txt when it expires. The zero time is that of
 // a text that does not say so.
 func SecurityTxtExpires(text []byte) time.Time {
 	for line := range strings.Lines(string(text)) {
