@@ -91,7 +91,7 @@ type QuestStep struct {
 	Title     string  `json:"title" doc:"Title of the step."`
 	Call      string  `json:"call" doc:"The exact call: method, address and, for a POST, the body."`
 	Curl      string  `json:"curl,omitempty" doc:"The same as a command, where the answer of one step goes into another."`
-	Tool      *string `json:"tool" doc:"The MCP tool that does the same; null where there is none."`
+	Tool      *string `json:"tool" doc:"The MCP tool that does the same; null if there is none."`
 	Arguments JSON    `json:"arguments" doc:"The arguments of the tool."`
 	Proves    string  `json:"proves" doc:"What the call proves to the caller."`
 	Reward    string  `json:"reward,omitempty" doc:"What the caller gets besides."`
@@ -149,7 +149,7 @@ type Roster struct {
 
 // Correction says why a number of a board is less than on the board before.
 type Correction struct {
-	Number string `json:"number" is:"text" doc:"The number, by the names of the members that it stands in."`
+	Number string `json:"number" is:"text" doc:"The number, by the names of the members under which an answer has it."`
 	Was    int    `json:"was" is:"count" doc:"What the board before said."`
 	Board  string `json:"board" is:"text" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
 	Reason string `json:"reason" is:"line" doc:"Why the number fell."`
@@ -172,7 +172,7 @@ type Convert struct {
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
 	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
 	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
-	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What stands in angle brackets is refused as it is."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What is in angle brackets is refused as it is."`
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
@@ -256,7 +256,7 @@ type ContractOperation struct {
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
 	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent: it is ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What stands in angle brackets is refused as it is."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What is in angle brackets is refused as it is."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
@@ -279,7 +279,7 @@ type ContractField struct {
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters that stand for the field in a query, each of the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"Their form. The last colon separates its parts."`
 	In              string          `json:"in,omitempty" enum:"query,body" doc:"Where it may be given; absent: in a query and in a body."`
-	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what stands in angle brackets is refused as it is."`
+	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what is in angle brackets is refused as it is."`
 	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
 }
@@ -303,7 +303,7 @@ type AskedContract struct {
 type OrgRules struct {
 	Intro             string `json:"intro" doc:"What the draft is."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
-	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What stands in angle brackets is refused as it is."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What is in angle brackets is refused as it is."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
@@ -346,7 +346,7 @@ type ReceiptSpec struct {
 type BusinessDays struct {
 	Range       DateRange    `json:"range" doc:"The dates that are supported, both included."`
 	Calendars   []Calendar   `json:"calendars" doc:"The calendars. Saturdays and Sundays are business days in none of them."`
-	Conventions []Convention `json:"conventions" doc:"The conventions of roll, and of add with 0 days: which business day stands for a day that is none. The first is the default."`
+	Conventions []Convention `json:"conventions" doc:"The conventions of roll, and of add with 0 days: which business day replaces a day that is not one. The first is the default."`
 	Counting    string       `json:"counting" doc:"Which days count counts."`
 	Adding      string       `json:"adding" doc:"From where add counts."`
 	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
@@ -383,7 +383,7 @@ func Calendars() (all []Calendar) {
 // Convention is one business day convention.
 type Convention struct {
 	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
-	What string `json:"what" doc:"Which day stands for a day that is no business day."`
+	What string `json:"what" doc:"Which day replaces a day that is not a business day."`
 }
 
 // Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. The
@@ -523,7 +523,7 @@ type Problem struct {
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
-	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract stands."`
+	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract is."`
 	Contract      JSON           `json:"contract,omitzero" doc:"On 400 that of the operation that was asked for; on 405 that of the endpoint, with what else a bare GET of it answers."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
