@@ -7,7 +7,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/server"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
@@ -16,7 +15,6 @@ import (
 
 func backupCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the database into one file, while serve runs or not",
@@ -30,28 +28,26 @@ A service on Cloudflare is copied with wrangler d1 export; OPERATIONS.md has the
 A backup holds e-mail addresses: keep it as the data folder, and not for longer than you need it. An
 address that is erased later stays in the backups made before. The mail to the operator, the content
 and the receipt key are not in it.`,
-		Args: cobra.ExactArgs(1),
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
-			if disk.Inside(public, args[0]) {
-				return cli.Usage(fmt.Errorf("FILE %s is inside %s, where everybody could read it", args[0], public))
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refusePublic("FILE", args[0], public); err != nil {
+				return err
 			}
 			c, err := backup.Write(cmd.Context(), filepath.Join(data, sqlite.FileName), args[0])
 			if err != nil {
 				return err
 			}
-			return printBackup(t, "backed up to "+args[0], args[0], c, asJSON)
-		}),
+			return printBackup(t, "backed up to "+args[0], args[0], c)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
-	jsonFlag(flags, &asJSON)
+	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make the database of a data folder from a backup",
@@ -62,50 +58,44 @@ The service continues as the same store; serve brings a backup of an older progr
 What changed after the backup is lost, and so are erasures: an address that was erased since is back.
 Keep the identifiers of the records that you erase, and run anteroom records erase with them again.
 Messages that were delivered since are sent once more.`,
-		Args: cobra.ExactArgs(1),
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
-			if disk.Inside(public, data) {
-				return cli.Usage(fmt.Errorf("--data %s is inside %s, where everybody could read it", data, public))
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refusePublic("--data", data, public); err != nil {
+				return err
 			}
 			c, err := backup.Restore(cmd.Context(), args[0], data)
 			if err != nil {
 				return err
 			}
-			if err := printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c, asJSON); err != nil {
+			if err := printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c); err != nil {
 				return err
 			}
 			t.Warnf("an address that was erased after this backup is back (run anteroom records erase again for those)")
 			return nil
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
-	jsonFlag(flags, &asJSON)
+	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 
 // printBackup prints what is in a backup: as a table, or as one JSON object.
-func printBackup(t *cli.Terminal, done, file string, c *backup.Content, asJSON bool) error {
-	if asJSON {
-		object := struct {
-			File   string           `json:"file"`
-			Store  string           `json:"store"`
-			Tables map[string]int64 `json:"rows_by_table"`
-			Newest *string          `json:"newest_record"`
-			Bytes  int64            `json:"bytes"`
-		}{File: file, Store: c.Store, Tables: map[string]int64{}, Bytes: c.Bytes}
-		for _, table := range c.Tables {
-			object.Tables[table.Name] = table.Rows
-		}
-		if c.Newest != "" {
-			object.Newest = &c.Newest
-		}
-		return t.PrintObject(object)
-	}
-	t.Printf("%s: store %s, %s, newest record %s", done, c.Store, cli.ByteSize(c.Bytes), cmp.Or(c.Newest, "none"))
+func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
+	object := struct {
+		File   string           `json:"file"`
+		Store  string           `json:"store"`
+		Tables map[string]int64 `json:"rows_by_table"`
+		Newest *string          `json:"newest_record"`
+		Bytes  int64            `json:"bytes"`
+	}{File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes}
 	for _, table := range c.Tables {
-		t.Printf("%-15s %8d", table.Name, table.Rows)
+		object.Tables[table.Name] = table.Rows
 	}
-	return nil
+	return t.Answer(object, func() {
+		t.Printf("%s: store %s, %s, newest record %s", done, c.Store, cli.ByteSize(c.Bytes), cmp.Or(c.Newest, "none"))
+		for _, table := range c.Tables {
+			t.Printf("%-15s %8d", table.Name, table.Rows)
+		}
+	})
 }

@@ -25,8 +25,7 @@ In the folder of the source code, build compiles the core, and writes the names 
 edge.names beside the bundle, for reading the stack of a trap. The first time it fetches its compiler, at
 a pinned version, which takes some minutes. Anywhere else it takes the core that a released program
 carries, and writes the migrations of the database beside the bundle, for wrangler d1 migrations.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			generated, err := publish.Read(public, snapshot)
 			if err != nil {
 				return err
@@ -42,7 +41,7 @@ carries, and writes the migrations of the database beside the bundle, for wrangl
 			}
 			t.Printf("%9d  %s", sum, out)
 			return nil
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	generatedFlags(flags, &public, &snapshot)

@@ -1,20 +1,19 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // addCompletion has shells complete every argument by the Use of its command, and every flag by the
-// name in backquotes of its usage. A command that completes something by itself keeps that.
+// name in backquotes of its usage. A command that completes a flag by itself keeps that.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
@@ -22,87 +21,67 @@ func addCompletion(root *cobra.Command) {
 	for _, shell := range completion.Commands() {
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 	}
-	for cmd := range cli.Commands(root) {
+	for _, cmd := range cli.Commands(root) {
 		if cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = completeArgument
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			cmd.RegisterFlagCompletionFunc(f.Name, completeFlag(f)) // fails if the command has done so itself
+			value, _ := pflag.UnquoteUsage(f)
+			// It fails if the command has done so itself.
+			cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				return complete(cmd, value, f.DefValue)
+			})
 		})
 	}
 }
 
 // completeArgument completes an argument by its place in the Use of its command.
 func completeArgument(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	places := strings.Fields(cmd.Use)[1:]
-	at := len(args)
-	if n := len(places); at >= n && n > 0 && strings.Contains(places[n-1], "...") {
-		at = n - 1
-	}
-	if at >= len(places) {
+	list := places(cmd)
+	if len(args) >= len(list) { // only identifiers come several times, which nobody can offer
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return completeValue(strings.Trim(places[at], "[]."), "")
+	return complete(cmd, strings.Trim(list[len(args)], "[]."), "")
 }
 
-// completeValue completes what is called so in a usage.
-func completeValue(value, preset string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// complete completes what is called so in a usage.
+func complete(cmd *cobra.Command, value, preset string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	switch strings.ToLower(value) {
 	case "dir", "folder":
 		return nil, cobra.ShellCompDirectiveFilterDirs
-	case "file":
+	case "file", "file|hash":
 		if ending := strings.TrimPrefix(filepath.Ext(preset), "."); ending != "" {
 			return []cobra.Completion{ending}, cobra.ShellCompDirectiveFilterFileExt
 		}
 		return nil, cobra.ShellCompDirectiveDefault
+	case "environment":
+		return environments(cmd.Flags()), noFiles
+	case "date":
+		return verificationDays(), noFiles
 	}
-	if strings.Contains(value, "|") {
-		return strings.Split(value, "|"), cobra.ShellCompDirectiveNoFileComp
+	if !strings.Contains(value, "|") {
+		return nil, noFiles
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return strings.Split(value, "|"), noFiles
 }
 
-// completeFlag completes the value of a flag, which may depend on other flags.
-func completeFlag(f *pflag.Flag) cobra.CompletionFunc {
-	value, _ := pflag.UnquoteUsage(f)
-	list := map[string]func(*pflag.FlagSet) []string{"environment": environments, "date": verificationDays}[value]
-	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if list == nil {
-			return completeValue(value, f.DefValue)
-		}
-		if err := cli.FromEnvironment(cmd.Flags()); err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return list(cmd.Flags()), cobra.ShellCompDirectiveNoFileComp
+// environments are the names of the environments of wrangler.toml. The command itself says what is
+// wrong with the file.
+func environments(flags *pflag.FlagSet) []string {
+	cli.FromEnvironment(flags)
+	config, err := cloudflare.ReadConfig(flags.Lookup("wrangler").Value.String())
+	if err != nil {
+		return nil
 	}
-}
-
-// environments are the names of the environments of wrangler.toml.
-func environments(flags *pflag.FlagSet) (names []string) {
-	name := wranglerFile
-	if f := flags.Lookup("wrangler"); f != nil {
-		name = f.Value.String()
-	}
-	var file struct{ Env map[string]any }
-	toml.DecodeFile(name, &file) // the command itself says what is wrong with it
-	for name := range file.Env {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return config.Environments()
 }
 
 // verificationDays are the days of hand verifications.
-func verificationDays(flags *pflag.FlagSet) (days []string) {
-	folder := contentFolder
-	if f := flags.Lookup("content"); f != nil {
-		folder = f.Value.String()
-	}
-	files, _ := os.ReadDir(filepath.Join(folder, "verifications"))
+func verificationDays() (days []string) {
+	files, _ := filepath.Glob(contentFolder + "/verifications/????-??-??*.yaml") // sorted
 	for _, file := range files {
-		if name, is := strings.CutSuffix(file.Name(), ".yaml"); is && len(name) >= len("2006-01-02") {
-			days = append(days, name[:len("2006-01-02")]) // a second one of a day ends in -2
-		}
+		days = append(days, filepath.Base(file)[:len("2006-01-02")]) // a second one of a day ends in -2
 	}
 	return slices.Compact(days)
 }

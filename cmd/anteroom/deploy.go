@@ -47,8 +47,7 @@ The token in ` + cloudflare.TokenVariable + ` needs the permissions
 ` + strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n") + `.`,
 		Example: `  anteroom deploy --dry-run
   anteroom deploy --key-file receipt.key --location weur`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			allowances, err := cloudflare.ReadAllowances(flags.allow, flags.reasons, cloudflare.Allowances)
 			if err == nil {
 				err = cloudflare.CheckPlace(flags.location, flags.jurisdiction)
@@ -57,12 +56,11 @@ The token in ` + cloudflare.TokenVariable + ` needs the permissions
 				return cli.Usage(err)
 			}
 			return flags.deploy(cmd.Context(), t, allowances)
-		}),
+		},
 	}
 	flags.secret.AddFlag(cmd.Flags())
 	f := cmd.Flags()
-	f.StringVar(&flags.environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
-	f.StringVar(&flags.wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
+	wranglerFlags(f, &flags.environment, &flags.wrangler)
 	flags.artifact.add(f)
 	f.StringVar(&flags.location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&flags.jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")

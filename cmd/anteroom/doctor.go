@@ -10,7 +10,6 @@ import (
 func doctorCommand(t *cli.Terminal) *cobra.Command {
 	s := doctor.Service{}
 	var store storeFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what this service lacks, and say how to fix it",
@@ -24,11 +23,10 @@ root. With --remote it examines a store on Cloudflare instead of the one in --da
   anteroom doctor --data /var/lib/anteroom --key-file receipt.key
 
 Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.Data, s.Remote, s.Open = store.data, store.remote, store.reader
-			return s.Examine(cmd.Context(), t).Print(t, asJSON)
-		}),
+			return s.Examine(cmd.Context(), t).Print(t)
+		},
 	}
 	flags := cmd.Flags()
 	contentFlag(flags, &s.Content)
@@ -36,6 +34,6 @@ Exit codes: 0 no fault, 1 a fault, 2 called wrongly.`,
 	store.add(flags)
 	s.LogKey.AddFlag(flags)
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
-	jsonFlag(flags, &asJSON)
+	jsonFlag(flags, &t.JSON)
 	return cmd
 }

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"fmt"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 
 	"github.com/spf13/pflag"
 )
@@ -22,10 +27,34 @@ func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print one JSON object")
 }
 
+// orNull is a text in JSON: null instead of "".
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 // generatedFlags name what anteroom generate has written.
 func generatedFlags(flags *pflag.FlagSet, public, snapshot *string) {
 	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
 	flags.StringVar(snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
+}
+
+// wranglerFlags name a deployed environment.
+func wranglerFlags(flags *pflag.FlagSet, environment, wrangler *string) {
+	flags.StringVar(environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
+	flags.StringVar(wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
+}
+
+// refusePublic refuses a place that is inside a folder whose files are published.
+func refusePublic(what, place string, published ...string) error {
+	for _, folder := range published {
+		if disk.Inside(folder, place) {
+			return cli.Usage(fmt.Errorf("%s %s is inside %s, where everybody could read it", what, place, folder))
+		}
+	}
+	return nil
 }
 
 // hostFlags say what a host on this machine serves, and where its mail goes.

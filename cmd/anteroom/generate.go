@@ -21,7 +21,7 @@ import (
 
 func generateCommand(t *cli.Terminal) *cobra.Command {
 	var folder, out, snapshot string
-	var check, asJSON bool
+	var check bool
 	var secret keys.Receipt
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -41,8 +41,7 @@ ANTEROOM_KEY), generate refuses content that would publish it.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt and the dates of boards
 are checked against.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			debug.SetGCPercent(gcPercent)
 			key, err := secret.Read(t)
 			if err != nil {
@@ -74,12 +73,14 @@ are checked against.`,
 			if err != nil {
 				return err
 			}
-			r.Print(t, asJSON, check)
+			if err := r.Print(t); err != nil {
+				return err
+			}
 			if check {
 				return r.Stale(folder)
 			}
 			return nil
-		}),
+		},
 	}
 	secret.AddFlag(cmd.Flags())
 	flags := cmd.Flags()
@@ -87,7 +88,7 @@ are checked against.`,
 	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
 	flags.StringVar(&snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
 	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
-	jsonFlag(flags, &asJSON)
+	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 

@@ -31,8 +31,7 @@ On a terminal init asks for what no flag says. DIR must not exist, or be empty; 
   anteroom serve
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
-		Args: cobra.ExactArgs(1),
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := scaffold.Vacant(args[0])
 			if err = errors.Join(err, checkAnswers(questions, t.Interactive && !yes, yes)); err != nil {
 				return cli.Usage(err)
@@ -52,7 +51,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 				t.Printf("  %s", step)
 			}
 			return nil
-		}),
+		},
 	}
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.Value, q.Flag, "", q.Text)

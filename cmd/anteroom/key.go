@@ -27,7 +27,6 @@ content/service.yaml. Content that holds a secret is refused.
 
 With --log, the commands are about the key that signs the public log of what was counted. The operator
 alone needs it, for anteroom verify; its public half, a verifier key, is in log.keys.`,
-		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t))
 	return cmd
@@ -83,8 +82,7 @@ With --log it makes a key of the log. Its name is that of the content's canonica
 if the content lists keys of the log already.
 
   anteroom key new --log --out log.key`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
@@ -107,7 +105,7 @@ if the content lists keys of the log already.
 			t.Printf("")
 			t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)", filepath.Join(content, serviceFile))
 			return nil
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make")
 	contentFlag(cmd.Flags(), &content)
@@ -133,14 +131,13 @@ func keyPublicCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "public",
 		Short: "Print the public half of a key",
-		Args:  cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			public, err := choice.read(cmd, t)
 			if err == nil {
 				t.Printf("%s", public)
 			}
 			return err
-		}),
+		},
 	}
 	choice.addFlags(cmd, true)
 	return cmd

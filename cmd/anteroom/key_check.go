@@ -19,8 +19,7 @@ func keyCheckCommand(t *cli.Terminal) *cobra.Command {
 all. Of a key of the log print whether it is the last one, which signs, or an earlier one.
 
 Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			public, err := choice.read(cmd, t)
 			if err != nil {
 				return err
@@ -39,7 +38,7 @@ Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 call
 				t.Printf("%s: %s", as, public)
 			}
 			return err
-		}),
+		},
 	}
 	choice.addFlags(cmd, true)
 	contentFlag(cmd.Flags(), &content)

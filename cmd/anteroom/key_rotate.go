@@ -31,8 +31,7 @@ begins a log; each one after it begins a new tree, with the end of the one befor
 All of them stay listed.
 
   anteroom key rotate --log --out log.key`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
@@ -40,7 +39,7 @@ All of them stay listed.
 				return rotateLog(t, out, content)
 			}
 			return rotateReceipt(t, out, content)
-		}),
+		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
 	contentFlag(cmd.Flags(), &content)

@@ -14,7 +14,6 @@ func logCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "Prove from the public log, check it, have it cosigned",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(logProveCommand(t), logCheckCommand(t), logWitnessCommand(t))
 	return cmd

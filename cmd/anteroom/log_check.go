@@ -44,9 +44,7 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 		Example: `  anteroom log check
   anteroom log check --url https://www.anteroom.example --since checkpoint
   anteroom log check --proof answer.tlog-proof answer.json`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.proof != "" && (len(args) == 0 || o.URL != "" || o.since != ""):
 				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since"))
@@ -56,14 +54,13 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 				return cli.Usage(errors.New("an answer is checked with --proof PROOF"))
 			}
 			return o.check(cmd.Context(), t)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
-	flags.SetAnnotation("proof", cli.OnlyHere, nil)
 	jsonFlag(flags, &o.asJSON)
 	return cmd
 }

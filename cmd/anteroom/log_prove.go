@@ -32,9 +32,7 @@ at most.
 Exit codes: 0 proved, 1 not counted yet, or not proved, 2 no answer to prove, or called wrongly.`,
 		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof
   anteroom log check --proof answer.tlog-proof answer.json`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // a file
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.URL == "" && len(o.Keys) > 0 {
 				return cli.Usage(errors.New("--key is for a proof from a service, which --url names"))
 			}
@@ -52,7 +50,7 @@ Exit codes: 0 proved, 1 not counted yet, or not proved, 2 no answer to prove, or
 				return fmt.Errorf("prove %s: %w", args[0], logsource.HintKeys(err))
 			}
 			return printProved(t, r, out, asJSON)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	o.AddFlags(flags, contentFolder)

@@ -29,8 +29,7 @@ only a log that extends what it has seen before. Call it after each anteroom ver
 the cosignatures of the others are kept, and the next call asks only those that have not cosigned.
 
 Exit codes: 0 every witness has cosigned, 1 one has not, 2 no witness, no checkpoint, or called wrongly.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) }),
+		RunE: func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) },
 	}
 	contentFlag(cmd.Flags(), &content)
 	jsonFlag(cmd.Flags(), &asJSON)

@@ -22,15 +22,14 @@ where man looks for them, such as /usr/local/share/man/man1. A page names for ea
 variable that sets it, in brackets.
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that pages are dated with.`,
-		Args: cobra.ExactArgs(1),
-		RunE: cli.WithExitCode(func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := writeManual(args[0])
 			if err != nil {
 				return hintPermission(fmt.Errorf("write manual pages: %w", err))
 			}
 			t.Printf("%s: %s", args[0], cli.Plural(n, "page"))
 			return nil
-		}),
+		},
 	}
 }
 
@@ -38,7 +37,7 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that pages are dated with.`,
 func writeManual(folder string) (pages int, err error) {
 	root := rootCommand(cli.New(nil, io.Discard, io.Discard)) // a tree of its own, as its texts are changed
 	root.DisableAutoGenTag = true
-	for cmd := range cli.Commands(root) {
+	for _, cmd := range cli.Commands(root) {
 		if cmd.IsAvailableCommand() || cmd == root {
 			pages++
 		}

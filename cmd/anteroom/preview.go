@@ -16,10 +16,9 @@ func previewCommand(t *cli.Terminal) *cobra.Command {
 preview does so again, and open pages reload. It prints the faults of the content, and shows the last
 pages without a fault until you have corrected them. It writes no documents: run anteroom generate when
 you are done. What you send to the endpoints is thrown away at the end.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return preview.Run(cmd.Context(), t, folder, address)
-		}),
+		},
 	}
 	contentFlag(cmd.Flags(), &folder)
 	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:8081", "the loopback `address` to listen at")

@@ -16,7 +16,6 @@ func receiptCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipt",
 		Short: "Work with souvenir receipts",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(receiptVerifyCommand(t))
 	return cmd
@@ -34,8 +33,7 @@ checked against the keys given by --key, the current one first, else against tho
 publishes.
 
 Exit codes: 0 valid, 1 not valid, 2 no receipt, or no key to verify it with.`,
-		Args: cobra.ExactArgs(1),
-		RunE: cli.WithExitCode(func(_ *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
 					// What was given is not repeated, because it may be a secret key.
@@ -56,10 +54,10 @@ Exit codes: 0 valid, 1 not valid, 2 no receipt, or no key to verify it with.`,
 			}
 			printVerdict(t, verdict, asJSON)
 			if !verdict.Get("valid").True {
-				return cli.Exit(cli.ExitFailure, cli.ErrSilent)
+				return cli.ErrSilent
 			}
 			return nil
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&keys, "key", nil, "a public key in `base64`; may be given several times")

@@ -26,13 +26,11 @@ are hidden unless --addresses asks for them.
 Reading opens the database read-only, and never makes one. With --remote the token comes from the
 environment, as for wrangler: CLOUDFLARE_API_TOKEN, with the permission D1 Read, or D1 Edit to erase
 and revive.`,
-		Args: cobra.NoArgs,
 	}
 	w.flags.add(cmd.PersistentFlags())
 	outbox := &cobra.Command{
 		Use:   "outbox",
 		Short: "Look after the messages that tell you of addresses",
-		Args:  cobra.NoArgs,
 	}
 	outbox.AddCommand(outboxListCommand(w), outboxReviveCommand(w))
 	cmd.AddCommand(recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
@@ -64,7 +62,7 @@ func (w *storeWork) changes(check func(args []string) error, work func(context.C
 func onStore[S records.Reader](open func(context.Context) (S, error), check func([]string) error,
 	work func(context.Context, S, []string) error,
 ) runE {
-	return cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		if err := check(args); err != nil {
 			return cli.Usage(err)
 		}
@@ -73,7 +71,7 @@ func onStore[S records.Reader](open func(context.Context) (S, error), check func
 			return err
 		}
 		return errors.Join(work(cmd.Context(), s, args), s.Close())
-	})
+	}
 }
 
 // daysFlags adds the flags for the days. since may be nil.

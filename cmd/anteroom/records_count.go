@@ -19,7 +19,6 @@ func recordsCountCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var days records.Days
 	var bursts int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "count",
 		Short: "Count what the next hand verification looks at",
@@ -29,7 +28,6 @@ for, and which records are tests of your own.
 A burst is a run of registrations of one self-chosen name, each at most %s after the one before.
 It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
 a line each.`, burstLength),
-		Args: cobra.NoArgs,
 		RunE: work.reads(func([]string) error {
 			return errors.Join(checkDays(days), checkPast(t, days.Through))
 		}, func(ctx context.Context, store records.Reader, _ []string) error {
@@ -43,16 +41,12 @@ a line each.`, burstLength),
 			for _, state := range outboxStates {
 				c.Outbox[state] += 0
 			}
-			if asJSON {
-				return t.PrintObject(c)
-			}
-			printCounts(t, c, days.Through)
-			return nil
+			return t.Answer(c, func() { printCounts(t, c, days.Through) })
 		}),
 	}
 	daysFlags(cmd.Flags(), nil, &days.Through)
 	cmd.Flags().IntVar(&bursts, "bursts", 20, "how many bursts get a line")
-	jsonFlag(cmd.Flags(), &asJSON)
+	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 

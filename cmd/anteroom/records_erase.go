@@ -48,10 +48,10 @@ made before hold the address still.`,
 					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
 				}
 			}
-			ids = distinct(ids)
+			slices.Sort(ids)
+			ids = slices.Compact(ids)
 			erased, err := records.Erase(ctx, store, ids...)
-			var missing []string
-			var messages []string
+			var missing, messages []string
 			for i, e := range erased {
 				messages = append(messages, e.Digests...)
 				if e.Contacts == 0 && e.Messages == 0 {
@@ -62,7 +62,8 @@ made before hold the address still.`,
 			}
 			if len(missing) < len(ids) {
 				t.Printf("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
-				for _, id := range distinct(messages) {
+				slices.Sort(messages)
+				for _, id := range slices.Compact(messages) {
 					t.Printf("It was sent there in the message %s", id)
 				}
 				if remains := store.RetentionNote(); remains != "" {
@@ -91,14 +92,4 @@ func checkRecordIDs(args []string) error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// distinct leaves out identifiers that are given again.
-func distinct(ids []string) (list []string) {
-	for _, id := range ids {
-		if !slices.Contains(list, id) {
-			list = append(list, id)
-		}
-	}
-	return list
 }

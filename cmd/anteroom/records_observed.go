@@ -15,7 +15,6 @@ import (
 func recordsObservedCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var days records.Days
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "observed",
 		Short: "Show which clients were seen over MCP",
@@ -34,38 +33,50 @@ What cannot be known: before the stateless revision only initialize names a clie
 are counted without a name, and no count says which client they were of. A server that keeps no sessions sees
 of a handshake that a later request names the revision that was agreed, which clients of the oldest revisions
 do not do. Beyond 200 names a day, clients are counted together as "other".`,
-		Args: cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Reader, _ []string) error {
 			seen, err := observed(ctx, store, days)
 			if err != nil {
 				return err
 			}
-			return showObserved(t, seen, days, asJSON)
+			return printObserved(t, seen, days)
 		}),
 	}
 	daysFlags(cmd.Flags(), &days.Since, &days.Through)
-	jsonFlag(cmd.Flags(), &asJSON)
+	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
-// showObserved prints what was observed, whatever store it comes from.
-func showObserved(t *cli.Terminal, observed []records.Observation, days records.Days, asJSON bool) error {
+// printObserved prints a line for each client of a day, and what all of it comes to, whatever store
+// it comes from.
+func printObserved(t *cli.Terminal, observed []records.Observation, days records.Days) error {
 	observed = records.Bound(observed)
-	if asJSON {
-		return printObservedJSON(t, observed, days)
-	}
-	printObserved(t, observed, days)
-	return nil
+	a := records.AttentionOf(observed)
+	object := struct {
+		Since   *string `json:"since"`
+		Through *string `json:"through"`
+		records.Attention
+		Observed []records.Observation `json:"observed"`
+	}{orNull(days.Since), orNull(days.Through), a, append([]records.Observation{}, observed...)}
+	return t.Answer(object, func() {
+		until := "now"
+		if days.Through != "" {
+			until = "the end of " + days.Through + " (UTC)"
+		}
+		t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
+		t.Printf("")
+		printClients(t, observed)
+		t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
+		t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
+		t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
+		t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
+		if a.MoreClients {
+			t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
+		}
+	})
 }
 
-// printObserved prints a line for each client of a day, and what all of it comes to.
-func printObserved(t *cli.Terminal, observed []records.Observation, days records.Days) {
-	until := "now"
-	if days.Through != "" {
-		until = "the end of " + days.Through + " (UTC)"
-	}
-	t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until)
-	t.Printf("")
+// printClients prints a line for each client of a day, and an empty one.
+func printClients(t *cli.Terminal, observed []records.Observation) {
 	columns := func(day string, column func(kind string) any, client string) {
 		text := fmt.Sprintf("%-10s", day)
 		for _, kind := range protocol.SeenKinds {
@@ -75,6 +86,7 @@ func printObserved(t *cli.Terminal, observed []records.Observation, days records
 	}
 	if len(observed) > 0 {
 		columns("day", func(kind string) any { return kind }, "client")
+		defer t.Printf("")
 	}
 	for i := 0; i < len(observed); {
 		first, counts := observed[i], map[string]int64{}
@@ -83,32 +95,4 @@ func printObserved(t *cli.Terminal, observed []records.Observation, days records
 		}
 		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(records.Text(first.Client), "(not named)"))
 	}
-	if len(observed) > 0 {
-		t.Printf("")
-	}
-	a := records.AttentionOf(observed)
-	t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
-	t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
-	t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
-	t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
-	if a.MoreClients {
-		t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
-	}
-}
-
-// printObservedJSON prints the same as one JSON object.
-func printObservedJSON(t *cli.Terminal, observed []records.Observation, days records.Days) error {
-	object := struct {
-		Since   *string `json:"since"`
-		Through *string `json:"through"`
-		records.Attention
-		Observed []records.Observation `json:"observed"`
-	}{Attention: records.AttentionOf(observed), Observed: append([]records.Observation{}, observed...)}
-	if days.Since != "" {
-		object.Since = &days.Since
-	}
-	if days.Through != "" {
-		object.Through = &days.Through
-	}
-	return t.PrintObject(object)
 }

@@ -23,7 +23,7 @@ func TestPrintObserved(t *testing.T) {
 		{Day: "2026-11-20", Client: "lark", Kind: "of a newer program", N: 6},
 		{Day: "2026-11-20", Client: "tern", Kind: "tools/call", N: 1},
 	}
-	if err := showObserved(term, observed, records.Days{}, false); err != nil {
+	if err := printObserved(term, observed, records.Days{}); err != nil {
 		t.Fatal(err)
 	}
 	term.Out.Flush()

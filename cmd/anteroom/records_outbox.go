@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -11,21 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-func outboxListCommand(work *storeWork) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the messages of the outbox",
-		Args:  cobra.NoArgs,
-		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			list, err := records.Named("outbox")
-			return errors.Join(err, printList(work.t, ctx, store, list, records.Days{}, asJSON, false))
-		}),
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
-	return cmd
-}
 
 func outboxReviveCommand(work *storeWork) *cobra.Command {
 	t := work.t
@@ -36,7 +21,8 @@ func outboxReviveCommand(work *storeWork) *cobra.Command {
 new: those of the given records, else all. A running serve takes them up within a minute, a deployed
 service within five.`,
 		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
-			ids = distinct(ids)
+			slices.Sort(ids)
+			ids = slices.Compact(ids)
 			revived, err := records.Revive(ctx, store, ids...)
 			if len(ids) == 0 && err == nil {
 				t.Printf("%s pending again", cli.Plural(int(revived[0]), "message"))

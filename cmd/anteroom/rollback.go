@@ -28,8 +28,7 @@ What would go back stops it, unless --allow names it with a --reason, which is k
 ` + strings.Join(cloudflare.RollbackAllowances, ", ") + `.`,
 		Example: `  anteroom rollback
   anteroom rollback 0bd3bc18 --allow as_of --reason "the new board counts tests"`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			allowances, err := cloudflare.ReadAllowances(allow, reasons, cloudflare.RollbackAllowances)
 			if err != nil {
@@ -62,10 +61,9 @@ What would go back stops it, unless --allow names it with a --reason, which is k
 			}
 			t.Printf("%s is live (anteroom status compares it with public/)", &plan.To)
 			return nil
-		}),
+		},
 	}
-	cmd.Flags().StringVar(&environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
-	cmd.Flags().StringVar(&wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
+	wranglerFlags(cmd.Flags(), &environment, &wrangler)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	addAllow(cmd, &allow, &reasons, cloudflare.RollbackAllowances)
 	return cmd

@@ -128,10 +128,16 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.SetCompletionCommandGroupID(groupOther)
 	cli.AddHelp(root)
 	addCompletion(root)
-	for cmd := range cli.Commands(root) {
+	for _, cmd := range cli.Commands(root) {
 		if cmd.HasSubCommands() {
 			cmd.Args = cli.KnownCommand
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		if cmd.Args == nil {
+			cmd.Args = argumentsOf(cmd)
+		}
+		if cmd.RunE != nil {
+			cmd.RunE = cli.WithExitCode(cmd.RunE)
 		}
 		cmd.InitDefaultHelpFlag()
 		cmd.Flags().Lookup("help").Usage = "print this help"
@@ -144,4 +150,24 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version"
 	return root
+}
+
+// places are the arguments that the Use of a command names: FILE, [FILE] or [FILE...].
+func places(cmd *cobra.Command) []string {
+	use, _, _ := strings.Cut(cmd.Use, " --")
+	return strings.Fields(use)[1:]
+}
+
+// argumentsOf checks the number of arguments of a command by its Use.
+func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
+	switch list := places(cmd); {
+	case len(list) == 0:
+		return cobra.NoArgs
+	case strings.Contains(list[0], "..."):
+		return cobra.ArbitraryArgs
+	case list[0][0] == '[':
+		return cobra.MaximumNArgs(len(list))
+	default:
+		return cobra.ExactArgs(len(list))
+	}
 }

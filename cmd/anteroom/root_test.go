@@ -21,7 +21,7 @@ func TestCommands(t *testing.T) {
 	meanings := map[string]string{}
 	var help bytes.Buffer
 	root.SetOut(&help)
-	for cmd := range cli.Commands(root) {
+	for _, cmd := range cli.Commands(root) {
 		if cmd.Parent() == root && cmd.GroupID == "" {
 			t.Errorf("%s is of no group", cmd.CommandPath())
 		}
@@ -66,7 +66,7 @@ func TestManual(t *testing.T) {
 	}
 	plain := strings.NewReplacer(`\fB`, "", `\fP`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\\`, `\`, ".PP", "", ".EX", "", ".EE", "")
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	for cmd := range cli.Commands(newRoot()) {
+	for _, cmd := range cli.Commands(newRoot()) {
 		if cmd.Name() == "help" {
 			continue
 		}

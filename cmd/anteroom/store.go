@@ -31,36 +31,21 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 // reader opens the store to read it. It makes and changes nothing.
 func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
-		return opened(cloudflare.Open(ctx, s.wrangler, s.remote))
+		return cloudflare.Open(ctx, s.wrangler, s.remote)
 	}
-	return opened(sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName)))
-}
-
-// opened makes a store that was not opened nil.
-func opened[R records.Reader](r R, err error) (records.Reader, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
 }
 
 // store opens the store to read and repair it. It creates none.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
-		store, err := cloudflare.Open(ctx, s.wrangler, s.remote)
-		if err != nil {
-			return nil, err
-		}
-		return store, nil
+		return cloudflare.Open(ctx, s.wrangler, s.remote)
 	}
 	store, err := sqlite.Open(filepath.Join(s.data, sqlite.FileName), log)
 	if errors.Is(err, sqlite.ErrNone) {
 		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return store, nil
+	return store, err
 }
 
 // observed gives what was observed of clients: of the store or, for a deployed service, of

@@ -122,7 +122,9 @@ func TestReportOfStrangers(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out, complaint bytes.Buffer
 		term := cli.New(nil, &out, &complaint)
-		r.Print(term, asJSON, false)
+		if term.JSON = asJSON; r.Print(term) != nil {
+			t.Error("it cannot be printed")
+		}
 		term.Warnf("%s is kept", r.Documents[0].Path)
 		term.Out.Flush()
 		checkSeen(t, "a report", out.String())

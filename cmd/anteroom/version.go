@@ -15,7 +15,6 @@ import (
 )
 
 func versionCommand(t *cli.Terminal) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -23,20 +22,15 @@ func versionCommand(t *cli.Terminal) *cobra.Command {
 format of the snapshot that it makes. A program that was built from changed files says "modified".
 
 With --json, print also the SHA-256 of the edge core that a released program carries, and its compiler.`,
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(*cobra.Command, []string) error {
+		RunE: func(*cobra.Command, []string) error {
 			p := thisProgram()
-			if !asJSON {
-				t.Printf("%s", p)
-				return nil
-			}
-			if files, carried := bundle.Files(); carried {
+			if files, carried := bundle.Files(); carried && t.JSON {
 				p.Edge = &core{bundle.Toolchain(), fmt.Sprintf("%x", sha256.Sum256(files[bundle.Wasm]))}
 			}
-			return t.PrintObject(p)
-		}),
+			return t.Answer(p, func() { t.Printf("%s", p) })
+		},
 	}
-	jsonFlag(cmd.Flags(), &asJSON)
+	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
@@ -75,12 +69,7 @@ func thisProgram() *program {
 			stamps[setting.Key] = setting.Value
 		}
 	}
-	if commit := stamps["vcs.revision"]; commit != "" {
-		p.Commit = &commit
-	}
-	if written := stamps["vcs.time"]; written != "" {
-		p.CommitTime = &written
-	}
+	p.Commit, p.CommitTime = orNull(stamps["vcs.revision"]), orNull(stamps["vcs.time"])
 	if modified, err := strconv.ParseBool(stamps["vcs.modified"]); err == nil {
 		p.Modified = &modified
 	}

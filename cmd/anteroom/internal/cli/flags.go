@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -20,9 +19,10 @@ var onlyByCommandLine = []string{
 	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
 	"addresses", "check", "dry-run", "template", // what one run shows, or does not do
 	"since", "through", // the records of one run
-	"out", // a folder of documents, a bundle, a new key, an export
-	"log", // which key a command is about
-	"key", // a public key, where ANTEROOM_KEY is the secret one
+	"out",   // a folder of documents, a bundle, a new key, an export
+	"log",   // which key a command is about
+	"proof", // what is checked, by one run
+	"key",   // a public key, where ANTEROOM_KEY is the secret one
 }
 
 // OnlyHere marks a flag of one command that no environment variable sets, as its name means another
@@ -64,19 +64,11 @@ func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	return f.Changed && f.Annotations[fromVariable] == nil
 }
 
-// Commands gives a command and all below it.
-func Commands(cmd *cobra.Command) iter.Seq[*cobra.Command] {
-	return func(yield func(*cobra.Command) bool) { visit(cmd, yield) }
-}
-
-func visit(cmd *cobra.Command, yield func(*cobra.Command) bool) bool {
-	if !yield(cmd) {
-		return false
-	}
+// Commands are a command and all below it.
+func Commands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
 	for _, below := range cmd.Commands() {
-		if !visit(below, yield) {
-			return false
-		}
+		all = append(all, Commands(below)...)
 	}
-	return true
+	return all
 }

@@ -25,7 +25,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -47,6 +46,7 @@ type Terminal struct {
 	sent        *counter
 	Err         io.Writer
 	Interactive bool // whether In and Err are terminals, so that somebody may answer
+	JSON        bool // whether the command was asked to print JSON
 	Now         func() time.Time
 }
 
@@ -94,19 +94,11 @@ func (w WithoutSecrets) Write(p []byte) (int, error) {
 // WithoutSecret replaces what follows the prefix of a secret key.
 func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
 
-// ContentError is why a content folder cannot be used.
+// ContentError is why a content folder cannot be used. Its faults name their files as the caller
+// named the folder.
 type ContentError struct {
 	Folder string
 	site.Errors
-}
-
-// Lines are the faults, one a line, with their files as the caller named the folder.
-func (e ContentError) Lines() (lines []string) {
-	for _, fault := range e.Errors {
-		fault.File = path.Join(e.Folder, fault.File)
-		lines = append(lines, fault.String())
-	}
-	return lines
 }
 
 // Fail prints an error.
@@ -115,12 +107,8 @@ func (t *Terminal) Fail(err error) {
 		return
 	}
 	if faulty := (ContentError{}); errors.As(err, &faulty) {
-		for _, line := range faulty.Lines() {
-			fmt.Fprintln(t.Err, line)
-		}
-		fmt.Fprintf(t.Err, "anteroom: %s has %s (fix the faults above; nothing was written)\n",
-			faulty.Folder, Plural(len(faulty.Errors), "fault"))
-		return
+		t.Complain("", faulty.Error())
+		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder, Plural(len(faulty.Errors), "fault"))
 	}
 	t.Complain("anteroom: ", err.Error())
 }
@@ -162,8 +150,7 @@ func (t *Terminal) FailJSON(err error, code int) {
 	if faulty := (ContentError{}); errors.As(err, &faulty) {
 		r.Code = "content"
 		for _, f := range faulty.Errors {
-			file, what, hint := path.Join(faulty.Folder, f.File), WithoutSecret(f.What), WithoutSecret(f.Hint)
-			r.Faults = append(r.Faults, faultReport{file, f.Line, f.Column, what, hint})
+			r.Faults = append(r.Faults, faultReport{f.File, f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
 		}
 		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "fix the faults; nothing was written"
 	} else {
@@ -233,25 +220,26 @@ func (t *Terminal) PrintObject(value any) error {
 	return nil
 }
 
-// VisibleJSON writes the invisible characters of a JSON text as escapes. Most texts have none.
+// Answer prints a value as a JSON object if the command was asked for JSON, and else what text
+// prints.
+func (t *Terminal) Answer(value any, text func()) error {
+	if t.JSON {
+		return t.PrintObject(value)
+	}
+	text()
+	return nil
+}
+
+// VisibleJSON writes the invisible characters of a JSON text as escapes.
 func VisibleJSON(text []byte) []byte {
-	plain := true
-	for _, c := range text {
-		plain = plain && (' ' <= c && c <= '~' || c == '\n')
-	}
-	if plain {
-		return text
-	}
-	var b []byte
+	b := make([]byte, 0, len(text))
 	for _, r := range string(text) {
-		switch {
-		case !quote.Invisible(r) || r == '\n': // a line break is between the tokens of JSON, never in a string
+		if !quote.Invisible(r) || r == '\n' { // a line break is between the tokens of JSON, never in a string
 			b = utf8.AppendRune(b, r)
-		case r < 0x10000:
-			b = fmt.Appendf(b, "\\u%04x", r)
-		default:
-			high, low := utf16.EncodeRune(r)
-			b = fmt.Appendf(b, "\\u%04x\\u%04x", high, low)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, "\\u%04x", unit)
 		}
 	}
 	return b
@@ -270,15 +258,14 @@ func Plural(n int, noun string) string {
 
 // ByteSize writes a number of bytes for people.
 func ByteSize(n int64) string {
-	switch {
-	case n < 1000:
+	if n < 1000 {
 		return Plural(int(n), "byte")
-	case n < 1000*1000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	case n < 1000*1000*1000:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1000*1000))
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/(1000*1000*1000))
+	size, unit := float64(n)/1000, 0
+	for ; size >= 1000 && unit < 2; unit++ {
+		size /= 1000
+	}
+	return fmt.Sprintf("%.1f %cB", size, "kMG"[unit])
 }
 
 // Ask asks a question on standard error until its answer, a line of lines, is a good one. An empty

@@ -23,10 +23,11 @@ func AddHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Use, help.Short, help.Long = "help [COMMAND]", "Print the help of a command", "Help prints what --help of a command prints."
+	help.Args = cobra.ArbitraryArgs
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)
-		if err == nil && len(rest) > 0 {
-			err = unknownCommand(asked, rest[0])
+		if err == nil {
+			err = KnownCommand(asked, rest)
 		}
 		if err != nil {
 			return err
@@ -55,7 +56,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = distance(name)
 	meant := cmd.SuggestionsFor(name)
 	if len(meant) == 0 {
-		for other := range Commands(cmd.Root()) {
+		for _, other := range Commands(cmd.Root()) {
 			if other.Name() == name && other.IsAvailableCommand() {
 				meant = append(meant, other.CommandPath())
 			}
@@ -75,9 +76,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
 	meant := names.SuggestionsFor(wrong.GetSpecifiedName())
 	for i := range meant {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -47,9 +48,12 @@ func Generate(folder string, now time.Time) (*site.Site, *generator.Output, erro
 	return s, output, InFolder(folder, err)
 }
 
-// InFolder adds the name of the content folder to an error that lists faults of the content.
+// InFolder names the content folder in an error that lists faults of the content.
 func InFolder(folder string, err error) error {
 	if faults := site.Errors(nil); errors.As(err, &faults) {
+		for i := range faults {
+			faults[i].File = path.Join(folder, faults[i].File)
+		}
 		return cli.ContentError{Folder: folder, Errors: faults}
 	}
 	return err

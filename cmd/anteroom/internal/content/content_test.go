@@ -64,7 +64,7 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	faults := cli.ContentError{}
-	if _, err := Load(folder, day.AddDate(0, 0, -5)); !errors.As(err, &faults) || !strings.HasPrefix(faults.Lines()[0], folder+"/scoreboard/2026-11-20.yaml:") {
+	if _, err := Load(folder, day.AddDate(0, 0, -5)); !errors.As(err, &faults) || !strings.HasPrefix(faults.Error(), folder+"/scoreboard/2026-11-20.yaml:") {
 		t.Errorf("before its board: %v", err)
 	}
 	if _, err := Load(folder+"/nowhere", day); err == nil || !strings.Contains(err.Error(), "there is no content folder") {

@@ -104,19 +104,17 @@ func (r *Report) Stale(content string) error {
 		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 
-// Print prints a table and a summary, or one JSON object. With changesOnly the table leaves out the
+// Print prints a table and a summary, or one JSON object. The table of a check leaves out the
 // documents that stay, but not the files that generate did not make. A log has thousands of files:
 // those of one status share a line.
-func (r *Report) Print(t *cli.Terminal, asJSON, changesOnly bool) {
-	if asJSON {
-		t.PrintObject(r) // it is made of texts and numbers, which do not fail
-		return
-	}
+func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.printTable(t) }) }
+
+func (r *Report) printTable(t *cli.Terminal) {
 	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
 	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
 	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
-		if changesOnly && e.Status == publish.Same {
+		if r.Check && e.Status == publish.Same {
 			continue
 		}
 		if tlog.Published(e.Path) && e.Status != publish.Kept {

@@ -76,28 +76,25 @@ func (r *Report) err(check string, s Status, err error, fix string) {
 
 // Print prints a line for each finding, or one JSON object. Its error ends the command if there is
 // a fault.
-func (r Report) Print(t *cli.Terminal, asJSON bool) error {
+func (r Report) Print(t *cli.Terminal) error {
 	count := map[Status]int{}
 	for _, f := range r {
 		count[f.Status]++
-		if asJSON {
-			continue
-		}
-		line := fmt.Sprintf("%-7s %s: %s", f.Status, f.Check, f.What)
-		if f.Fix != "" {
-			line += " (" + f.Fix + ")"
-		}
-		t.Printf("%s", line)
 	}
-	if asJSON {
-		t.PrintObject(map[string]any{"faults": count[Fault], "warnings": count[Warning], "findings": r}) // texts do not fail
-	} else {
+	err := t.Answer(map[string]any{"faults": count[Fault], "warnings": count[Warning], "findings": r}, func() {
+		for _, f := range r {
+			fix := ""
+			if f.Fix != "" {
+				fix = " (" + f.Fix + ")"
+			}
+			t.Printf("%-7s %s: %s%s", f.Status, f.Check, f.What, fix)
+		}
 		t.Printf("%s, %s", cli.Plural(count[Fault], "fault"), cli.Plural(count[Warning], "warning"))
-	}
+	})
 	if count[Fault] > 0 {
-		return cli.Exit(cli.ExitFailure, cli.ErrSilent)
+		return cli.ErrSilent
 	}
-	return nil
+	return err
 }
 
 // Examine runs all checks.
