@@ -10,7 +10,7 @@ cd "$(dirname "$0")"
 export PATH="$PWD/../npm/node_modules/.bin:$PATH"
 
 node clients.mjs "$endpoint" "$calls"
-go run . "$endpoint" "$calls"
+ENDPOINT=$endpoint CALLS=$calls go test -count=1 .
 
 # quiet LOG COMMAND… runs a command and shows its output only where it fails.
 quiet() {

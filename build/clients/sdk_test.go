@@ -1,49 +1,42 @@
-// Command clients tests an MCP server with the client of the Go SDK: clients ENDPOINT CALLS. It
-// makes the calls of the file CALLS and gets every prompt. Where something is wrong it prints what,
-// and its exit code is 1.
-package main
+// Package clients tests an MCP server with the client of the Go SDK.
+package clients
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func main() {
-	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "Go SDK:", err)
-		os.Exit(1)
-	}
-}
-
-func run(endpoint, callsFile string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+// The client of the Go SDK makes the calls of the file CALLS at ENDPOINT, so that every tool is
+// called, and gets every prompt.
+func TestGoSDK(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	client := mcp.NewClient(&mcp.Implementation{Name: "anteroom-test", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, MaxRetries: -1}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: os.Getenv("ENDPOINT"), MaxRetries: -1}, nil)
 	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+		t.Fatalf("connect: %v", err)
 	}
 	initialized := session.InitializeResult()
 	server := initialized.ServerInfo
 	if initialized.ProtocolVersion != "2026-07-28" || server == nil || server.Version != "0.1.0" || initialized.Instructions == "" {
-		return fmt.Errorf("the server says of itself: %+v", initialized)
+		t.Errorf("the server says of itself: %+v", initialized)
 	}
 	tools, err := session.ListTools(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("tools/list: %w", err)
+		t.Fatalf("tools/list: %v", err)
 	}
-	names := map[string]bool{}
+	uncalled := map[string]bool{}
 	for _, tool := range tools.Tools {
-		names[tool.Name] = true
+		uncalled[tool.Name] = true
 		hints := tool.Annotations
 		if tool.OutputSchema == nil || hints == nil || hints.Title == "" || hints.DestructiveHint == nil || *hints.DestructiveHint {
-			return fmt.Errorf("tool %s: %+v", tool.Name, tool)
+			t.Errorf("tool %s: %+v", tool.Name, tool)
 		}
 	}
 	var calls []struct {
@@ -51,12 +44,12 @@ func run(endpoint, callsFile string) error {
 		Arguments map[string]any
 		Refused   string
 	}
-	text, err := os.ReadFile(callsFile)
-	if err != nil {
-		return fmt.Errorf("calls: %w", err)
+	text, err := os.ReadFile(os.Getenv("CALLS"))
+	if err == nil {
+		err = json.Unmarshal(text, &calls)
 	}
-	if err := json.Unmarshal(text, &calls); err != nil {
-		return fmt.Errorf("calls: %s: %w", callsFile, err)
+	if err != nil {
+		t.Fatalf("calls: %v", err)
 	}
 	var last any
 	for _, call := range calls {
@@ -65,21 +58,21 @@ func run(endpoint, callsFile string) error {
 		}
 		got, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "service_" + call.Tool, Arguments: call.Arguments})
 		if err != nil {
-			return fmt.Errorf("%s: %w", call.Tool, err)
+			t.Fatalf("%s: %v", call.Tool, err)
 		}
 		text := got.Content[0].(*mcp.TextContent).Text
 		if got.IsError != (call.Refused != "") || !strings.Contains(text, call.Refused) || (got.StructuredContent == nil) != got.IsError {
-			return fmt.Errorf("%s %v: %s", call.Tool, call.Arguments, text)
+			t.Errorf("%s %v: %s", call.Tool, call.Arguments, text)
 		}
 		last = got.StructuredContent
-		delete(names, "service_"+call.Tool)
+		delete(uncalled, "service_"+call.Tool)
 	}
-	if len(names) > 0 {
-		return fmt.Errorf("not called: %v", names)
+	if len(calls) == 0 || len(uncalled) > 0 {
+		t.Errorf("%d calls, and not called: %v", len(calls), uncalled)
 	}
 	prompts, err := session.ListPrompts(ctx, nil)
 	if err != nil || len(prompts.Prompts) != 4 {
-		return fmt.Errorf("prompts/list: %+v, %w", prompts, err)
+		t.Fatalf("prompts/list: %+v, %v", prompts, err)
 	}
 	for _, prompt := range prompts.Prompts {
 		arguments := map[string]string{}
@@ -90,18 +83,16 @@ func run(endpoint, callsFile string) error {
 		}
 		got, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt.Name, Arguments: arguments})
 		if err != nil || len(got.Messages) != 1 {
-			return fmt.Errorf("prompts/get %s: %+v, %w", prompt.Name, got, err)
+			t.Errorf("prompts/get %s: %+v, %v", prompt.Name, got, err)
 		}
 	}
 	if _, err := session.ListResources(ctx, nil); err != nil {
-		return fmt.Errorf("resources/list: %w", err)
+		t.Errorf("resources/list: %v", err)
 	}
 	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "nothing"}); err == nil || !strings.Contains(err.Error(), "no tool") {
-		return fmt.Errorf("an unknown tool: %w", err)
+		t.Errorf("an unknown tool: %v", err)
 	}
 	if err := session.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
+		t.Errorf("close: %v", err)
 	}
-	fmt.Println("Go SDK:", initialized.ProtocolVersion, len(calls), "calls,", len(prompts.Prompts), "prompts")
-	return nil
 }
