@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
@@ -14,6 +15,7 @@ import (
 	"anteroom/generator/published"
 	"anteroom/generator/schema"
 	"anteroom/generator/site"
+	"anteroom/generator/vectors"
 )
 
 const documentsTag = "documents"
@@ -163,7 +165,7 @@ func (d *description) documentSchema(path string) object {
 	}
 	switch path {
 	case published.VectorsPath:
-		return vectorsSchema()
+		return d.vectorsSchema()
 	case "/manifest.json":
 		return object{{"allOf", []object{d.schemas.Ref(reflect.TypeFor[model.Manifest]()), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
 	case "/scoreboard.json":
@@ -214,6 +216,27 @@ func thirdPartySchema(types object) object {
 		required = append(required, m.Name)
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
+}
+
+// vectorsSchema is the schema of the conformance vectors: their members and what these are. What a
+// vector holds is said in the document itself.
+func (d *description) vectorsSchema() object {
+	text, err := jsondoc.Parse(vectors.CanonV0)
+	if err != nil {
+		d.Fail("read the conformance vectors: %w", err)
+	}
+	types := object{}
+	for _, m := range text.Members {
+		kind := "object"
+		if m.Value.Kind == jsondoc.Array {
+			kind = "array"
+		}
+		types.Set(m.Name, kind)
+	}
+	shape := thirdPartySchema(types)
+	properties := shape.Get("properties").(object)
+	properties.Set("description", object{{"type", "array"}, {"items", object{{"type", "string"}}}})
+	return shape
 }
 
 // splitEdgeMembers makes two of the schema of a type: one with the members that are published, and
