@@ -505,10 +505,8 @@ func TestVerificationNeverChanges(t *testing.T) {
 	if !bytes.Equal(document(t, o, file), before) {
 		t.Error("it changed with another file")
 	}
-	var second model.Verification
-	err := json.Unmarshal(document(t, o, "/scoreboard/2026-11-20-2.json"), &second)
-	if err != nil || second.Suggestions.ReceivedExternal != 3 {
-		t.Errorf("the second one of the day: %+v, %v", second, err)
+	if second := document(t, o, "/scoreboard/2026-11-20-2.json"); !bytes.Contains(second, []byte(`"received_external": 3,`)) {
+		t.Errorf("the second one of the day: %s", second)
 	}
 	newest := trailer(t, o, "/scoreboard.json").Get("suggestions").Get("received_external").Text
 	if page := string(document(t, o, "/scoreboard.html.md")); newest != "3" || o.Snapshot.ReceivedExternal != 3 ||

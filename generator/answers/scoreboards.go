@@ -19,19 +19,17 @@ func BoardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
 
 // Verification holds the numbers of one hand verification. It is made of that verification's own
 // content file alone: a published verification never changes, whatever else does.
-func Verification(board *site.Scoreboard) model.Verification {
-	numbers := model.Verification{AsOf: board.AsOf}
-	numbers.PilotWaitlist.VerifiedConversions = board.PilotWaitlist.VerifiedConversions
-	numbers.PilotWaitlist.RegistrationsRecorded = board.PilotWaitlist.RegistrationsRecorded
-	numbers.Orgs.ChartersFiled = board.Orgs.ChartersFiled
-	numbers.Suggestions.ReceivedExternal = board.Suggestions.ReceivedExternal
-	numbers.Suggestions.OriginatedInternally = board.Suggestions.OriginatedInternally
-	numbers.Suggestions.Shipped = board.Suggestions.Shipped
-	numbers.Excluded.Records = board.Excluded.Records
-	numbers.ObservedAttention.NamedClientsSeen = len(board.ObservedAttention.NamedClients)
-	numbers.ObservedAttention.CompletedHandshake = board.ObservedAttention.CompletedHandshake
-	numbers.ObservedAttention.ToolCalls = board.ObservedAttention.ToolCalls
-	numbers.ObservedAttention.SecurityReports = board.ObservedAttention.SecurityReports
+func Verification(board *site.Scoreboard) object {
+	numbers := object{{"as_of", board.AsOf}}
+	for i := range site.Numbers {
+		n := &site.Numbers[i]
+		part, name, _ := strings.Cut(n.Path, ".")
+		if name == "named_clients" { // a list in the content
+			name = "named_clients_seen"
+		}
+		group, _ := numbers.Get(part).(object)
+		numbers.Set(part, append(group, ordered.Member{Name: name, Value: n.Of(board)}))
+	}
 	return numbers
 }
 

@@ -386,33 +386,6 @@ type Convention struct {
 	What string `json:"what" doc:"Which day replaces a day that is not a business day."`
 }
 
-// Verification is a document scoreboard/<as_of>.json: the numbers of one hand verification. The
-// document never changes, so it holds nothing that another content file decides.
-type Verification struct {
-	AsOf          string `json:"as_of" format:"date" doc:"Date of the hand verification."`
-	PilotWaitlist struct {
-		VerifiedConversions   int `json:"verified_organic_agent_conversions"`
-		RegistrationsRecorded int `json:"registrations_recorded"`
-	} `json:"pilot_waitlist"`
-	Orgs struct {
-		ChartersFiled int `json:"charters_filed"`
-	} `json:"orgs"`
-	Suggestions struct {
-		ReceivedExternal     int `json:"received_external"`
-		OriginatedInternally int `json:"originated_internally"`
-		Shipped              int `json:"shipped"`
-	} `json:"suggestions"`
-	Excluded struct {
-		Records int `json:"development_seed_and_test_records"`
-	} `json:"excluded_from_counts"`
-	ObservedAttention struct {
-		NamedClientsSeen   int `json:"named_clients_seen"`
-		CompletedHandshake int `json:"named_clients_that_completed_a_handshake"`
-		ToolCalls          int `json:"tool_calls_by_anything_not_auditing_us"`
-		SecurityReports    int `json:"security_reports_received"`
-	} `json:"observed_attention"`
-}
-
 // Manifest is manifest.json, without its trailer.
 type Manifest struct {
 	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`

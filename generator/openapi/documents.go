@@ -175,13 +175,7 @@ func (d *description) documentSchema(path string) object {
 		d.schemas.Components.Set(schema.ComponentName(board), object{{"allOf", []object{ref("schemas", "Scoreboard"), added}}})
 		return shape
 	case datedScoreboards:
-		numbers := schema.Inline(reflect.TypeFor[model.Verification]())
-		groups := numbers.Get("properties").(object)
-		for i := range groups { // their names are long, and would be there twice
-			groups[i].Value = slices.DeleteFunc(groups[i].Value.(object), func(m ordered.Member) bool { return m.Name == "required" })
-		}
-		numbers.Set("description", "Every number means what it means in Scoreboard.")
-		return numbers
+		return numbersSchema(answers.Verification(d.Site.Current()))
 	case published.JobsPath:
 		return withTrailer("Jobs", d.listSchema("Job", published.JobsSchemaPath, &d.Site.Jobs))
 	case published.AuditorsPath:
@@ -216,6 +210,25 @@ func thirdPartySchema(types object) object {
 		required = append(required, m.Name)
 	}
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}}
+}
+
+// numbersSchema is the schema of the numbers of one hand verification, in their groups.
+func numbersSchema(numbers object) object {
+	properties, required := object{}, []string{}
+	for _, m := range numbers {
+		required = append(required, m.Name)
+		group, grouped := m.Value.(object)
+		if !grouped {
+			properties.Set(m.Name, object{{"type", "string"}, {"format", "date"}})
+			continue
+		}
+		members := object{}
+		for _, n := range group {
+			members.Set(n.Name, object{{"type", "integer"}})
+		}
+		properties.Set(m.Name, object{{"type", "object"}, {"properties", members}})
+	}
+	return object{{"type", "object"}, {"properties", properties}, {"required", required}, {"description", "Every number means what it means in Scoreboard."}}
 }
 
 // vectorsSchema is the schema of the conformance vectors: their members and what these are. What a
