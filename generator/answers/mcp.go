@@ -142,7 +142,7 @@ func FirstSentence(text string) string {
 func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	answer := schema.Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
-		return slices.Contains(t.Optional, name) || slices.Contains(contractMembers(), name)
+		return slices.Contains(t.Optional, name) || slices.Contains(ContractMembers(), name)
 	})
 	typed := object{}
 	for _, m := range answer.Get("properties").(object) {
@@ -153,7 +153,8 @@ func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
 }
 
-var contractMembers = sync.OnceValue(func() (names []string) {
+// ContractMembers are the names of the members of a contract.
+var ContractMembers = sync.OnceValue(func() (names []string) {
 	for _, m := range schema.Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
 		names = append(names, m.Name)
 	}
@@ -162,8 +163,8 @@ var contractMembers = sync.OnceValue(func() (names []string) {
 
 // isText reports whether the values of a schema are any texts, or null in place of one.
 func isText(schema object) bool {
-	kinds, _ := schema.Get("type").([]any)
-	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []any{"string", "null"}))
+	kinds, _ := schema.Get("type").([]string)
+	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []string{"string", "null"}))
 }
 
 // only is a schema less all but some of its keywords.

@@ -166,12 +166,14 @@ func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Ope
 			b.WriteString(contractMembers)
 			continue
 		}
-		members := answerMembers(t, "")
-		own := slices.DeleteFunc(slices.Clone(members), func(m answerMember) bool { return m.name == "" })
-		b.WriteString(table("Member | Type | Meaning", own, func(m answerMember) string {
-			return fmt.Sprintf("`%s` | %s | %s", m.name, m.kind, markdownText(m.doc))
-		}))
-		if len(own) < len(members) {
+		shape := schema.Inline(t)
+		_, more := t.FieldByName(contractType.Name())
+		if more {
+			isContract := func(m ordered.Member) bool { return slices.Contains(answers.ContractMembers(), m.Name) }
+			shape.Set("properties", slices.DeleteFunc(shape.Get("properties").(object), isContract))
+		}
+		b.WriteString(table("Member | Type | Meaning", answerMembers(shape, ""), strings.Clone))
+		if more {
 			b.WriteString(contractMembers)
 		}
 	}
@@ -185,8 +187,6 @@ func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Ope
 
 const maxShownExample = 2000
 
-type answerMember struct{ name, kind, doc string }
-
 // contractType is the type of a contract. Several answers are one, or have its members besides
 // their own. The page with contractOperation describes them.
 var contractType = reflect.TypeFor[model.Contract]()
@@ -196,79 +196,48 @@ const (
 	contractMembers   = "\nIt has the members of a [contract](/endpoints/waitlist.html#" + contractOperation + "-answer).\n"
 )
 
-// answerMembers describes the members of an answer type, and of the objects within it. Package
-// model says what the tags mean.
-func answerMembers(t reflect.Type, prefix string) (members []answerMember) {
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner, suffix := f.Type, ""
-		switch {
-		case f.Type == contractType:
-			members = append(members, answerMember{})
-			continue
-		case name == "-":
-			continue
-		case f.Anonymous:
-			members = append(members, answerMembers(f.Type, prefix)...)
-			continue
-		case options == "embed":
-			inner, name = f.Type.Elem(), strings.Trim(f.Tag.Get("pattern"), "^$")
+// answerMembers describes the members of an object by its schema, and those of the objects within
+// it, as rows of a table.
+func answerMembers(schema object, prefix string) (rows []string) {
+	required, _ := schema.Get("required").([]string)
+	properties, _ := schema.Get("properties").(object)
+	patterns, _ := schema.Get("patternProperties").(object)
+	for i, m := range slices.Concat(properties, patterns) {
+		member, name := m.Value.(object), prefix+strings.Trim(m.Name, "^$")
+		kind := memberKind(member)
+		if i < len(properties) && !slices.Contains(required, m.Name) {
+			kind += ", may be absent"
 		}
-		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice && inner != reflect.TypeFor[model.JSON]() {
-			if inner.Kind() == reflect.Slice {
-				suffix += "[]"
-			}
-			inner = inner.Elem()
+		rows = append(rows, fmt.Sprintf("`%s` | %s | %s", name, kind, markdownText(member.Get("description").(string))))
+		items, isArray := member.Get("items").(object)
+		for ; isArray; items, isArray = items.Get("items").(object) {
+			member, name = items, name+"[]"
 		}
-		members = append(members, answerMember{prefix + name, memberKind(&f, options), f.Tag.Get("doc")})
-		if f.Tag.Get("total") == "true" {
-			total, meaning := schema.Total(name)
-			members = append(members, answerMember{prefix + total, "integer, may be absent", meaning})
-		}
-		if inner.Kind() == reflect.Struct && inner != t {
-			members = append(members, answerMembers(inner, prefix+name+suffix+".")...)
-		}
+		rows = append(rows, answerMembers(member, name+".")...)
 	}
-	return members
+	return rows
 }
 
-func memberKind(f *reflect.StructField, options string) string {
-	kind := jsonKind(f.Type)
-	if options == "embed" {
-		kind = jsonKind(f.Type.Elem())
+// memberKind says in words which values a schema takes.
+func memberKind(schema object) string {
+	types, _ := schema.Get("type").([]string)
+	if one, is := schema.Get("type").(string); is {
+		types = []string{one}
 	}
-	absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
-	if values := f.Tag.Get("enum"); values != "" {
-		kind = codes(strings.Split(values, ","))
-	} else if format := f.Tag.Get("format"); format != "" {
-		kind += " (" + format + ")"
+	null := ""
+	if i := slices.Index(types, "null"); i >= 0 {
+		null, types = " or null", slices.Delete(slices.Clone(types), i, i+1)
 	}
-	switch {
-	case f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent:
-		kind += " or null"
-	case absent:
-		kind += ", may be absent"
+	kind := strings.Join(types, " or ")
+	if items, is := schema.Get("items").(object); is && len(items) > 0 {
+		kind = "array of " + memberKind(items) + "s"
 	}
-	return kind
-}
-
-func jsonKind(t reflect.Type) string {
-	if t == reflect.TypeFor[model.JSON]() {
-		return "object"
+	if values, is := schema.Get("enum").([]string); is {
+		kind = codes(values)
+	} else if format := schema.Get("format"); format != nil {
+		kind += fmt.Sprintf(" (%s)", format)
 	}
-	switch t.Kind() {
-	case reflect.String:
-		return "string"
-	case reflect.Bool:
-		return "boolean"
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "integer"
-	case reflect.Pointer:
-		return jsonKind(t.Elem())
-	case reflect.Slice:
-		return "array of " + jsonKind(t.Elem()) + "s"
-	}
-	return "object"
+	return kind + null
 }
 
 func requirement(op *model.ContractOperation, f *model.ContractField) string {

@@ -28,7 +28,7 @@ type Schemas struct {
 // New makes schemas with components.
 func New() *Schemas { return &Schemas{types: map[string]reflect.Type{}} }
 
-// Inline is the schema of a type with all that it refers to in place.
+// Inline is the schema of a type with all that it refers to in place, and with all words.
 func Inline(t reflect.Type) object {
 	s := Schemas{inline: true}
 	return s.OfType(t)
@@ -167,7 +167,7 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 		if schema.Get("$ref") != nil {
 			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}
 		} else {
-			schema.Set("type", []any{schema.Get("type"), "null"})
+			schema.Set("type", []string{schema.Get("type").(string), "null"})
 		}
 	}
 	if also := f.Tag.Get("also"); also != "" {
@@ -177,7 +177,7 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 			schema.Set("items", object{})
 		}
 	}
-	if doc := f.Tag.Get("doc"); tells(doc) {
+	if doc := f.Tag.Get("doc"); s.inline || tells(doc) {
 		schema.Set("description", doc)
 	}
 	for _, key := range []string{"format", "pattern"} {
@@ -194,8 +194,8 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 	return schema
 }
 
-// tells reports whether the words of a member say more than its name does. Few words without a
-// qualification do not.
+// tells reports whether the words of a member say more than its name does, and are worth their
+// place in a component. Few words without a qualification are not.
 func tells(words string) bool {
 	const few = 48
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
