@@ -85,7 +85,7 @@ const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
 	readTimeout     = 15 * time.Second // to send all of it
 	writeTimeout    = 60 * time.Second // to send the answer, after the head: more than relayPause
-	relayPause      = 10 * time.Second // that a request waits for a relay
+	relayPause      = turn.RelayMillis * time.Millisecond
 	relaysAtOnce    = 64               // begun by requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
 	maxHeader       = 32 << 10         // bytes: the core answers a query over turn.MaxQuery

@@ -3,6 +3,9 @@
 package record
 
 import (
+	"slices"
+	"strings"
+
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
@@ -45,24 +48,57 @@ func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	return []string{"log-entry", folder + hash[:snapshot.LookupDigits] + "#" + hash}
 }
 
-// Store runs insert, which stores the record with this id, and answers with answer. The same
-// transaction stores the address, if it is not "", and puts a message about it into the outbox. The
-// message has kind, the kind of the record, and who, the name of the agent or org.
-func Store(t *turn.Turn, kind, id string, insert turn.Statement, address, who string, answer func() *turn.Response) *turn.Response {
+// Unused ends the SQL of an insert whose first argument is the id of a record: the insert does
+// nothing where the id is used up.
+const Unused = outbox.Unused
+
+// Store stores a record with insert, which ends with Unused, and answers with answer. time is the
+// table of the record and its column of times, as in "charters.recorded_at". The same transaction
+// stores the address, if it is not "", and puts a message about it into the outbox. The message has
+// kind, the kind of the record, and who, the name of the agent or org.
+func Store(t *turn.Turn, kind, time string, insert turn.Statement, address, who string, answer func() *turn.Response) *turn.Response {
 	statements := []turn.Statement{insert}
-	if address != "" {
+	if id, _ := insert.Args[0].(string); address != "" {
 		statements = append(statements, turn.Statement{
-			SQL:  "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, ?)",
+			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + Unused,
 			Args: []any{id, address, civil.FormatTime(t.Now)},
 		}, outbox.Enqueue(t, kind, id, address, who))
 	}
-	return turn.Presume(turn.Exec{Statements: statements}, func(stored turn.Result) *turn.Response {
-		if stored.Failure != turn.None {
-			return respond.StoreFailed(t, stored.Failure)
+	return Insert(t, time, statements, func(failure turn.Failure) *turn.Response {
+		if failure != turn.None {
+			return respond.StoreFailed(t, failure)
 		}
 		if address != "" {
 			t.SetDeliver()
 		}
 		return answer()
+	})
+}
+
+// Insert runs the inserts of one record, each of which ends with Unused, and answers with what then
+// makes of the failure. The first insert makes the record. time is as for Store.
+//
+// If the store gives no answer, a second transaction makes sure that the record is there once.
+// Where the first one was done, it uses the id up before the inserts, which then do nothing. Where
+// not, it uses the id up after them: the first one may still be on its way.
+func Insert(t *turn.Turn, time string, inserts []turn.Statement, then func(turn.Failure) *turn.Response) *turn.Response {
+	return turn.Presume(turn.Exec{Statements: inserts}, func(stored turn.Result) *turn.Response {
+		if stored.Failure != turn.Timeout {
+			return then(stored.Failure)
+		}
+		table, column, _ := strings.Cut(time, ".")
+		id := inserts[0].Args[0]
+		// No index has the ids. What was inserted by this turn comes after all that is older.
+		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
+		again := slices.Concat([]turn.Statement{{
+			SQL:  "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table + " WHERE record_id = ? AND seq > coalesce((" + older + "), 0)",
+			Args: []any{id, civil.FormatTime(t.Now - 60)},
+		}}, inserts, []turn.Statement{{SQL: "INSERT INTO used_ids (record_id) VALUES (?) ON CONFLICT DO NOTHING", Args: []any{id}}})
+		return turn.Await(turn.Exec{Statements: again}, func(stored turn.Result) *turn.Response {
+			if stored.Failure != turn.None { // that of the first transaction is still unknown
+				return then(turn.Timeout)
+			}
+			return then(turn.None)
+		})
 	})
 }

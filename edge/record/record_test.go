@@ -1,43 +1,114 @@
 package record_test
 
 import (
-	"reflect"
+	"log/slog"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/org"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/record"
-	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 )
 
-// Store stores a record with its address and message, or alone where no address came with it.
-// WriteMembers says which it was. There is something to deliver where an address was stored.
-func TestRecord(t *testing.T) {
-	insert := turn.Statement{SQL: "INSERT", Args: []any{"1"}}
+// A record is stored with its address and its message, or alone where no address came with it, and
+// there is something to deliver where an address was stored.
+func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		address string
 		failure turn.Failure
-		tables  int
 		status  int
-		deliver bool
-	}{{"", turn.None, 1, 200, false}, {"a@example.org", turn.None, 3, 200, true}, {"a@example.org", turn.Refused, 3, 503, false}, {"a@example.org", turn.Timeout, 3, 503, false}} {
-		current := &turn.Turn{}
-		var stored []turn.Statement
-		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
-			current.Begin(edgetest.Snapshot())
-			return current.Outcome(record.Store(current, "registration", "id", insert, c.address, "ada", func() *turn.Response { return respond.Empty(200, "no-store") }))
-		}, func(effects []turn.Effect) []turn.Result {
-			stored = effects[0].(turn.Exec).Statements
-			return []turn.Result{{Failure: c.failure}}
-		})
-		if r == nil || r.Status != c.status || r.Deliver != c.deliver || len(stored) != c.tables || !reflect.DeepEqual(stored[0], insert) {
-			t.Errorf("%+v: %+v, %v", c, r, stored)
+	}{{"", turn.None, 200}, {"a@example.org", turn.None, 200}, {"a@example.org", turn.Refused, 503}} {
+		h := edgetest.NewFake(t)
+		h.Exec = func(turn.Exec) turn.Result { return turn.Result{Failure: c.failure} }
+		r := h.Do("POST", "/api/waitlist", `{"agent_name":"ada","owner_email":"`+c.address+`"}`)
+		if tables := map[bool]int{true: 3, false: 1}[c.address != ""]; r.Status != c.status || r.Deliver != (c.address != "" && r.Status == 200) || len(h.Statements) != tables {
+			t.Errorf("%+v: %d, deliver %v, %v", c, r.Status, r.Deliver, h.Statements)
 		}
 	}
+}
+
+// Where the store gives no answer, the record is there once if the answer says that it is stored,
+// and never twice, whatever became of the lost transaction and however late it is done.
+func TestLostAnswers(t *testing.T) {
+	charter := `{"org_name":"Tern","owner_email":"o@example.org","roster":[`
+	for i, position := range org.Positions {
+		charter += strings.Repeat(",", min(i, 1)) + `{"position":"` + position + `","agent_name":"a","allocation":20}`
+	}
+	for table, request := range map[string][2]string{
+		"registrations": {"/api/waitlist", `{"agent_name":"ada","owner_email":"o@example.org"}`},
+		"charters":      {"/api/org", charter + `]}`},
+		"suggestions":   {"/api/suggest", `{"suggestion":"ten letters"}`},
+	} {
+		for _, c := range []struct {
+			fates  string // of each transaction, in order
+			stored bool   // as the answer says
+			rows   int
+		}{
+			{"lost done", true, 1}, {"never done", true, 1}, {"late done", true, 1},
+			{"lost lost", false, 1}, {"never lost", false, 1}, {"late lost", false, 1}, {"never never", false, 0},
+			{"late late", false, 1}, {"late refused", false, 1}, {"lost refused", false, 1},
+		} {
+			h := edgetest.NewFake(t)
+			store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			do := func() *turn.Response {
+				asked := turn.Request{Method: "POST", Target: request[0], Host: "www.example.org", Body: []byte(request[1])}
+				return h.Run(&turn.Turn{Request: asked, Now: edgetest.Now, Entropy: [16]byte{byte(len(h.Statements))}}, h.Edge.Handle)
+			}
+			h.Exec = store.Exec
+			do()
+			fates := strings.Fields(c.fates)
+			var late []turn.Exec
+			h.Exec = func(e turn.Exec) turn.Result {
+				fate := fates[0]
+				fates = fates[1:]
+				switch fate {
+				case "done":
+					return store.Exec(e)
+				case "lost":
+					store.Exec(e)
+				case "late":
+					late = append(late, e)
+				case "refused":
+					return turn.Result{Failure: turn.Refused}
+				}
+				return turn.Result{Failure: turn.Timeout}
+			}
+			r := do()
+			body := edgetest.Decode(t, r)
+			unknown := r.Status == 503 && strings.Contains(string(r.Body), "is not known") || r.Status == 200 && strings.Contains(r.Log, "timeout")
+			if recorded, _ := body["recorded"].(bool); recorded != c.stored || !c.stored && !unknown || len(fates) != 0 {
+				t.Errorf("%s, %s: %d %s, log %q", table, c.fates, r.Status, r.Body, r.Log)
+			}
+			for _, e := range slices.Backward(late) {
+				store.Exec(e)
+			}
+			h.Exec = store.Exec
+			do()
+			counts := "SELECT (SELECT count(*) FROM " + table + "), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)"
+			got := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: counts}}}).Rows[0][0]
+			want := int64(2 + c.rows)
+			if addresses := map[bool]int64{true: want, false: 0}[table != "suggestions"]; got[0] != want || got[1] != addresses || got[2] != addresses {
+				t.Errorf("%s, %s: %v records, addresses and messages, want %d", table, c.fates, got, want)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// WriteMembers says whether a record was made, and whether its address was kept.
+func TestMembers(t *testing.T) {
 	for _, c := range []struct {
 		id    string
 		email bool

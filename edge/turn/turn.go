@@ -65,9 +65,15 @@ const (
 	MaxQuery   = 8 << 10  // bytes of a query string, without "?"
 	MaxEffects = 16       // effects of one round
 	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
-	// each write needs at most three rounds (limit, relay, store), each verification one, and the
-	// last round gives the answer.
+	// each write needs at most four rounds (limit, relay, store, and the store again), each
+	// verification one, and the last round gives the answer.
 	MaxRounds = 96
+)
+
+// How long effects may take, in milliseconds. A host that has no result by then says so.
+const (
+	ExecMillis  = 2_000 // a write without an answer is asked after, and its caller waits twice as long
+	RelayMillis = 10_000
 )
 
 // Header is one header field.

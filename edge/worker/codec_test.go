@@ -68,7 +68,7 @@ func (r random) result() turn.Result {
 
 func (r random) turn() *turn.Turn {
 	t := &turn.Turn{
-		Now: r.whole(), Request: turn.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes()},
+		Now: r.whole(), Request: turn.Request{Method: r.text(), Target: r.text(), Host: r.text(), Header: r.fields(), Body: r.bytes(), Incomplete: r.IntN(2) == 0},
 		Host:    turn.HostInfo{Client: r.text(), PublicKey: r.text(), KeyFault: r.IntN(2) == 0, Limiter: r.IntN(2) == 0},
 		Journal: many(r, r.result),
 	}
@@ -133,7 +133,7 @@ func turnObject(t *turn.Turn) object {
 	}
 	return object{
 		"now": t.Now, "entropy": frame{t.Entropy[:]}, "method": t.Request.Method, "target": t.Request.Target, "host": t.Request.Host,
-		"fields": linesOf(t.Request.Header), "body": frame{t.Request.Body}, "client": t.Host.Client, "publicKey": t.Host.PublicKey,
+		"fields": linesOf(t.Request.Header), "body": frame{t.Request.Body}, "incomplete": t.Request.Incomplete, "client": t.Host.Client, "publicKey": t.Host.PublicKey,
 		"keyFault": t.Host.KeyFault, "limiter": t.Host.Limiter, "journal": journal,
 	}
 }

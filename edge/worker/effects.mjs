@@ -3,9 +3,7 @@
 import { within } from './deadline.mjs';
 import { transact } from './store.mjs';
 import { encoder, equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
-/** @import { Answer, Effect, Env, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
-
-const RELAY_TIMEOUT = 10_000; // milliseconds; the relay may have the message all the same
+/** @import { Answer, Effect, Env, Facts, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
 
 /** What was logged already of what is logged once. @type {Set<string>} */
 const logged = new Set();
@@ -33,10 +31,10 @@ function notTaken(why, failure, status) {
   return { failure, status, data: encoder.encode(why) };
 }
 
-/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {string} url @returns {Promise<Result>} */
-async function post({ id, subject, text, records }, url) {
-  const { ok, status, body } = await fetch(url, {
-    method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(RELAY_TIMEOUT),
+/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {Facts} facts @returns {Promise<Result>} */
+async function post({ id, subject, text, records }, { relayWebhook, relayMillis }) {
+  const { ok, status, body } = await fetch(relayWebhook, {
+    method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(relayMillis),
     headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
   });
   await body?.cancel();
@@ -113,22 +111,22 @@ export function hasLimiter(env) {
 
 /** @type {Performers} */
 const performers = {
-  async exec({ statements }, { env, ctx }) {
-    if (env.DB) return transact(statements, env.DB, ctx);
+  async exec({ statements }, { facts, env, ctx }) {
+    if (env.DB) return transact(statements, env.DB, ctx, facts.execMillis);
     logOnce('there is no store: bind a D1 database as DB');
     return { failure: UNAVAILABLE };
   },
 
   async relay(m, { facts, env }) {
     try {
-      if (facts.relayWebhook !== '') return await post(m, facts.relayWebhook);
+      if (facts.relayWebhook !== '') return await post(m, facts);
       if (!env.EMAIL || facts.relayTo === '') {
         logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
         return { failure: UNAVAILABLE, data: encoder.encode('no relay') };
       }
       const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
       const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id, ...records };
-      await within(env.EMAIL.send({ from: facts.relayFrom, to: facts.relayTo, subject: m.subject, text: m.text, headers }), RELAY_TIMEOUT);
+      await within(env.EMAIL.send({ from: facts.relayFrom, to: facts.relayTo, subject: m.subject, text: m.text, headers }), facts.relayMillis);
       return {};
     } catch (e) {
       const { code, name, message } = /** @type {{ code?: unknown, name?: string, message?: string }} */ (e);

@@ -11,8 +11,6 @@ import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
 /** @import { Job, Result, Statement, Value } from './types' */
 
-const LONGEST = 10_000; // milliseconds that a request waits for its transaction, and that a call may take
-
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
 // should at most. If D1 fails, half as many may be. Two may always be, as one may hang. A fixed
@@ -28,7 +26,7 @@ const REMEMBERED = 10_000;
 const QUERIES = 50, SHARED = 20;
 
 // What D1 says when it has not run a call: it did not get in, or SQLite refuses what is in it.
-const FULL = /overloaded/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
+const FULL = /overloaded|Cannot resolve D1 DB/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
 
 /** What waits for a call. @type {Job[]} */
 let waiting = [];
@@ -42,18 +40,18 @@ const made = new WeakMap();
 /** @param {ExecutionContext} ctx */
 export const left = (ctx) => QUERIES - (made.get(ctx) ?? 0);
 
-// Runs statements as one transaction. It never throws.
-/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx */
-export async function transact(statements, db, ctx) {
+// Runs statements as one transaction. A request waits for it so many milliseconds. It never throws.
+/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest */
+export async function transact(statements, db, ctx, longest) {
   /** @type {Job} */
-  const job = { statements, until: Date.now() + LONGEST, alone: false };
+  const job = { statements, until: Date.now() + longest, alone: false };
   waiting.push(job);
   let step = Math.max(usual / 8, 2); // so that it is seldom late, and seldom in vain
   while (!job.result) {
-    if (job.alone || (!job.began && mayCall())) {
+    if (job.alone || (!job.began && mayCall(longest))) {
       const called = call(job.alone ? [job] : take(job, ctx), db, ctx);
       ctx.waitUntil(called);
-      await within(called, LONGEST).catch(() => {});
+      await within(called, job.until - Date.now()).catch(() => {});
     } else {
       // Its call is expected back then, or the oldest one, which makes room.
       const [oldest] = underWay.values(), due = (job.began ?? oldest) + usual - Date.now();
@@ -68,10 +66,10 @@ export async function transact(statements, db, ctx) {
   return job.result;
 }
 
-/** Whether one more call may be made. */
-function mayCall() {
+/** Whether one more call may be made. @param {number} longest */
+function mayCall(longest) {
   // One that takes longer than it may was ended all the same, with the request that made it.
-  for (const [jobs, began] of underWay) if (Date.now() - began > LONGEST) underWay.delete(jobs);
+  for (const [jobs, began] of underWay) if (Date.now() - began >= longest) underWay.delete(jobs);
   return underWay.size < limit;
 }
 

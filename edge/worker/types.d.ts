@@ -19,6 +19,8 @@ export interface Turn {
   /** Request header fields, one line for each. */
   fields: string;
   body: Uint8Array;
+  /** Whether the body broke off. */
+  incomplete: boolean;
   client: string;
   publicKey: string;
   keyFault: boolean;
@@ -84,6 +86,10 @@ export interface Facts {
   maxBody: number;
   maxRounds: number;
   maxEffects: number;
+  /** How long a transaction may take, and */
+  execMillis: number;
+  /** a message to the operator. */
+  relayMillis: number;
   /** Names of header fields that matter for a GET or HEAD, */
   readHeaders: string[];
   /** for one with a query, */

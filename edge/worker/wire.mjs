@@ -93,6 +93,7 @@ export function encodeTurn(t) {
   text(t.host);
   text(t.fields);
   bytes(t.body);
+  u8(t.incomplete ? 1 : 0);
   u32(0); // extra hosts: the content lists them all
   text(t.client);
   text(t.publicKey);
@@ -280,8 +281,8 @@ export function decodeFacts(frame) {
   const fault = r.text();
   if (fault !== '') throw new Error(fault);
   return r.last({
-    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), readHeaders: r.texts(), queryHeaders: r.texts(),
-    bodyHeaders: r.texts(), messageHeaders: r.texts(),
+    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
+    readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
     canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),

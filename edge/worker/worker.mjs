@@ -78,7 +78,7 @@ async function deliver(env, ctx) {
 /** @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
 function begin(method, target, host, { facts, env }, signer) {
   return {
-    now: clock(), entropy: crypto.getRandomValues(new Uint8Array(16)), method, target, host, fields: '', body: nothing, client: '',
+    now: clock(), entropy: crypto.getRandomValues(new Uint8Array(16)), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env), journal: [],
   };
 }
@@ -133,12 +133,13 @@ async function write(asked) {
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
   if (last && clock() < last.until) return respond(last.answer);
   try {
-    const now = clock(), fields = fieldsOf(asked), body = reads ? nothing : new Uint8Array(await bodyOf(request, facts.maxBody));
-    const key = method === 'POST' && target === facts.messagesPath ? messageKey(host, fields, body) : '';
+    const now = clock(), fields = fieldsOf(asked), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
+    const body = new Uint8Array(sent ?? nothing), incomplete = sent === undefined;
+    const key = method === 'POST' && !incomplete && target === facts.messagesPath ? messageKey(host, fields, body) : '';
     let answer = keptMessage(key);
     if (!answer) {
       const turn = turnOf(asked, signer ?? (await signerOf(env)), fields);
-      Object.assign(turn, { now, body });
+      Object.assign(turn, { now, body, incomplete });
       answer = await finish('handle', turn, round('handle', turn), asked);
       if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
       if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });

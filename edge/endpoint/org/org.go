@@ -134,8 +134,8 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	return record.Store(t, "charter", id, turn.Statement{
-		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) VALUES (?, ?, ?, ?, ?, ?)",
+	return record.Store(t, "charter", "charters.recorded_at", turn.Statement{
+		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
 	}, email, name, func() *turn.Response { return answer(id) })
 }

@@ -75,15 +75,15 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		default:
 			return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
 		}
-		return turn.Presume(turn.Exec{Statements: []turn.Statement{{
-			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, ?, ?, ?)",
+		return record.Insert(t, "suggestions.filed_at", []turn.Statement{{
+			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
 			Args: []any{id, now, filedAs, kind, hash},
-		}}}, func(stored turn.Result) *turn.Response {
-			if stored.Failure == turn.None {
+		}}, func(failure turn.Failure) *turn.Response {
+			if failure == turn.None {
 				return answer(id, now)
 			}
 			r := answer(id, "")
-			r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(stored.Failure) + ")"
+			r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
 			return r
 		})
 	})

@@ -79,8 +79,8 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 		return answer("")
 	}
 	id := t.NewID()
-	return record.Store(t, "registration", id, turn.Statement{
-		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
+	return record.Store(t, "registration", "registrations.recorded_at", turn.Statement{
+		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
 	}, email, name, func() *turn.Response { return answer(id) })
 }

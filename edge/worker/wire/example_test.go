@@ -26,7 +26,7 @@ func Example_replay() {
 		return service.Handle(t)
 	}
 	turn.Run(current, record, func([]turn.Effect) []turn.Result {
-		return []turn.Result{{Failure: turn.Timeout}} // of the store
+		return []turn.Result{{Failure: turn.Refused}} // by the store
 	})
 
 	for _, frame := range frames {

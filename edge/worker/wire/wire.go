@@ -7,8 +7,8 @@
 // after it.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
-//	         bytes body, list of text extra hosts, text client, text public key,
-//	         u8 key fault (0, 1), u8 limiter (0, 1), u32 port, list of result
+//	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
+//	         text public key, u8 key fault (0, 1), u8 limiter (0, 1), u32 port, list of result
 //	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
 //	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
 //	         i64 remaining, i64 reset, i64 milliseconds
@@ -20,7 +20,8 @@
 //	                  2 a prepared response: list of effect, u32 place of the signature,
 //	                              then as for 0
 //	facts    text error: what is wrong with the snapshot; where it is "", the rest follows:
-//	         u32 most bytes of a body, u32 most rounds, u32 most effects;
+//	         u32 most bytes of a body, u32 most rounds, u32 most effects,
+//	         u32 milliseconds for an exec, u32 milliseconds for a relay;
 //	         list of text request header fields, four times: of a GET or HEAD, of one with a
 //	         query, of other methods, of messages to the MCP server;
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from,
@@ -40,7 +41,7 @@
 // in hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
-//	00000000 00000000 00000000 00000000 00000000 00 00 00000000
+//	00000000 00000000 00 00000000 00000000 00000000 00 00 00000000
 //	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
@@ -120,7 +121,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	if c.text(&fault); fault != "" {
 		return c.frame
 	}
-	for _, n := range []int{turn.MaxBody, turn.MaxRounds, turn.MaxEffects} {
+	for _, n := range []int{turn.MaxBody, turn.MaxRounds, turn.MaxEffects, turn.ExecMillis, turn.RelayMillis} {
 		c.u32(&n)
 	}
 	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
@@ -156,6 +157,7 @@ func (c *coder) turn(t *turn.Turn) {
 	c.text(&r.Host)
 	c.fields(&r.Header)
 	c.bytes(&r.Body)
+	c.flag(&r.Incomplete)
 	list(c, &h.Extra, minText, (*coder).text)
 	c.text(&h.Client)
 	c.text(&h.PublicKey)
