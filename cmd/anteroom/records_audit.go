@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -28,19 +29,23 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			if err != nil {
 				return err
 			}
-			findings, notes, err := verification.Audit(ctx, store, s)
+			found, err := verification.Audit(ctx, store, s)
 			if err != nil {
 				return err
 			}
-			for _, note := range notes {
+			for _, note := range found.Notes {
 				t.Printf("note: %s; it was verified so", note)
 			}
-			for _, finding := range findings {
+			for _, finding := range slices.Concat(found.Changed, found.Early) {
 				t.Printf("%s", finding)
 			}
-			if len(findings) > 0 {
-				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup)",
-					store.Name(), cli.Plural(len(findings), "finding"))
+			if n := len(found.Changed); n > 0 {
+				return fmt.Errorf("%s is not as it was verified: %s above (bring the records back from a backup; if they are lost for good, "+
+					"anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
+			}
+			if n := len(found.Early); n > 0 {
+				return fmt.Errorf("%s came in late, and nothing that was verified is gone: the clock of the host was behind, or somebody else "+
+					"wrote into %s (look at them; anteroom verify counts them)", cli.Plural(n, "record"), store.Name())
 			}
 			t.Printf("%s: everything is as it was verified (%s).", store.Name(), cli.Plural(len(s.Verifications), "verification"))
 			return nil

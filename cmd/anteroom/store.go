@@ -9,6 +9,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 
@@ -46,6 +47,18 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", err)
 	}
 	return store, err
+}
+
+// create makes an empty database if the data folder has none.
+func (s *storeFlags) create(log *slog.Logger) error {
+	if err := disk.MakeFolder(s.data); err != nil {
+		return err
+	}
+	store, err := sqlite.Create(filepath.Join(s.data, sqlite.FileName), log)
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 // observed gives what was observed of clients: of the store or, for a deployed service, of

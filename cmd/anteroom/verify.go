@@ -23,7 +23,7 @@ type verifyOptions struct {
 	store                     storeFlags
 	content, through, answers string
 	key                       keys.Log
-	template, yes             bool
+	template, yes, newStore   bool
 }
 
 func verifyCommand(t *cli.Terminal) *cobra.Command {
@@ -40,6 +40,9 @@ The file proposes to leave every registration, which counts it as recorded and n
 set apart what matches own_names of service.yaml. Its comments say what else you can decide or correct.
 If something is wrong, the file opens again with the faults in it. Your answers are kept until they are
 written. To drop them, empty the file.
+
+If the store is gone for good and there is no backup, --new-store begins with another one, and makes an
+empty database in a folder that has none. It asks why, and publishes the loss.
 
 Without a terminal, --template prints the same file, and --answers FILE --yes decides by it. Its line
 through: TIME says up to when. What was recorded later waits for the next verification.
@@ -61,6 +64,7 @@ was counted. The last of these keys signs it. --log-key-file names the file of i
 	flags.StringVar(&o.answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	o.key.AddFlag(flags)
 	flags.BoolVar(&o.template, "template", false, "print the file in which to decide, and write nothing")
+	flags.BoolVar(&o.newStore, "new-store", false, "begin with another store, as the one that was verified is gone for good")
 	flags.BoolVar(&o.yes, "yes", false, "write without asking; with --answers")
 	return cmd
 }
@@ -109,6 +113,11 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.newStore && o.store.remote == "" {
+		if err := o.store.create(t.Logger()); err != nil {
+			return err
+		}
+	}
 	reader, err := o.store.reader(ctx)
 	if err != nil {
 		return err
@@ -117,7 +126,7 @@ func (o *verifyOptions) run(ctx context.Context, t *cli.Terminal) (err error) {
 	if err := checkRemote(ctx, t, reader, s, o.content, now); err != nil {
 		return err
 	}
-	pending, err := verification.Survey(ctx, reader, s, os.DirFS(o.content), through, now)
+	pending, err := verification.Survey(ctx, reader, s, os.DirFS(o.content), verification.Scope{Through: through, NewStore: o.newStore}, now)
 	if err != nil {
 		return err
 	}

@@ -141,18 +141,19 @@ type Roster struct {
 	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"What is not in any count."`
 	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
 	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"How to read the numbers."`
-	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that are less than on the board before, and why. Most boards have none."`
+	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that are less than on the board before, or of which verified records were lost, and why. Most boards have none."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
 	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
-// Correction says why a number of a board is less than on the board before.
+// Correction says why a number of a board is less than on the board before, or which records were
+// lost, even if others came.
 type Correction struct {
 	Number string `json:"number" is:"text" doc:"The number, by the names of the members under which an answer has it."`
 	Was    int    `json:"was" is:"count" doc:"What the board before said."`
 	Board  string `json:"board" is:"text" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
-	Reason string `json:"reason" is:"line" doc:"Why the number fell."`
+	Reason string `json:"reason" is:"line" doc:"Why the number fell, or how many verified records were lost, and why."`
 }
 
 // PilotWaitlist counts registrations.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -208,9 +209,19 @@ func (l *loader) read(file string, limit int64) []byte {
 		l.addFaults(secrets)
 		return nil
 	}
+	if at := conflict.FindIndex(src); at != nil {
+		l.addFaults(Errors{{
+			File: file, Line: 1 + bytes.Count(src[:at[0]], []byte{'\n'}), Column: 1, What: "git left a conflict here",
+			Hint: "keep one side; of two verifications that were made apart keep the published one with git checkout --ours or --theirs, then generate and verify again",
+		}})
+		return nil
+	}
 	l.keepSum(file, sha256.Sum256(src))
 	return src
 }
+
+// conflict is how the first side of a conflict begins that a merge has left in a file.
+var conflict = regexp.MustCompile(`(?m)^<<<<<<< `)
 
 // secretHints say what each kind of secret key is, and what makes a new one.
 var secretHints = map[string][2]string{

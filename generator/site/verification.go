@@ -33,7 +33,7 @@ type Verification struct {
 	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
 
 	// Lost says why records that were verified are gone for good. Then the coverage begins again, with
-	// what the store holds now, and totals may fall.
+	// what the store holds now, which may be another store, and totals may fall.
 	Lost string `yaml:"lost,omitempty" is:"line"`
 
 	Registrations Coverage       `yaml:"registrations"`
@@ -330,12 +330,13 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 		if v.Through < previous.Through {
 			d.fault("through", "through is earlier than in verifications/"+previous.File+".yaml", "")
 		}
-		if previous.Store != "" && v.Store != previous.Store {
+		if previous.Store != "" && v.Store != previous.Store && v.Lost == "" {
 			d.fault("store", "the store is another than in verifications/"+previous.File+".yaml", "a service has one store")
 		}
 		for _, kind := range Kinds {
 			if now, then := v.Covers(kind), previous.Covers(kind); v.Lost == "" && (now.Total < then.Total || now.Last < then.Last) {
-				d.fault(kind+"s", fmt.Sprintf("covers %d %ss, and verifications/%s.yaml covers %d", now.Total, kind, previous.File, then.Total),
+				d.fault(kind+"s", fmt.Sprintf("covers %d %ss up to number %d, and verifications/%s.yaml covers %d up to number %d",
+					now.Total, kind, now.Last, previous.File, then.Total, then.Last),
 					"what was recorded stays recorded")
 			}
 		}
@@ -362,6 +363,9 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 
 // checkCounts holds the numbers of a board to its verification and to the ledger up to there.
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
+	if v.Lost != "" && len(board.Corrections) == 0 {
+		d.fault("correction", "correction does not say which records are lost", "no board is edited: anteroom verify makes a new one")
+	}
 	counts := ledger.Counts()
 	for _, n := range Numbers {
 		if n.Told {
@@ -435,7 +439,7 @@ func (s *Site) CheckDay(today string) error {
 	for i := range s.Scoreboards {
 		if board := &s.Scoreboards[i]; board.AsOf > today {
 			s.document("scoreboard/"+board.File+".yaml", &faults).fault("as_of", "as_of is "+board.AsOf+", and today is "+today,
-				"what has not happened cannot be verified")
+				"set this machine's clock; if the clock was ahead when it was made, remove it with its verifications/"+board.File+".yaml, or wait if it is published")
 		}
 	}
 	return faults.err()

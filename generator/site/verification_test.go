@@ -114,6 +114,46 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// A verification covers no less than the one before it, and of the same store, unless records are
+// lost. Its board says so then.
+func TestFollowing(t *testing.T) {
+	previous := &Verification{File: "2026-01-30", Store: "one", Through: "2026-01-30T12:00:00Z", SHA256: EmptyDigest}
+	previous.Registrations = Coverage{Last: 7, Total: 5}
+	for _, c := range []struct {
+		store, lost string
+		last, total int
+		want        string
+	}{
+		{"one", "", 7, 5, ""},
+		{"one", "", 6, 5, "covers 5 registrations up to number 6, and verifications/2026-01-30.yaml covers 5 up to number 7 ("},
+		{"one", "", 7, 4, "covers 4 registrations up to number 7, and "},
+		{"two", "", 7, 5, "the store is another than in verifications/2026-01-30.yaml"},
+		{"one", "a disk", 3, 2, "correction does not say which records are lost"},
+		{"two", "a disk", 3, 2, "correction does not say which records are lost"},
+	} {
+		var faults Errors
+		d := &document{file: "f", places: map[string]place{}, faults: &faults}
+		v := &Verification{
+			File: "2026-01-31", Store: c.store, Through: "2026-01-31T12:00:00Z", Lost: c.lost,
+			Follows: previous.File, FollowsSHA256: previous.SHA256, Told: map[string]int{},
+		}
+		v.Registrations = Coverage{Last: c.last, Total: c.total}
+		for _, n := range Numbers {
+			if n.Told {
+				v.Told[n.Path] = 0
+			}
+		}
+		ledger := NewLedger()
+		checkVerification(d, v, previous, ledger)
+		board := &Scoreboard{}
+		board.PilotWaitlist.RegistrationsRecorded = c.total
+		checkCounts(d, board, v, ledger)
+		if len(faults) != min(1, len(c.want)) || len(faults) == 1 && !strings.Contains(faults.Error(), c.want) {
+			t.Errorf("%+v: %v", c, faults)
+		}
+	}
+}
+
 func TestCheckDay(t *testing.T) {
 	fsys := base(t)
 	s, err := Load(fsys)
@@ -123,7 +163,8 @@ func TestCheckDay(t *testing.T) {
 	for today, want := range map[string]string{
 		"2026-01-31": "<nil>",
 		"2026-02-01": "<nil>",
-		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (what has not happened cannot be verified)",
+		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (set this machine's clock; if the clock was ahead when it was made, " +
+			"remove it with its verifications/2026-01-31.yaml, or wait if it is published)",
 	} {
 		if got := fmt.Sprint(s.CheckDay(today)); got != want {
 			t.Errorf("on %s: %s", today, got)

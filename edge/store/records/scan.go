@@ -69,28 +69,24 @@ func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record,
 
 // Extent is how far a store goes.
 type Extent struct {
-	Store string // the identifier of the store
-	Host  string // canonical host of the service that writes to it; "" if none has yet
-	Last  []int64
-	// Ahead is how many records say that they are of a time after the one asked for, though they
-	// were there when Measure looked.
-	Ahead []int64
+	Store string  // the identifier of the store
+	Host  string  // canonical host of the service that writes to it; "" if none has yet
+	Last  []int64 // the last sequence number of each of Kinds
+	New   int64   // how many records come after those that were covered
 }
 
-// Measure finds the last sequence number of each of Kinds that belongs to the time through (RFC
-// 3339), all of one moment. after has the last number that was covered before.
-//
-// Records get their time when their request arrives, and their number when they are committed, so
-// that the one order is not quite the other. With all, everything committed belongs to through:
-// that is for a time that is now. Else the records before the first one that arrived later belong
-// to it. What was committed after that comes with the next time.
-func Measure(ctx context.Context, r Reader, through string, all bool, after []int64) (*Extent, error) {
+// Measure finds how far a store goes, all of one moment. covered has the last number of each of
+// Kinds that a verification covers; nil is for none.
+func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 	statements := []turn.Statement{{SQL: "SELECT id, host FROM store"}}
 	for i, kind := range Kinds {
+		after := int64(0)
+		if covered != nil {
+			after = covered[i]
+		}
 		statements = append(statements, turn.Statement{
-			SQL: "SELECT (SELECT max(seq) FROM " + kind.Table + "), min(seq), count(*) FROM " + kind.Table +
-				" WHERE seq > ? AND " + kind.at + " > ?",
-			Args: []any{after[i], through},
+			SQL:  "SELECT (SELECT max(seq) FROM " + kind.Table + "), count(*) FROM " + kind.Table + " WHERE seq > ?",
+			Args: []any{after},
 		})
 	}
 	rows, err := r.Read(ctx, statements...)
@@ -103,14 +99,10 @@ func Measure(ctx context.Context, r Reader, through string, all bool, after []in
 	e := &Extent{}
 	e.Store, _ = rows[0][0][0].(string)
 	e.Host, _ = rows[0][0][1].(string)
-	for i := range Kinds {
-		row := rows[i+1][0]
-		last, _ := row[0].(int64)
-		if later, there := row[1].(int64); there && !all {
-			last = later - 1
-		}
-		ahead, _ := row[2].(int64)
-		e.Last, e.Ahead = append(e.Last, last), append(e.Ahead, ahead)
+	for _, found := range rows[1:] {
+		last, _ := found[0][0].(int64)
+		after, _ := found[0][1].(int64)
+		e.Last, e.New = append(e.Last, last), e.New+after
 	}
 	return e, nil
 }

@@ -92,47 +92,33 @@ func TestScanRefuses(t *testing.T) {
 // first record of later.
 func TestMeasure(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
-	none := make([]int64, len(Kinds))
-	measure := func(through string, all bool, after ...int64) *Extent {
+	measure := func(covered ...int64) *Extent {
 		t.Helper()
-		e, err := Measure(t.Context(), s, "2026-11-20T"+through+"Z", all, append(after, none[len(after):]...))
+		e, err := Measure(t.Context(), s, covered)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return e
 	}
-	if e := measure("12:00:00", false); !slices.Equal(e.Last, none) || !slices.Equal(e.Ahead, none) || len(e.Store) != 32 || e.Host != "" {
+	if e := measure(); !slices.Equal(e.Last, []int64{0, 0, 0}) || e.New != 0 || len(e.Store) != 32 || e.Host != "" {
 		t.Errorf("an empty store: %+v", e)
 	}
 	put(t, s, 1, "a", "11:00:00")
 	put(t, s, 2, "b", "12:00:01")
-	put(t, s, 3, "c", "12:00:00") // committed late
 	put(t, s, 5, "d", "12:00:02") // behind a gap
 	exec(t, s, "UPDATE store SET host = 'www.tern.example'")
-	for _, c := range []struct {
-		through     string
-		all         bool
-		after       int64
-		last, ahead int64
-	}{
-		{"12:00:00", false, 0, 1, 2},
-		{"12:00:00", true, 0, 5, 2},
-		{"12:00:01", false, 0, 4, 1},
-		{"12:00:01", false, 2, 4, 1},
-		{"12:00:02", false, 2, 5, 0},
-		{"10:00:00", false, 0, 0, 4},
-		{"12:00:00", false, 5, 5, 0},
-	} {
-		if e := measure(c.through, c.all, c.after); e.Last[0] != c.last || e.Ahead[0] != c.ahead || e.Host != "www.tern.example" {
-			t.Errorf("%+v: %+v", c, e)
-		}
+	if e := measure(); !slices.Equal(e.Last, []int64{5, 0, 0}) || e.New != 3 || e.Host != "www.tern.example" {
+		t.Errorf("nothing is covered: %+v", e)
+	}
+	if e := measure(1, 0, 0); e.Last[0] != 5 || e.New != 2 {
+		t.Errorf("one is covered: %+v", e)
 	}
 	exec(t, s, "INSERT INTO store (id) VALUES ('another')")
-	if _, err := Measure(t.Context(), s, "", true, none); err == nil || !strings.Contains(err.Error(), "it has 2 identifiers") {
+	if _, err := Measure(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "it has 2 identifiers") {
 		t.Errorf("two identifiers: %v", err)
 	}
 	s.Close()
-	if _, err := Measure(t.Context(), s, "", true, none); err == nil {
+	if _, err := Measure(t.Context(), s, nil); err == nil {
 		t.Error("a closed database was measured")
 	}
 }

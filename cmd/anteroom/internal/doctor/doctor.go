@@ -232,7 +232,7 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 			}
 		}
 	}
-	extent, err := records.Measure(ctx, store, "", true, after)
+	extent, err := records.Measure(ctx, store, after)
 	switch {
 	case err != nil:
 		r.err(check, Fault, err, "stop the server and look at the file")
@@ -247,24 +247,20 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 	default:
 		r.add(check, OK, "", "%s opens, and belongs to this service", name)
 	}
-	var waiting int64
-	for _, n := range extent.Ahead {
-		waiting += n
-	}
 	if err := r.messages(ctx, store, now); err != nil {
 		r.err("records", Fault, err, "try again")
 		return
 	}
 	const stale = 30 // days; then a verification is due if records wait
-	if loaded != nil && waiting > 0 {
+	if loaded != nil && extent.New > 0 {
 		day, err := time.Parse(time.DateOnly, loaded.Current().AsOf)
 		if age := int(now.Sub(day).Hours() / 24); err == nil && age > stale {
 			r.add("records", Warning, "run anteroom verify",
-				"to be verified: %s; the last verification is %s old", cli.Plural(int(waiting), "record"), cli.Plural(age, "day"))
+				"to be verified: %s; the last verification is %s old", cli.Plural(int(extent.New), "record"), cli.Plural(age, "day"))
 			return
 		}
 	}
-	r.add("records", OK, "", "to be verified: %s", cli.Plural(int(waiting), "record"))
+	r.add("records", OK, "", "to be verified: %s", cli.Plural(int(extent.New), "record"))
 }
 
 // sound has SQLite check the pages of a database on this machine. Of a large one, anteroom backup

@@ -43,7 +43,7 @@ type Answers struct {
 	// was read and is still true.
 	Texts      any    `yaml:"texts"`
 	Correction string `yaml:"correction"`
-	// Lost says why records that were verified are gone for good. No decision is made beside it.
+	// Lost says why records that were verified are gone for good, for readers.
 	Lost string `yaml:"lost"`
 
 	lines map[string]int // by the places of Faults
@@ -174,6 +174,8 @@ func ParseAnswers(text []byte) (*Answers, error) {
 			a.of(kind)[i].check(kind, place(kind, i), &faults)
 		}
 	}
+	faults.publish("lost", "it", a.Lost)
+	faults.publish("correction", "it", a.Correction)
 	if m, ok := a.Texts.(map[string]any); ok {
 		for _, at := range slices.Sorted(maps.Keys(m)) {
 			if _, is := m[at].(string); !is {
@@ -246,11 +248,20 @@ func (a *Answer) check(kind, at string, faults *Faults) {
 		{!slices.Contains(choices, a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(choices, ", "))},
 		{a.Decision == site.Vouch && unexplained, "a vouch needs a reason"},
 		{a.Earlier && unexplained, "what was verified before needs a reason to be decided otherwise"},
-		{strings.Contains(a.Reason, "@"), "the reason holds an address, and a verification never does"},
-		{strings.ContainsAny(a.Reason, "\r\n\t"), "the reason is one line"},
 	} {
 		if fault.is {
 			faults.add(at, "%s", fault.what)
 		}
+	}
+	faults.publish(at, "the reason", a.Reason)
+}
+
+// publish finds what is wrong with a text that goes into a verification or onto its board.
+func (f *Faults) publish(at, name, text string) {
+	if strings.Contains(text, "@") {
+		f.add(at, "%s holds an address, and what is published never does", name)
+	}
+	if strings.ContainsAny(strings.TrimSpace(text), "\r\n\t") {
+		f.add(at, "%s is not one line", name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/site"
 
 	"go.yaml.in/yaml/v4"
@@ -68,7 +69,7 @@ func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
 	if changed && b.find(honestRead).Value == before {
 		b.Stays = before
 	}
-	b.correct(p.Site.Current().File, a, d)
+	b.correct(p, a, d)
 	if b.Text, err = yaml.Dump(doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false)); err != nil {
 		faults.add("", "write the board: %v", err)
 	}
@@ -266,12 +267,19 @@ func (b *Board) addUpdate(day, changed, ambiguous string) {
 		[3]string{"what_changed", "!!str", changed}, [3]string{"one_ambiguous_read", "!!str", ambiguous}))
 }
 
-// correct writes why numbers fall, and takes the corrections of the current board out.
-func (b *Board) correct(current string, a *Answers, d *Decided) {
+// correct writes why numbers fall and which records were lost, and takes the corrections of the
+// current board out.
+func (b *Board) correct(p *Pending, a *Answers, d *Decided) {
 	for i := 0; i < len(b.root.Content); i += 2 {
 		if b.root.Content[i].Value == "correction" {
 			b.root.Content = slices.Delete(b.root.Content, i, i+2)
 			break
+		}
+	}
+	current, lost := p.Site.Current().File, map[string]string{} // what was lost, by the numbers that count it
+	for i, found := range p.kinds {
+		if found.lost > 0 {
+			lost[site.Numbers[1+i].Path] = fmt.Sprintf("%s lost: %s", cli.Plural(found.lost, "verified "+found.kind.Name), d.Verification.Lost)
 		}
 	}
 	tag := "!!str"
@@ -281,12 +289,15 @@ func (b *Board) correct(current string, a *Answers, d *Decided) {
 	reason := strings.TrimSpace(a.Correction)
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	for _, c := range b.Changes {
-		if c.Is >= c.Was {
+		why := lost[c.Path]
+		if why == "" && c.Is >= c.Was {
 			continue
 		}
-		why := reason
-		if !c.Manual {
-			why = cmp.Or(reason, strings.Join(d.reasons, "; "))
+		if !c.Manual && d.Verification.Lost != "" {
+			why = cmp.Or(why, "verified records lost: "+d.Verification.Lost)
+		}
+		if c.Is < c.Was && reason != "" {
+			why = strings.TrimPrefix(why+"; "+reason, "; ")
 		}
 		if why == "" && (c.Manual || !d.faulty) {
 			b.faults.add("correction", "%s falls from %d to %d: say why, for readers", c.Path, c.Was, c.Is)
@@ -295,7 +306,7 @@ func (b *Board) correct(current string, a *Answers, d *Decided) {
 			[3]string{"number", "!!str", c.Path}, [3]string{"was", "!!int", strconv.Itoa(c.Was)},
 			[3]string{"board", tag, current}, [3]string{"reason", "!!str", why}))
 	}
-	if reason != "" && len(list.Content) == 0 && !d.faulty {
+	if reason != "" && !d.faulty && !slices.ContainsFunc(b.Changes, func(c Change) bool { return c.Is < c.Was }) {
 		b.faults.add("correction", "no number falls (why a record is decided otherwise is the reason of its decision)")
 	}
 	if len(list.Content) > 0 {

@@ -22,9 +22,8 @@ type Decided struct {
 	Log          *Logged    // nil if there is no log
 	Files        []File     // what Write writes
 
-	ledger  *site.Ledger // with this verification
-	reasons []string     // of decisions that correct earlier ones
-	faulty  bool         // some answers could not be applied, so that the counts are not final
+	ledger *site.Ledger // with this verification
+	faulty bool         // some answers could not be applied, so that the counts are not final
 }
 
 // Decide applies answers: it decides about the records, makes the board, checks both with the site,
@@ -66,17 +65,14 @@ func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, e
 // decide decides about the records. If some answers are at fault, it gives what the others decide,
 // so that the faults of numbers and texts are found too; nil if no answer can be applied.
 func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
-	lost, before := strings.TrimSpace(a.Lost), len(*faults)
+	lost := strings.TrimSpace(a.Lost)
 	switch {
 	case len(p.Broken) > 0 && lost == "":
 		faults.add("lost", "the store is not as it was verified (bring the records back from a backup, then verify again; "+
 			"if they are lost for good, say why: lost: REASON):\n%s", strings.Join(p.Broken, "\n"))
+		return nil
 	case lost != "" && len(p.Broken) == 0:
 		faults.add("lost", "all records are as they were verified")
-	case lost != "" && len(a.Registrations)+len(a.Charters)+len(a.Suggestions) > 0:
-		faults.add("lost", "a loss is verified alone (decide about records with the next verification)")
-	}
-	if len(*faults) > before {
 		return nil
 	}
 	v := &site.Verification{
@@ -88,28 +84,19 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 		v.Follows, v.FollowsSHA256 = last.File, last.SHA256
 	}
 	d := &Decided{Verification: v, ledger: p.Site.Ledger()}
-	if lost != "" {
-		d.reasons = []string{lost}
-	}
 	for _, found := range p.kinds {
 		name := found.kind.Name
+		*v.Covers(name) = cover(found.verified, found.fresh, found.last)
 		if lost != "" {
-			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, slices.Concat(found.covered, found.fresh), found.last)
-			v.Decisions = append(v.Decisions, found.lost(lost)...)
-			continue
+			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, found.all, found.last)
+			v.Decisions = append(v.Decisions, found.taken(lost)...)
 		}
-		*v.Covers(name) = found.coverage
 		r := &decider{Pending: p, scanned: found, chosen: map[string]choice{}, faults: faults}
 		r.applyAll(a.of(name))
 		decisions, unanswered := r.decisions()
 		if a.Through == "" && unanswered > 0 {
 			faults.add("through", "it is missing, and no answer names %s (anteroom verify --template writes it)",
 				cli.Plural(unanswered, "new "+name))
-		}
-		for k := range decisions {
-			if reason := decisions[k].Reason; decisions[k].Corrects != "" && !slices.Contains(d.reasons, reason) {
-				d.reasons = append(d.reasons, reason)
-			}
 		}
 		v.Decisions = append(v.Decisions, decisions...)
 	}
@@ -120,8 +107,8 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	return d
 }
 
-// lost takes records that are gone out of the counts, with all that was decided about them.
-func (s *scanned) lost(reason string) []site.Decision {
+// taken takes records that are gone out of the counts, with all that was decided about them.
+func (s *scanned) taken(reason string) []site.Decision {
 	var b strings.Builder
 	for _, r := range s.gone {
 		fmt.Fprintln(&b, r.ID, r.SHA256)
@@ -296,11 +283,11 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 
 // coveredBy is the verification that covers a record already, "" if none does.
 func (d *decider) coveredBy(r *records.Record) string {
-	verifications := since(d.Site.Verifications)
-	for i := range verifications {
-		if v := &verifications[i]; r.Seq <= int64(v.Covers(d.kind.Name).Last) {
-			return v.File
-		}
+	bySeq := func(other records.Record, seq int64) int { return cmp.Compare(other.Seq, seq) }
+	if _, is := slices.BinarySearchFunc(d.fresh, r.Seq, bySeq); is {
+		return ""
 	}
-	return ""
+	verifications := since(d.Site.Verifications)
+	i := slices.IndexFunc(verifications, func(v site.Verification) bool { return r.Seq <= int64(v.Covers(d.kind.Name).Last) })
+	return verifications[i].File
 }

@@ -119,7 +119,7 @@ func TestTemplateShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	proposal := "  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
-	d, err := s.try(pending, strings.Replace(string(text), proposal, strings.Replace(proposal, "#", "", 1), 1))
+	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#", "", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
 	if err != nil || !strings.Contains(string(d.Verification.Encode()), "corrects: '"+day+"'") {
 		t.Errorf("a proposal of own_names: %v\n%s", err, text)
 	}
@@ -158,7 +158,7 @@ func TestTemplateBroken(t *testing.T) {
 	s.exec("DELETE FROM registrations")
 	pending := s.take("12:00:00")
 	text, err := pending.Template(nil)
-	if err != nil || !strings.Contains(string(text), "#   verification "+day+": registration number 1 is gone\n") || strings.Contains(string(text), "registrations:") {
+	if err != nil || !strings.Contains(string(text), "#   verification "+day+": registration number 1 is gone\n") {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if _, err := s.try(pending, string(text)); err == nil || !strings.Contains(err.Error(), "lost: the store is not as it was verified") {

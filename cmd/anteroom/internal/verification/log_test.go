@@ -94,7 +94,8 @@ registrations:
   - {agent_name: probe *, earlier: true, decision: leave, reason: r}
   - {agent_name: owl, earlier: true, decision: own, reason: r}
 charters: [{org_name: Tern & Co, earlier: true, decision: own, reason: r}]
-suggestions: [{record_id: "`+id(6)+`", decision: own, reason: r}]`)
+suggestions: [{record_id: "`+id(6)+`", decision: own, reason: r}]
+correction: c`)
 	want := "registration, own, registration, registration, charter, suggestion, vouched 0, 1 3 1 1 1\n" +
 		"1 is registration, 2 is own, 4 is own, 5 is own, 6 is none, 0 3 0 0 3\n"
 	s.wantStages(want)
@@ -250,7 +251,11 @@ func TestLogCountsAsBoards(t *testing.T) {
 				if !lost {
 					answers = decideAtRandom(r, store, verified)
 				}
-				loaded := s.verify(at.Add(time.Hour).Format(time.RFC3339), answers)
+				survey := s.take(at.Add(time.Hour).Format(time.RFC3339))
+				if _, err := s.try(survey, answers); err != nil && strings.Contains(err.Error(), "say why, for readers") {
+					answers += "\ncorrection: r"
+				}
+				loaded := s.put(survey, answers)
 				for n := range store {
 					verified[n] = true
 				}

@@ -22,52 +22,92 @@ const lateness = 2 * time.Minute
 // scanned is the records of a kind, compared with the verifications that cover them.
 type scanned struct {
 	kind           *records.Kind
-	last           int64 // the last number, of a record that is gone too
-	coverage       site.Coverage
+	all            []records.Record // that the next verification is about
 	covered, fresh []records.Record // by a verification, and by none
+	last           int64            // the last number, of a record that is gone too
+	verified       site.Coverage    // of the last verification
 	gone           []site.Record    // that a verification names, and that are missing or changed
+	lost           int              // how many were verified and are not there any more
 
-	broken []string // what is not as it was verified
-	odd    []string // records that do not match their commitments, and anomalies of new ones
-	notes  []string // anomalies that a verification covers
+	broken  []string // what is not as it was verified
+	altered []string // records that do not match their commitments, and what is odd about new ones
+	early   []string // new records of a time that was verified already
+	notes   []string // records of such a time that a verification covers
 }
 
 // scan compares the records of a kind, up to the number last, with verifications and their ledger.
-func scan(kind *records.Kind, list []records.Record, last int64, verifications []site.Verification, ledger *site.Ledger) *scanned {
-	s := &scanned{kind: kind, last: last, fresh: list, coverage: site.Coverage{SHA256: site.EmptyDigest}}
+// If through is not "", records are new up to the first one of a later time.
+//
+// If a segment has another digest than the one that was verified, records are lost. Others may have
+// their numbers: a store that was restored from a backup gives the same numbers again. So from such
+// a segment on, a record of a time after the last verification is new.
+func scan(kind *records.Kind, list []records.Record, last int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
+	s := &scanned{kind: kind, last: last, verified: site.Coverage{SHA256: site.EmptyDigest}}
 	unseen, ids := map[string]site.Entry{}, make(map[string]bool, len(list))
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
 			unseen[id] = e
 		}
 	}
-	var previous *site.Verification
+	begin, doubtful := 0, -1 // indexes of list: of the segment, and of the first that has another digest
+	previous := &site.Verification{}
 	for i := range verifications {
 		v := &verifications[i]
-		before, covered := s.coverage, *v.Covers(kind.Name)
-		n := sort.Search(len(s.fresh), func(n int) bool { return s.fresh[n].Seq > int64(covered.Last) })
-		segment := s.fresh[:n]
-		s.fresh = s.fresh[n:]
-		anomalies, altered, early := s.inspect(segment, unseen, ids, previous, v)
-		s.odd, s.notes = append(s.odd, altered...), append(s.notes, early...)
-		if is := cover(before, segment, 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
-			if len(anomalies)+len(s.odd) == 0 {
-				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name, before.Last+1, covered.Last)}
+		covered := *v.Covers(kind.Name)
+		end := begin + sort.Search(len(list)-begin, func(n int) bool { return list[begin+n].Seq > int64(covered.Last) })
+		anomalies, altered, early := s.inspect(list[begin:end], unseen, ids, previous, v, verifications[len(verifications)-1].Through)
+		s.altered, s.notes = append(s.altered, altered...), append(s.notes, early...)
+		if is := cover(s.verified, list[begin:end], 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
+			if doubtful < 0 {
+				doubtful = begin
+			}
+			if len(anomalies)+len(s.altered) == 0 {
+				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name, s.verified.Last+1, covered.Last)}
 			}
 			for _, anomaly := range anomalies {
 				s.broken = append(s.broken, "verification "+v.File+": "+anomaly)
 			}
 		}
-		s.coverage, previous = covered, v
+		begin, s.verified, previous = end, covered, v
 	}
-	s.covered = list[:len(list)-len(s.fresh)]
-	anomalies, altered, early := s.inspect(s.fresh, unseen, ids, previous, nil)
-	s.odd = slices.Concat(s.odd, anomalies, altered, early)
+	from := begin
+	if doubtful >= 0 {
+		from = doubtful
+	}
+	s.all = list
+	if i := slices.IndexFunc(list[from:], func(r records.Record) bool { return r.At > through }); through != "" && i >= 0 {
+		s.all, s.last = list[:from+i], list[from+i].Seq-1
+	}
+	s.covered, s.fresh = s.all[:from:from], s.all[from:]
+	if doubtful >= 0 {
+		s.fresh = nil
+		for _, r := range s.all[from:] {
+			if r.Seq <= int64(s.verified.Last) && r.At <= previous.Through {
+				s.covered = append(s.covered, r)
+			} else {
+				s.fresh = append(s.fresh, r)
+			}
+		}
+	}
+	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], unseen, ids, previous, nil, "")
+	s.altered, s.early = slices.Concat(s.altered, anomalies, altered), early
 	for _, id := range slices.Sorted(maps.Keys(unseen)) {
 		s.broken = append(s.broken, fmt.Sprintf("%s %s is gone, which was verified", kind.Name, id))
 		s.gone = append(s.gone, site.Record{ID: id, SHA256: unseen[id].SHA256})
 	}
-	s.coverage = cover(s.coverage, s.fresh, last)
+	if len(s.broken) > 0 {
+		isGone := map[string]bool{}
+		for _, r := range s.gone {
+			isGone[r.ID] = true
+		}
+		s.lost = s.verified.Total
+		for i := range s.covered {
+			if !isGone[s.covered[i].ID] {
+				s.lost--
+			}
+		}
+		s.lost = max(1, len(s.gone), s.lost)
+	}
 	return s
 }
 
@@ -88,24 +128,21 @@ func cover(before site.Coverage, segment []records.Record, last int64) site.Cove
 
 // inspect looks at each record of a segment, and deletes it from unseen. The segment is what the
 // verification by covers after previous; nil for none. anomalies are what would explain that its
-// digest is not the verified one. altered are records that do not match their commitments. early
-// are those that came in after previous with a time that it should have covered.
-func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous, by *site.Verification,
+// digest is not the verified one, such as records of a time after last, the last verification.
+// altered are records that do not match their commitments. early are those that came in after
+// previous with a time that it should have covered.
+func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous, by *site.Verification, last string,
 ) (anomalies, altered, early []string) {
-	name, number, earliest := s.kind.Name, int64(s.coverage.Last), ""
-	if previous != nil && previous.Store != "" {
-		if through, err := time.Parse(time.RFC3339, previous.Through); err == nil {
-			earliest = through.Add(-lateness).Format(time.RFC3339)
-		}
+	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
+	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {
+		earliest = through.Add(-lateness).Format(time.RFC3339)
 	}
 	gap := func(next int64) {
-		switch missing := next - number - 1; {
-		case missing == 1:
-			anomalies = add(anomalies, "%s number %d is gone", name, next-1)
-		case missing > 1:
-			anomalies = add(anomalies, "%ss number %d to %d are gone", name, number+1, next-1)
+		if next > number+1 {
+			anomalies = add(anomalies, "%s gone", numbers(name, number+1, next-1, "is", "are"))
 		}
 	}
+	var others []int64 // numbers that new records have
 	for i := range segment {
 		r := &segment[i]
 		gap(r.Seq)
@@ -123,8 +160,8 @@ func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry
 		if !isID(r.ID) {
 			anomalies = add(anomalies, "%s number %d has the record_id %.64q, which is not one", name, r.Seq, r.ID)
 		}
-		if by != nil && r.At > by.Through {
-			anomalies = add(anomalies, "%s is of %s, after the verification", is(), r.At)
+		if by != nil && r.At > last {
+			others = append(others, r.Seq)
 		}
 		if !keeps(name, r) {
 			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
@@ -137,10 +174,23 @@ func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry
 			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), previous.File, r.At)
 		}
 	}
+	if n := len(others); n > 0 {
+		anomalies = add(anomalies, "%s than verified: the store was restored from before %s",
+			numbers(name, others[0], others[n-1], "holds another record", "hold other records"), by.Through)
+	}
 	if by != nil {
 		gap(int64(by.Covers(name).Last) + 1)
 	}
 	return anomalies, altered, early
+}
+
+// numbers names the records of a kind with some numbers, and the verb that follows for one of them
+// or for several.
+func numbers(kind string, from, to int64, one, several string) string {
+	if from == to {
+		return fmt.Sprintf("%s number %d %s", kind, from, one)
+	}
+	return fmt.Sprintf("%ss number %d to %d %s", kind, from, to, several)
 }
 
 // keeps reports whether a record says what its commitment is of. Of a suggestion the store has no

@@ -32,13 +32,13 @@ func (p *Pending) Summary(d *Decided) string {
 	}
 	say("")
 	for _, found := range p.kinds {
-		say("%s: %d in the store, %d new since the last verification", found.kind.Table, found.coverage.Total, len(found.fresh))
+		say("%s: %d in the store, %d new since the last verification", found.kind.Table, len(found.all), len(found.fresh))
 	}
 	if d.Log != nil {
 		say("log: %d entries, %d of them new", d.Log.Log.Size(), d.Log.Added)
 	}
 	for _, c := range d.Site.Current().Corrections {
-		say("\nReaders will see of %s: was %d; %s", c.Number, c.Was, c.Reason)
+		say("\nReaders will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)
 	}
 	if d.Board.Stays != "" {
 		say("\nStays beside the new numbers, %s: %s", honestRead, d.Board.Stays)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,12 +51,17 @@ type Agent struct {
 	vouched      string            // the record by which it is known, if it was vouched for
 }
 
+// Scope is what a new verification is to be about.
+type Scope struct {
+	Through  time.Time // it covers records up to this time; zero is now, and whatever is committed
+	NewStore bool      // it begins with another store, as the one that was verified is gone for good
+}
+
 // Survey finds what a store holds that the verifications of a site do not cover. content is the
-// folder of the site. The new verification covers records up to the time through, or up to now if
-// that is zero. The error says what keeps a verification from being made at all.
-func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, through, now time.Time) (*Pending, error) {
-	all := through.IsZero()
-	if all {
+// folder of the site. The error says what keeps a verification from being made at all.
+func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, scope Scope, now time.Time) (*Pending, error) {
+	through := scope.Through
+	if through.IsZero() {
 		through = now
 	}
 	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}, Through: through.UTC().Format(time.RFC3339)}
@@ -75,7 +81,7 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 			p.Name = nextOfDay(last.File)
 		}
 	}
-	err := p.compare(ctx, r, all)
+	err := p.compare(ctx, r, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -98,41 +104,56 @@ func nextOfDay(name string) string {
 	return day + "-" + strconv.Itoa(n+1)
 }
 
-// compare reads all records up to Through, or with all everything that is committed, and compares
-// them with the verifications. It refuses the store of another service.
-func (p *Pending) compare(ctx context.Context, r records.Reader, all bool) error {
-	after, want := make([]int64, len(records.Kinds)), ""
-	if n := len(p.Site.Verifications); n > 0 {
-		last := &p.Site.Verifications[n-1]
-		want = last.Store
-		for i, kind := range records.Kinds {
-			after[i] = int64(last.Covers(kind.Name).Last)
-		}
+// compare reads the records of a store and compares them with the verifications. It refuses the
+// store of another service.
+func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) error {
+	last, verifications := &site.Verification{}, since(p.Site.Verifications)
+	if n := len(verifications); n > 0 {
+		last = &verifications[n-1]
 	}
-	extent, err := records.Measure(ctx, r, p.Through, all, after)
+	extent, err := records.Measure(ctx, r, nil)
 	if err != nil {
 		return err
 	}
 	switch host := p.Site.Service.CanonicalHost; {
-	case want != "" && want != extent.Store:
-		return fmt.Errorf("compare the records: this is store %s, and the verifications are of store %s "+
-			"(name the right one with --data or --remote; anteroom restore brings a store back)", extent.Store, want)
-	case want == "" && extent.Host != "" && extent.Host != host:
+	case scope.NewStore && (last.Store == "" || last.Store == extent.Store):
+		return fmt.Errorf("compare the records: the verifications are of no other store than %s (leave --new-store out)", extent.Store)
+	case !scope.NewStore && last.Store != "" && last.Store != extent.Store:
+		return fmt.Errorf("compare the records: this is store %s, and the verifications are of store %s (name the right one with --data or --remote; "+
+			"anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)", extent.Store, last.Store)
+	case last.Store != extent.Store && extent.Host != "" && extent.Host != host:
 		return fmt.Errorf("compare the records: this store is of the service %s, and the content of %s "+
 			"(name the right one with --data or --remote)", extent.Host, host)
 	}
 	p.store = extent.Store
+	through := p.Through
+	if scope.Through.IsZero() {
+		through = ""
+	}
+	if scope.NewStore {
+		p.Broken, verifications = []string{"store " + last.Store + " is gone, with everything that was verified"}, nil
+	}
 	for i := range records.Kinds {
 		kind := &records.Kinds[i]
 		list, err := records.Scan(ctx, r, kind, extent.Last[i])
 		if err != nil {
 			return err
 		}
-		found := scan(kind, list, extent.Last[i], since(p.Site.Verifications), p.ledger)
-		if n := int(extent.Ahead[i]); all && p.Through != "" && n > 0 {
-			p.Odd = append(p.Odd, "the time of "+cli.Plural(n, kind.Name)+" is to come: the clock of the host was ahead")
+		found := scan(kind, list, extent.Last[i], through, verifications, p.ledger)
+		if scope.NewStore {
+			found.broken, found.lost = nil, last.Covers(kind.Name).Total
 		}
-		p.kinds, p.Broken, p.Odd = append(p.kinds, found), append(p.Broken, found.broken...), append(p.Odd, found.odd...)
+		ahead := 0
+		for k := range found.fresh {
+			if found.fresh[k].At > p.Through {
+				ahead++
+			}
+		}
+		if ahead > 0 && p.Through != "" {
+			p.Odd = append(p.Odd, "the time of "+cli.Plural(ahead, kind.Name)+" is to come: the clock of the host was ahead")
+		}
+		p.kinds, p.Broken = append(p.kinds, found), append(p.Broken, found.broken...)
+		p.Odd = slices.Concat(p.Odd, found.altered, found.early)
 	}
 	return nil
 }

@@ -71,11 +71,10 @@ func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 			"If they are lost for good, say why. The reason is published.",
 			strings.Join(p.Broken, "\n  "))
 		s.line(`lost: ""`)
-	} else {
-		p.registrations(s)
-		p.charters(s)
-		p.suggestions(s)
 	}
+	p.registrations(s)
+	p.charters(s)
+	p.suggestions(s)
 	p.numbers(s, observed)
 	if err := p.writeTexts(s); err != nil {
 		return nil, err

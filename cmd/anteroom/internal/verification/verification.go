@@ -47,18 +47,24 @@ import (
 	"anteroom/generator/site"
 )
 
-// Audit checks every verification of a site against the store. Findings are records that are gone,
-// were changed, or came in later with an earlier time. Notes are records with an earlier time that
-// a verification covers: the operator was warned of them then.
-func Audit(ctx context.Context, r records.Reader, s *site.Site) (findings, notes []string, err error) {
+// Audited is how a store compares with the verifications.
+type Audited struct {
+	Changed []string // what is gone, was changed, or is not as a host records it
+	Early   []string // new records of a time that was verified already
+	Notes   []string // such records that a verification covers: the operator was warned of them then
+}
+
+// Audit checks every verification of a site against the store.
+func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error) {
 	p := &Pending{Site: s, ledger: s.Ledger()}
-	if err := p.compare(ctx, r, true); err != nil {
-		return nil, nil, err
+	if err := p.compare(ctx, r, Scope{}); err != nil {
+		return nil, err
 	}
+	a := &Audited{Changed: p.Broken}
 	for _, kind := range p.kinds {
-		notes = append(notes, kind.notes...)
+		a.Changed, a.Early, a.Notes = append(a.Changed, kind.altered...), append(a.Early, kind.early...), append(a.Notes, kind.notes...)
 	}
-	return append(p.Broken, p.Odd...), notes, nil
+	return a, nil
 }
 
 // since gives the verifications whose coverage is checked against the store: those since records

@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -122,7 +123,7 @@ func (s *service) site() *site.Site {
 // take surveys everything that is there at a time.
 func (s *service) take(now string) *Pending {
 	s.t.Helper()
-	pending, err := Survey(s.t.Context(), s.Store, s.site(), s.content, time.Time{}, moment(now))
+	pending, err := Survey(s.t.Context(), s.Store, s.site(), s.content, Scope{}, moment(now))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -190,11 +191,11 @@ func (s *service) wantCounts(loaded *site.Site, want [5]int) {
 
 func (s *service) audit() []string {
 	s.t.Helper()
-	findings, _, err := Audit(s.t.Context(), s.Store, s.site())
+	found, err := Audit(s.t.Context(), s.Store, s.site())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return findings
+	return append(found.Changed, found.Early...)
 }
 
 func TestLookAlikes(t *testing.T) {
@@ -273,9 +274,9 @@ func TestConversions(t *testing.T) {
 	}
 
 	// One of the three is the operator's, the others stay. The board says why a number fell.
-	loaded = s.verify("15:00:00", "registrations: [{record_id: "+id(1)+", decision: own, reason: it was a try}]")
+	loaded = s.verify("15:00:00", "registrations: [{record_id: "+id(1)+", decision: own, reason: it was a try}]\ncorrection: A try was counted.")
 	s.wantCounts(loaded, [5]int{1, 3, 1, 1, 1})
-	if c := loaded.Current().Corrections; len(c) != 1 || c[0].Number != "pilot_waitlist.registrations_recorded" || c[0].Was != 4 || c[0].Board != day+"-2" || c[0].Reason != "it was a try" {
+	if c := loaded.Current().Corrections; len(c) != 1 || c[0].Number != "pilot_waitlist.registrations_recorded" || c[0].Was != 4 || c[0].Board != day+"-2" || c[0].Reason != "A try was counted." {
 		t.Errorf("the corrections are %+v", c)
 	}
 	if name := loaded.Current().File; name != day+"-3" {
@@ -296,7 +297,7 @@ func TestConversions(t *testing.T) {
 		t.Errorf("it corrects %q", corrects)
 	}
 	// Charters and suggestions are set apart by themselves.
-	loaded = s.verify("2027-03-03T12:00:00Z", "charters: [{record_id: "+id(4)+", decision: own, reason: mine}]\nsuggestions: [{record_id: "+id(5)+", decision: own, reason: mine}]")
+	loaded = s.verify("2027-03-03T12:00:00Z", "charters: [{record_id: "+id(4)+", decision: own, reason: mine}]\nsuggestions: [{record_id: "+id(5)+", decision: own, reason: mine}]\ncorrection: c")
 	s.wantCounts(loaded, [5]int{0, 4, 0, 0, 2})
 	if found := s.audit(); len(found) > 0 {
 		t.Errorf("the audit finds %q", found)
@@ -315,7 +316,7 @@ func TestLateWrites(t *testing.T) {
 	s.register(1, "lark", "", "11:59:00")
 	s.register(2, "lark", "", "12:00:30")
 	s.register(3, "lark", "", "11:59:59")
-	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, moment("12:00:00"), moment("12:01:00"))
+	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("12:00:00")}, moment("12:01:00"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,9 +336,9 @@ func TestLateWrites(t *testing.T) {
 		t.Errorf("the warning: %q", survey.Odd)
 	}
 	s.wantCounts(s.put(survey, ""), [5]int{0, 5, 0, 0, 0})
-	findings, notes, err := Audit(t.Context(), s.Store, s.site())
-	if err != nil || len(findings) > 0 || len(notes) != 1 || !strings.Contains(notes[0], "(number 5) came in after") {
-		t.Errorf("after that: %q, %q, %v", findings, notes, err)
+	found, err := Audit(t.Context(), s.Store, s.site())
+	if err != nil || len(found.Changed)+len(found.Early) > 0 || len(found.Notes) != 1 || !strings.Contains(found.Notes[0], "(number 5) came in after") {
+		t.Errorf("after that: %+v, %v", found, err)
 	}
 	s.wantCounts(s.verify("15:00:00", ""), [5]int{0, 5, 0, 0, 0})
 }
@@ -395,7 +396,7 @@ func TestSurveyRefuses(t *testing.T) {
 	now := moment("12:00:00")
 	take := func(through, now time.Time) string {
 		t.Helper()
-		_, err := Survey(t.Context(), s.Store, s.site(), s.content, through, now)
+		_, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: through}, now)
 		return fmt.Sprint(err)
 	}
 	want := func(got, want string) {
@@ -414,23 +415,23 @@ func TestSurveyRefuses(t *testing.T) {
 	want(take(time.Time{}, moment("11:00:00")), "goes through "+day+"T12:00:00Z already (set this machine's clock")
 	s.exec("UPDATE store SET id = 'another'")
 	want(take(time.Time{}, now), "this is store another, and the verifications are of store")
-	if _, _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "this is store another") {
+	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "this is store another") {
 		t.Errorf("audit: %v", err)
 	}
 	s.exec("DELETE FROM store")
 	want(take(time.Time{}, now), "it has 0 identifiers")
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Survey(canceled, s.Store, s.site(), s.content, time.Time{}, now); err == nil {
+	if _, err := Survey(canceled, s.Store, s.site(), s.content, Scope{}, now); err == nil {
 		t.Error("an interrupt does not end it")
 	}
 	broken := newService(t)
 	broken.exec("INSERT INTO registrations VALUES (1, 'none', '2027-03-01T10:00:00Z', 'a', NULL, '')")
-	if _, err := Survey(t.Context(), broken.Store, broken.site(), broken.content, time.Time{}, now); err == nil || !strings.Contains(err.Error(), `record_id "none"`) {
+	if _, err := Survey(t.Context(), broken.Store, broken.site(), broken.content, Scope{}, now); err == nil || !strings.Contains(err.Error(), `record_id "none"`) {
 		t.Errorf("no record_id: %v", err)
 	}
 	broken.exec("UPDATE registrations SET record_id = '" + id(1) + "', recorded_at = '2027-03-01'")
-	if _, err := Survey(t.Context(), broken.Store, broken.site(), broken.content, time.Time{}, now); err == nil || !strings.Contains(err.Error(), `time "2027-03-01"`) {
+	if _, err := Survey(t.Context(), broken.Store, broken.site(), broken.content, Scope{}, now); err == nil || !strings.Contains(err.Error(), `time "2027-03-01"`) {
 		t.Errorf("no time: %v", err)
 	}
 }
@@ -473,16 +474,13 @@ func TestLost(t *testing.T) {
 		t.Errorf("nothing is lost: %v", err)
 	}
 	s.exec("DELETE FROM registrations WHERE seq >= 2")
-	s.register(2, "newcomer", "", "11:40:00") // its number was one before
+	s.register(9, "newcomer", "", "11:40:00") // its number was one before
 	if _, err := s.try(s.take("12:00:00"), ""); err == nil || !strings.Contains(err.Error(), "lost: REASON") {
 		t.Errorf("a loss that is not said: %v", err)
 	}
-	if _, err := s.try(s.take("12:00:00"), "lost: a disk\nregistrations: [{agent_name: newcomer, decision: own}]"); err == nil || !strings.Contains(err.Error(), "verified alone") {
-		t.Errorf("a loss beside decisions: %v", err)
-	}
 	loaded := s.verify("12:00:00", "lost: a disk")
 	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 0})
-	if c := loaded.Current().Corrections; len(c) != 3 || c[0].Was != 2 || c[0].Reason != "a disk" {
+	if c := loaded.Current().Corrections; len(c) != 3 || c[0].Was != 2 || c[1].Reason != "3 verified registrations lost: a disk" {
 		t.Errorf("the board says of it %+v", c)
 	}
 	if found := s.audit(); len(found) > 0 {
@@ -490,9 +488,120 @@ func TestLost(t *testing.T) {
 	}
 	s.register(3, "lark", "", "12:30:00")
 	s.wantCounts(s.verify("13:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: again}, {agent_name: newcomer, earlier: true, decision: own, reason: mine}]"), [5]int{1, 2, 0, 0, 1})
+	verifications := s.site().Verifications
+	if d := verifications[len(verifications)-1].Decisions; len(d) != 2 || d[1].Corrects != day+"-2" {
+		t.Errorf("it corrects a verification whose coverage counts no more: %+v", d)
+	}
 	s.exec("DELETE FROM registrations WHERE seq = 1")
 	if found := s.audit(); len(found) != 2 || !strings.Contains(found[0], "registration number 1 is gone") {
 		t.Errorf("another loss: %q", found)
+	}
+}
+
+// A store that was restored from a backup gives numbers again. What it recorded since is new, and is
+// decided as such. What was verified and is gone is published, also if no number falls.
+func TestRestored(t *testing.T) {
+	for _, c := range []struct {
+		since []string // who registers after the restore
+		want  [5]int
+		audit string
+	}{
+		{[]string{"tern-1", "tern-2", "hen"}, [5]int{1, 3, 0, 0, 2}, "registrations number 3 to 4 hold other records than verified: the store was restored from before " + day + "T11:00:00Z"},
+		{[]string{"hen", "owl"}, [5]int{1, 4, 0, 0, 0}, "registrations number 3 to 4 hold other records than verified: the store was restored from before " + day + "T11:00:00Z"},
+		{[]string{"hen"}, [5]int{1, 3, 0, 0, 0}, "registration number 3 holds another record than verified: the store was restored from before " + day + "T11:00:00Z\nregistration number 4 is gone"},
+		{nil, [5]int{1, 2, 0, 0, 0}, "registrations number 3 to 4 are gone"},
+	} {
+		s := newService(t)
+		s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern-*"]`), 1)
+		for n := 1; n <= 4; n++ {
+			s.register(n, fmt.Sprint("lark ", n), "", "10:00:00")
+		}
+		s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark 1, decision: vouch, reason: r}]"), [5]int{1, 4, 0, 0, 0})
+		s.exec("DELETE FROM registrations WHERE seq > 2")
+		for n, name := range c.since {
+			s.register(n+10, name, "", "12:00:00")
+		}
+		if found := strings.ReplaceAll(strings.Join(s.audit(), "\n"), "verification "+day+": ", ""); found != c.audit {
+			t.Errorf("%v: the audit finds\n%s\nwant\n%s", c.since, found, c.audit)
+		}
+		survey := s.take("13:00:00")
+		decided, err := s.try(survey, "lost: a disk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if summary := survey.Summary(decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
+			t.Errorf("%v:\n%s", c.since, summary)
+		}
+		loaded := s.put(survey, "lost: a disk")
+		s.wantCounts(loaded, c.want)
+		if l := loaded.Current().Corrections; len(l) != 1 || l[0].Was != 4 || l[0].Reason != "2 verified registrations lost: a disk" {
+			t.Errorf("%v: the board says %+v", c.since, l)
+		}
+		if found := s.audit(); len(found) > 0 {
+			t.Errorf("%v: after that the audit finds %q", c.since, found)
+		}
+		s.register(20, "finch", "", "13:30:00")
+		if list := s.take("14:00:00").kinds[0].fresh; len(list) != 1 || list[0].ID != id(20) {
+			t.Errorf("%v: new after that: %+v", c.since, list)
+		}
+	}
+}
+
+// What came after a template was made waits, whatever number it has.
+func TestRestoredThrough(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "owl", "", "10:00:00")
+	s.verify("11:00:00", "")
+	s.exec("DELETE FROM registrations WHERE seq = 2")
+	s.register(3, "hen", "", "12:00:01") // with the number of one that was verified
+	s.register(4, "wren", "", "11:59:00")
+	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("12:00:00")}, moment("13:00:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantCounts(s.put(survey, "lost: a disk"), [5]int{0, 1, 0, 0, 0})
+	s.wantCounts(s.verify("14:00:00", ""), [5]int{0, 3, 0, 0, 0})
+}
+
+// A store that is gone for good is replaced by another one, and its loss is published.
+func TestNewStore(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "10:00:00")
+	s.register(2, "owl", "", "10:00:00")
+	s.charter(3, "Tern", "[]", "10:00:00")
+	if _, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{NewStore: true}, moment("11:00:00")); err == nil || !strings.Contains(err.Error(), "leave --new-store out") {
+		t.Errorf("before any store was verified: %v", err)
+	}
+	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}]")
+	verifications := s.site().Verifications
+	before := verifications[len(verifications)-1].Store
+	s.exec("DELETE FROM registrations")
+	s.exec("DELETE FROM charters")
+	s.exec("UPDATE store SET id = 'another'")
+	s.register(4, "hen", "", "10:30:00") // also of a time before
+	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{NewStore: true}, moment("12:00:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.try(survey, ""); err == nil || !strings.Contains(err.Error(), "store "+before+" is gone, with everything that was verified") {
+		t.Errorf("without a reason: %v", err)
+	}
+	loaded := s.put(survey, "lost: a disk")
+	s.wantCounts(loaded, [5]int{0, 1, 0, 0, 0})
+	var said []string
+	for _, c := range loaded.Current().Corrections {
+		said = append(said, c.Reason)
+	}
+	if want := []string{"verified records lost: a disk", "2 verified registrations lost: a disk", "1 verified charter lost: a disk"}; !slices.Equal(said, want) {
+		t.Errorf("the board says %q", said)
+	}
+	if found := s.audit(); len(found) > 0 {
+		t.Errorf("the audit finds %q", found)
+	}
+	s.exec("UPDATE store SET id = '" + before + "'")
+	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "the verifications are of store another") {
+		t.Errorf("the store before: %v", err)
 	}
 }
 
@@ -674,8 +783,11 @@ func TestParseAnswersFaults(t *testing.T) {
 			"charters[0]: what was verified before needs a reason to be decided otherwise",
 		}},
 		{"registrations: [{agent_name: a, decision: own, reason: \"a\\nb\"}, {agent_name: a, decision: own, reason: a@b.example}]", []string{
-			"registrations[0]: the reason is one line",
-			"registrations[1]: the reason holds an address, and a verification never does",
+			"registrations[0]: the reason is not one line",
+			"registrations[1]: the reason holds an address, and what is published never does",
+		}},
+		{"lost: ask ada@tern.example\ncorrection: |-\n  a\n  b", []string{
+			"lost: it holds an address, and what is published never does", "correction: it is not one line",
 		}},
 		{"texts: {b: 1, a: []}", []string{"texts.a: it is not a text", "texts.b: it is not a text"}},
 		{"texts: 1", []string{`texts: it is neither "unchanged" nor a mapping of texts`}},
@@ -721,7 +833,7 @@ func BenchmarkSurvey(b *testing.B) {
 	loaded := s.site()
 	b.ReportAllocs()
 	for b.Loop() {
-		pending, err := Survey(b.Context(), s.Store, loaded, s.content, time.Time{}, moment("12:00:00"))
+		pending, err := Survey(b.Context(), s.Store, loaded, s.content, Scope{}, moment("12:00:00"))
 		if err != nil || len(pending.kinds[0].fresh) != 1_000_000 {
 			b.Fatal(err)
 		}
@@ -739,7 +851,7 @@ func TestEarlierByKey(t *testing.T) {
 	s.register(2, "lark", "a key", "10:00:01")
 	s.register(3, "", "another", "10:00:02")
 	s.wantCounts(s.verify("11:00:00", ""), [5]int{0, 3, 0, 0, 0})
-	s.wantCounts(s.verify("12:00:00", "registrations: [{pubkey: a key, earlier: true, decision: own, reason: mine}]"), [5]int{0, 2, 0, 0, 1})
+	s.wantCounts(s.verify("12:00:00", "registrations: [{pubkey: a key, earlier: true, decision: own, reason: mine}]\ncorrection: c"), [5]int{0, 2, 0, 0, 1})
 	loaded := s.verify("13:00:00", "registrations: [{pubkey: another, earlier: true, decision: vouch, reason: met}]")
 	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 1})
 	if d := loaded.Verifications[len(loaded.Verifications)-1].Decisions; len(d) != 1 || d[0].Agent != id(3) || d[0].Corrects != day {
@@ -747,12 +859,6 @@ func TestEarlierByKey(t *testing.T) {
 	}
 	s.register(4, "", "another", "13:00:01")
 	s.wantCounts(s.verify("14:00:00", "registrations: [{pubkey: another, decision: vouch, reason: again}]"), [5]int{1, 3, 0, 0, 1})
-	for _, answers := range []string{"charters: [{org_name: Tern, decision: own}]", "suggestions: [{record_id: " + id(9) + ", decision: own}]"} {
-		s.exec("DELETE FROM registrations WHERE seq = 4")
-		if _, err := s.try(s.take("15:00:00"), "lost: a disk\n"+answers); err == nil || !strings.Contains(err.Error(), "verified alone") {
-			t.Errorf("a loss beside %s: %v", answers, err)
-		}
-	}
 }
 
 // If nothing tells which record has changed, the segment of its verification is named.
