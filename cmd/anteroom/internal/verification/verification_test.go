@@ -498,8 +498,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A store that was restored from a backup gives numbers again. What it recorded since is new, and is
-// decided as such. What was verified and is gone is published, also if no number falls.
+// A store that was restored from a backup gives numbers again. What it recorded since is new, and
+// is decided as such. What was verified and is gone is published, also if no number falls.
 func TestRestored(t *testing.T) {
 	for _, c := range []struct {
 		since []string // who registers after the restore
