@@ -104,9 +104,7 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 		Location: f.location, Jurisdiction: f.jurisdiction, Reach: reach,
 		Waiting: func(what string) { t.Warnf("%s", what) },
 		Say: func(step, text string) {
-			for line := range strings.Lines(fmt.Sprintf("%-12s %s", step, text)) {
-				t.Printf("%s", strings.TrimSuffix(line, "\n"))
-			}
+			t.PrintLines(fmt.Sprintf("%-12s %s", step, text))
 			t.Out.Flush()
 		},
 	}

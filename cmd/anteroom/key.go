@@ -3,12 +3,10 @@ package main
 import (
 	"crypto/ed25519"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 
 	"github.com/spf13/cobra"
@@ -94,10 +92,10 @@ if the content lists keys of the log already.
 				return err
 			}
 			s, err := loadContent(content)
-			var public string
-			if err == nil {
-				public, err = keys.NewLog(out, &s.Service)
+			if err != nil {
+				return err
 			}
+			public, err := keys.NewLog(out, &s.Service)
 			if err != nil {
 				return err
 			}
@@ -118,12 +116,7 @@ func checkOut(out, content string) error {
 	if out == "" {
 		return cli.Usage(errors.New("--out is missing: it names the file for the secret key"))
 	}
-	for _, published := range []string{content, publicFolder} {
-		if disk.Inside(published, out) {
-			return cli.Usage(fmt.Errorf("--out %s is inside %s, where everybody could read it", out, published))
-		}
-	}
-	return nil
+	return refusePublic("--out", out, content, publicFolder)
 }
 
 func keyPublicCommand(t *cli.Terminal) *cobra.Command {

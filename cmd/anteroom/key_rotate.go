@@ -6,9 +6,46 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
+
+func keyCheckCommand(t *cli.Terminal) *cobra.Command {
+	var choice keyChoice
+	var content string
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compare a key with those that the content publishes",
+		Long: `Print how the content lists the public half of a key: as the current key, as a retired one, or not at
+all. Of a key of the log print whether it is the last one, which signs, or an earlier one.
+
+Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			public, err := choice.read(cmd, t)
+			if err != nil {
+				return err
+			}
+			s, err := loadContent(content)
+			if err != nil {
+				return err
+			}
+			file, as := filepath.Join(content, serviceFile), ""
+			if choice.isLog {
+				as, err = keys.CheckLog(public, s.Service.Log.Keys, file)
+			} else {
+				as, err = keys.CheckReceipt(choice.secret, &s.Service, file)
+			}
+			if as != "" {
+				t.Printf("%s: %s", as, public)
+			}
+			return err
+		},
+	}
+	choice.addFlags(cmd, true)
+	contentFlag(cmd.Flags(), &content)
+	return cmd
+}
 
 func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 	var out, content string
@@ -35,10 +72,15 @@ All of them stay listed.
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
-			if choice.isLog {
-				return rotateLog(t, out, content)
+			s, err := loadContent(content)
+			if err != nil {
+				return err
 			}
-			return rotateReceipt(t, out, content)
+			rotate := rotateReceipt
+			if choice.isLog {
+				rotate = rotateLog
+			}
+			return hintPermission(rotate(t, s, out, filepath.Join(content, serviceFile)))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
@@ -47,15 +89,12 @@ All of them stay listed.
 	return cmd
 }
 
-func rotateReceipt(t *cli.Terminal, out, content string) error {
-	s, err := loadContent(content)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(content, serviceFile)
+// rotateReceipt makes a receipt key in the file named out, lists it in service.yaml, the file, and
+// says what to do next.
+func rotateReceipt(t *cli.Terminal, s *site.Site, out, file string) error {
 	public, err := keys.RotateReceipt(file, out, t.Now().UTC().Format(time.DateOnly))
 	if err != nil {
-		return hintPermission(err)
+		return err
 	}
 	t.Printf("current: %s", public)
 	if old := s.Service.ReceiptKeys.Current; old != "" {
@@ -70,15 +109,11 @@ func rotateReceipt(t *cli.Terminal, out, content string) error {
 	return nil
 }
 
-func rotateLog(t *cli.Terminal, out, content string) error {
-	s, err := loadContent(content)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(content, serviceFile)
+// rotateLog does the same with a key of the log.
+func rotateLog(t *cli.Terminal, s *site.Site, out, file string) error {
 	public, err := keys.RotateLog(file, out, &s.Service)
 	if err != nil {
-		return hintPermission(err)
+		return err
 	}
 	begins := "a new tree, whose first entry is the end of the one before"
 	if s.Log.Current() == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -35,34 +36,24 @@ type provedReport struct {
 }
 
 func reportOf(p *tlog.Proved, from string) *provedReport {
-	r := &provedReport{
+	return &provedReport{
 		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
 		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]string{}, p.Checkpoint.Cosigned...),
-		Keys: from, Proof: string(p.Proof.Append(nil)),
+		Keys: from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
 	}
-	if p.CountsAs != "" {
-		r.CountsAs = &p.CountsAs
-	}
-	return r
 }
 
-// lines say what a proof proves.
-func (r *provedReport) lines() []string {
-	lines := []string{
-		fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)",
-			r.Index, r.Origin, r.Kind, r.AsOf, r.Verification),
-		fmt.Sprintf("signed with the first %d entries, %s", r.Size, cosignedBy(r.Cosigned)),
-	}
+// String says what a proof proves.
+func (r *provedReport) String() string {
+	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
+		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size, cosignedBy(r.Cosigned))
 	if r.CountsAs != nil && *r.CountsAs != r.Kind {
-		lines = append(lines, "corrected since: it counts as "+*r.CountsAs)
+		text += "\ncorrected since: it counts as " + *r.CountsAs
 	}
-	return lines
+	return text
 }
 
 // cosignedBy says which witnesses have cosigned.
 func cosignedBy(names []string) string {
-	if len(names) == 0 {
-		return "cosigned by no known witness"
-	}
-	return "cosigned by " + strings.Join(names, ", ")
+	return "cosigned by " + cmp.Or(strings.Join(names, ", "), "no known witness")
 }

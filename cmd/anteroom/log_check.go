@@ -17,7 +17,6 @@ import (
 type logCheckOptions struct {
 	logsource.Target
 	out, since, proof string
-	asJSON            bool
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -61,7 +60,7 @@ Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
-	jsonFlag(flags, &o.asJSON)
+	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 
@@ -73,27 +72,21 @@ func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
 	}
 	text, err := cli.ReadFile(t.In, o.proof, logsource.MaxFile)
 	if err != nil {
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("read proof: %w", err))
+		return cli.Unusable("read proof: %w", err)
 	}
 	trusted, err := o.Trusted()
+	if err == nil && len(trusted.Keys) == 0 {
+		err = cli.Unusable("a key to check the proof with is missing (give the one of the log with --key)")
+	}
 	if err != nil {
 		return err
-	}
-	if len(trusted.Keys) == 0 {
-		return cli.Exit(cli.ExitUsage, errors.New("a key to check the proof with is missing (give the one of the log with --key)"))
 	}
 	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses)
 	if err != nil {
 		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, logsource.HintKeys(err))
 	}
 	r := reportOf(p, trusted.From)
-	if o.asJSON {
-		return t.PrintObject(r)
-	}
-	for _, line := range r.lines() {
-		t.Printf("%s", line)
-	}
-	return nil
+	return t.Answer(r, func() { t.PrintLines(r.String()) })
 }
 
 // check checks the whole log.
@@ -109,12 +102,12 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 			return err
 		}
 	} else if _, err := os.Stat(o.out); err != nil {
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check log: %w (anteroom generate makes it; --out names another, --url a service)", err))
+		return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 	}
 	var kept []byte
 	if o.since != "" {
 		if kept, err = logsource.ReadKept(t.In, o.since); err != nil {
-			return cli.Exit(cli.ExitUsage, fmt.Errorf("read the kept checkpoint: %w", err))
+			return cli.Unusable("read the kept checkpoint: %w", err)
 		}
 	}
 	r.Report, err = tlog.Check(read, trusted.Keys, kept)
@@ -125,22 +118,18 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w (give %s as it was read then, or a proof)",
-			r.Log, err, tlog.CheckpointPath(tlog.Folder)))
-	case errors.Is(err, tlog.ErrNoLog):
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check %s: %w", r.Log, err))
+		return cli.Unusable("check the log of %s: %w (give %s as it was read then, or a proof)", r.Log, err, tlog.CheckpointPath(tlog.Folder))
 	case err != nil && r.OK:
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("check the log of %s: %w", r.Log, err))
+		return cli.Unusable("check the log of %s: %w", r.Log, err)
 	case err != nil:
 		t.Warnf("check the log of %s: not all of it was read: %v", r.Log, err)
 	}
-	if o.asJSON {
-		if err := t.PrintObject(r); err != nil {
-			return err
-		}
-	} else {
-		r.print(t)
+	if err := t.Answer(r, func() { r.print(t) }); err != nil {
+		return err
 	}
-	own := o.URL == "" && trusted.From == o.Content
-	return r.err(own, o.Content)
+	hint := "see above"
+	if o.URL == "" && trusted.From == o.Content {
+		hint = fmt.Sprintf("see above; anteroom generate --check says whether %s is what %s gives", o.out, o.Content)
+	}
+	return r.err(hint)
 }

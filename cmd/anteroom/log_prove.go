@@ -17,7 +17,6 @@ import (
 func logProveCommand(t *cli.Terminal) *cobra.Command {
 	var o logsource.Target
 	var out string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prove FILE|HASH",
 		Short: "Prove that a hand verification has counted a record",
@@ -41,71 +40,71 @@ Exit codes: 0 proved, 1 not counted yet, or not proved, 2 no answer to prove, or
 				return err
 			}
 			r, err := prove(cmd.Context(), t, &o, hash)
-			switch {
-			case errors.Is(err, errNoLog):
+			if err != nil {
 				return fmt.Errorf("prove %s: %w", args[0], err)
-			case errors.Is(err, tlog.ErrNotLogged):
-				return fmt.Errorf("prove %s: %w (each hand verification counts what was recorded before it; try again after the next)", args[0], err)
-			case err != nil:
-				return fmt.Errorf("prove %s: %w", args[0], logsource.HintKeys(err))
 			}
-			return printProved(t, r, out, asJSON)
+			return printProved(t, r, out)
 		},
 	}
 	flags := cmd.Flags()
 	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&out, "out", "", "write the proof to this new `file`")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object, with the proof in it")
+	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, with the proof in it")
 	return cmd
 }
 
-// errNoLog is the error about a content without a log.
-var errNoLog = fmt.Errorf("%w (anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)",
-	tlog.ErrNotLogged)
-
 // prove proves the entry of a record from a service, or from the content.
-func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (*provedReport, error) {
+func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (r *provedReport, err error) {
+	var p *tlog.Proved
+	from := o.Content
 	if o.URL == "" {
-		if _, err := os.Stat(o.Content); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Exit(cli.ExitUsage,
-				fmt.Errorf("there is no content folder %s (name the service with --url, or the folder with --content)", o.Content))
-		}
-		s, err := loadContent(o.Content)
-		if err != nil {
-			return nil, err
-		}
-		if s.Log.Current() == nil {
-			return nil, fmt.Errorf("%s has no log yet: %w", o.Content, errNoLog)
-		}
-		p, err := s.Log.Prove(hash)
-		if err != nil {
-			return nil, err
-		}
-		return reportOf(p, o.Content), nil
+		p, err = proveFromContent(o.Content, hash)
+	} else {
+		p, from, err = proveFromService(ctx, t, o, hash)
 	}
+	if errors.Is(err, tlog.ErrNotLogged) {
+		err = fmt.Errorf("%w (each hand verification counts what was recorded before it; try again after the next)", err)
+	}
+	if err != nil {
+		return nil, logsource.HintKeys(err)
+	}
+	return reportOf(p, from), nil
+}
+
+func proveFromContent(content, hash string) (*tlog.Proved, error) {
+	if _, err := os.Stat(content); errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Unusable("there is no content folder %s (name the service with --url, or the folder with --content)", content)
+	}
+	s, err := loadContent(content)
+	if err != nil {
+		return nil, err
+	}
+	if s.Log.Current() == nil {
+		return nil, fmt.Errorf("%s has no log yet: nothing was counted in one "+
+			"(anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", content)
+	}
+	return s.Log.Prove(hash)
+}
+
+func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (*tlog.Proved, string, error) {
 	read, _, err := o.Service(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	trusted, err := o.Trusted()
-	if err != nil {
-		return nil, err
-	}
-	if len(trusted.Keys) == 0 {
-		if trusted.Keys, err = tlog.PublishedKeys(read); err != nil {
-			return nil, err
-		}
+	if err == nil && len(trusted.Keys) == 0 {
+		trusted.Keys, err = tlog.PublishedKeys(read)
 		logsource.WarnTrusted(t, trusted.Keys)
 	}
-	p, err := tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return reportOf(p, trusted.From), nil
+	p, err := tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
+	return p, trusted.From, err
 }
 
 // printProved prints a proof or writes it to a new file, and says what it proves.
-func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) error {
+func printProved(t *cli.Terminal, r *provedReport, out string) error {
 	if out != "" {
 		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
@@ -116,18 +115,12 @@ func printProved(t *cli.Terminal, r *provedReport, out string, asJSON bool) erro
 			return fmt.Errorf("write proof: %w (name another file with --out)", err)
 		}
 	}
-	switch {
-	case asJSON:
-		return t.PrintObject(r)
-	case out == "":
-		for _, line := range r.lines() {
-			t.Complain("", line)
+	return t.Answer(r, func() {
+		if out != "" {
+			t.PrintLines(r.String())
+			return
 		}
-		_, err := t.Out.WriteString(r.Proof)
-		return err
-	}
-	for _, line := range r.lines() {
-		t.Printf("%s", line)
-	}
-	return nil
+		t.Complain("", r.String())
+		t.Out.WriteString(r.Proof)
+	})
 }

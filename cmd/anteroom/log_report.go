@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/tlog"
@@ -17,30 +16,24 @@ type logReport struct {
 	*tlog.Report
 }
 
-// err says what is wrong as a whole. own is whether the log is that of a content folder.
-func (r *logReport) err(own bool, content string) error {
+// err says what is wrong as a whole.
+func (r *logReport) err(hint string) error {
 	switch {
+	case r.OK:
+		return nil
 	case len(r.Forks) > 0:
 		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", r.Log)
-	case len(r.Faults) > 0 && own:
-		return fmt.Errorf("the log of %s is not as it should be: %s (see above; anteroom generate --check says whether %s is what %s gives)",
-			r.Log, cli.Plural(len(r.Faults), "fault"), r.Log, content)
-	case len(r.Faults) > 0:
-		return fmt.Errorf("the log of %s is not as it should be: %s (see above)", r.Log, cli.Plural(len(r.Faults), "fault"))
 	}
-	return nil
+	return fmt.Errorf("the log of %s is not as it should be: %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
 }
+
+// sinceKept says what the log does since a kept checkpoint.
+var sinceKept = map[string]string{tlog.Consistent: "extends it", tlog.Behind: "ends before it", tlog.Forked: "does not extend it"}
 
 // print prints the report for people.
 func (r *logReport) print(t *cli.Terminal) {
-	entries := func(n int64) string {
-		if n == 1 {
-			return "1 entry"
-		}
-		return fmt.Sprintf("%d entries", n)
-	}
 	for _, tree := range r.Trees {
-		t.Printf("%s: %s, root %s, %s", tree.Origin, entries(tree.Size), tree.Root, cosignedBy(tree.Cosigned))
+		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root, cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
 		t.Printf("keys: those of %s", r.KeysFrom)
@@ -48,13 +41,8 @@ func (r *logReport) print(t *cli.Terminal) {
 	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
 		t.Printf("witnesses: those of the published policy")
 	}
-	switch r.Since {
-	case tlog.Consistent:
-		t.Printf("since the kept checkpoint: consistent, the log extends it")
-	case tlog.Behind:
-		t.Printf("since the kept checkpoint: behind, the log ends before it")
-	case tlog.Forked:
-		t.Printf("since the kept checkpoint: fork, the log does not extend it")
+	if r.Since != "" {
+		t.Printf("since the kept checkpoint: %s, the log %s", r.Since, sinceKept[r.Since])
 	}
 	for _, v := range r.Verifications {
 		c, of, cosigned := v.Counts, "", ""
@@ -64,7 +52,7 @@ func (r *logReport) print(t *cli.Terminal) {
 		if len(v.Cosigned) > 0 {
 			cosigned = "; " + cosignedBy(v.Cosigned)
 		}
-		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, entries(v.Size), of,
+		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(int(v.Size), "entry"), of,
 			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
@@ -74,10 +62,7 @@ func (r *logReport) print(t *cli.Terminal) {
 	for _, fork := range r.Forks {
 		t.Printf("fork of %s: %s", fork.Origin, fork.What)
 		for _, note := range fork.Notes {
-			t.Printf("")
-			for line := range strings.Lines(note) {
-				t.Printf("%s", strings.TrimSuffix(line, "\n"))
-			}
+			t.PrintLines("\n" + note)
 		}
 		t.Printf("")
 	}

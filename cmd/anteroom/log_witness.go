@@ -19,7 +19,6 @@ import (
 
 func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	var content string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "witness",
 		Short: "Have the newest checkpoint cosigned by the witnesses",
@@ -29,15 +28,15 @@ only a log that extends what it has seen before. Call it after each anteroom ver
 the cosignatures of the others are kept, and the next call asks only those that have not cosigned.
 
 Exit codes: 0 every witness has cosigned, 1 one has not, 2 no witness, no checkpoint, or called wrongly.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content) },
 	}
 	contentFlag(cmd.Flags(), &content)
-	jsonFlag(cmd.Flags(), &asJSON)
+	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
 // haveCosigned asks the witnesses of a content and keeps their cosignatures.
-func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON bool) error {
+func haveCosigned(ctx context.Context, t *cli.Terminal, content string) error {
 	// loadContent says what is wrong with the folder.
 	unlock, locked := verification.Lock(content)
 	if locked == nil {
@@ -53,10 +52,10 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON b
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s lists no witness (ask who runs one to add the log, "+
-			"and list its key and url under log.witnesses)", filepath.Join(content, serviceFile)))
+		return cli.Unusable("%s lists no witness (ask who runs one to add the log, and list its key and url under log.witnesses)",
+			filepath.Join(content, serviceFile))
 	case stage == nil:
-		return cli.Exit(cli.ExitUsage, fmt.Errorf("%s has no checkpoint of a log yet (anteroom verify writes the first)", content))
+		return cli.Unusable("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)
 	}
 	_, name := site.LogFiles(stage.Name)
 	file := filepath.Join(content, filepath.FromSlash(name))
@@ -69,32 +68,29 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string, asJSON b
 		return fmt.Errorf("keep the cosignatures in %s: %w", file, hintPermission(err))
 	}
 	var failed []error
-	for i := range asked {
-		if asked[i].Error != "" {
-			failed = append(failed, fmt.Errorf("witness %s at %s: %s", asked[i].Name, asked[i].URL, asked[i].Error))
+	for _, w := range asked {
+		if w.Error != "" {
+			failed = append(failed, fmt.Errorf("witness %s at %s: %s", w.Name, w.URL, w.Error))
 		}
 	}
-	if asJSON {
-		if err := t.PrintObject(struct {
-			Checkpoint string       `json:"checkpoint"`
-			Size       int64        `json:"size"`
-			Witnesses  []tlog.Asked `json:"witnesses"`
-			Written    bool         `json:"written"`
-		}{file, stage.Size, asked, written}); err != nil {
-			return err
-		}
-	} else {
-		for i := range asked {
+	object := struct {
+		Checkpoint string       `json:"checkpoint"`
+		Size       int64        `json:"size"`
+		Witnesses  []tlog.Asked `json:"witnesses"`
+		Written    bool         `json:"written"`
+	}{file, stage.Size, asked, written}
+	err = t.Answer(object, func() {
+		for _, w := range asked {
 			switch {
-			case asked[i].New:
-				t.Printf("%s has cosigned the tree of %d entries", asked[i].Name, stage.Size)
-			case asked[i].Cosigned:
-				t.Printf("%s has cosigned it before", asked[i].Name)
+			case w.New:
+				t.Printf("%s has cosigned the tree of %d entries", w.Name, stage.Size)
+			case w.Cosigned:
+				t.Printf("%s has cosigned it before", w.Name)
 			}
 		}
 		if written {
 			t.Printf("Wrote %s. Next: anteroom generate, and deploy.", file)
 		}
-	}
-	return errors.Join(failed...)
+	})
+	return errors.Join(append(failed, err)...)
 }

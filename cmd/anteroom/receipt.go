@@ -50,7 +50,7 @@ Exit codes: 0 valid, 1 not valid, 2 no receipt, or no key to verify it with.`,
 				verdict, err = judge.Verify(sent, keys)
 			}
 			if err != nil {
-				return cli.Exit(cli.ExitUsage, err)
+				return cli.Unusable("%w", err)
 			}
 			printVerdict(t, verdict, asJSON)
 			if !verdict.Get("valid").True {

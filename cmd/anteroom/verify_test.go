@@ -187,9 +187,7 @@ func TestVerifyLogLost(t *testing.T) {
 	v := newVerification(t, "lark", "wren")
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	v.options.key.File = filepath.Join(v.t.TempDir(), "log.key")
-	if err := rotateLog(cli.New(nil, io.Discard, io.Discard), v.options.key.File, v.content); err != nil {
-		v.t.Fatal(err)
-	}
+	operate(t, "key", "rotate", "--log", "--out", v.options.key.File, "--content", v.content)
 	if err := v.edit(vouchForLark, "y"); err != nil || !strings.Contains(v.out.String(), "log: 4 entries, 4 of them new\n") {
 		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
 	}

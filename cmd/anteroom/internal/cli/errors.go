@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 )
@@ -47,8 +48,11 @@ func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobr
 	}
 }
 
-// Exit makes an error that ends the program with this exit code.
-func Exit(code int, err error) error { return Failure{code, err} }
+// Unusable makes the error of a command that cannot begin with what it was given. It ends the
+// program with ExitUsage.
+func Unusable(format string, args ...any) error {
+	return Failure{ExitUsage, fmt.Errorf(format, args...)}
+}
 
 // Usage makes an error of the command line.
 func Usage(err error) error { return usageError{err} }

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-)
 
-// ErrTooLong is the error about a file that has more bytes than are read.
-var ErrTooLong = errors.New("too long")
+	"anteroom/edge/jsondoc"
+)
 
 // ReadFile reads a file of at most so many bytes, or stdin if name is "-".
 func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
@@ -22,7 +20,24 @@ func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(stdin, int64(most)+1))
 	if len(text) > most {
-		return nil, fmt.Errorf("%s is %w: more than %d bytes", name, ErrTooLong, most)
+		return nil, fmt.Errorf("%s is too long: more than %d bytes", name, most)
 	}
 	return text, err
+}
+
+// ReadObject reads a JSON object as ReadFile reads a file. hint says what to give instead of
+// another text.
+func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
+	text, err := ReadFile(stdin, name, most)
+	if err != nil {
+		return nil, err
+	}
+	value, err := jsondoc.Parse(text)
+	if err == nil && value.Kind != jsondoc.Object {
+		err = fmt.Errorf("it is %s", value.Kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (%s)", name, err, hint)
+	}
+	return &value, nil
 }

@@ -201,6 +201,13 @@ func (t *Terminal) Printf(format string, args ...any) {
 	fmt.Fprintln(t.Out, line)
 }
 
+// PrintLines prints the lines of a text.
+func (t *Terminal) PrintLines(text string) {
+	for line := range strings.Lines(text) {
+		t.Printf("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
 // PrintJSON prints a JSON text. It writes invisible characters as escapes, which mean the same.
 func (t *Terminal) PrintJSON(text []byte) {
 	t.Out.Write(VisibleJSON(text))
@@ -248,10 +255,13 @@ func VisibleJSON(text []byte) []byte {
 // Logger is the log of a server.
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
 
-// Plural writes a number with its noun: "1 fault", "2 faults".
+// Plural writes a number with its noun: "1 fault", "2 faults", "2 entries".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, is := strings.CutSuffix(noun, "ry"); is {
+		noun = stem + "rie"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

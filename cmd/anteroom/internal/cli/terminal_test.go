@@ -47,7 +47,7 @@ func TestErrorOfStrangers(t *testing.T) {
 	const unseen = "\u009b2J\u202e\u200b\U000e0041\u0085Valid: genuine"
 	var out, complaint bytes.Buffer
 	term := New(nil, &out, &complaint)
-	term.FailJSON(Exit(ExitFailure, errors.New("no agent \""+unseen+"\" has anteroom-secret:AAAA\\\" (ask "+unseen+" again)")), ExitFailure)
+	term.FailJSON(errors.New("no agent \""+unseen+"\" has anteroom-secret:AAAA\\\" (ask "+unseen+" again)"), ExitFailure)
 	term.FailJSON(errors.New("another"), ExitFailure) // one answer is enough
 	term.Out.Flush()
 	if strings.ContainsAny(out.String(), "\u009b\u202e\u200b\U000e0041\u0085") {
@@ -62,7 +62,7 @@ func TestErrorOfStrangers(t *testing.T) {
 	}
 	out.Reset()
 	silent := New(nil, &out, &complaint)
-	silent.FailJSON(Exit(ExitFailure, ErrSilent), ExitFailure)
+	silent.FailJSON(ErrSilent, ExitFailure)
 	if silent.Out.Flush(); out.Len() > 0 {
 		t.Errorf("a silent end: %s", &out)
 	}

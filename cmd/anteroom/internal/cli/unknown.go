@@ -15,7 +15,7 @@ func unknown(what string, cmd *cobra.Command, meant []string) error {
 	if len(meant) > 0 {
 		question = "did you mean " + strings.Join(meant, ", ") + "? "
 	}
-	return Exit(ExitUsage, fmt.Errorf("%s (%s%s --help says how)", what, question, cmd.CommandPath()))
+	return Unusable("%s (%s%s --help says how)", what, question, cmd.CommandPath())
 }
 
 // AddHelp makes help of an unknown command an error, as the call of one is.

@@ -17,21 +17,11 @@ import (
 
 // Read reads a receipt in a file, or on stdin if name is "-".
 func Read(stdin io.Reader, name string) (*jsondoc.Value, error) {
-	text, err := cli.ReadFile(stdin, name, turn.MaxBody)
-	if errors.Is(err, cli.ErrTooLong) {
-		err = fmt.Errorf("%s is longer than the %d bytes of a receipt", name, turn.MaxBody)
-	}
+	sent, err := cli.ReadObject(stdin, name, turn.MaxBody, "give the whole receipt as it was received, a JSON object")
 	if err != nil {
 		return nil, fmt.Errorf("read receipt: %w", err)
 	}
-	sent, err := jsondoc.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("read receipt %s: %w (give the whole receipt as it was received)", name, err)
-	}
-	if sent.Kind != jsondoc.Object {
-		return nil, fmt.Errorf("read receipt %s: it is %s (give the whole receipt, a JSON object)", name, sent.Kind)
-	}
-	return &sent, nil
+	return sent, nil
 }
 
 // Verify gives the answer of the verification endpoint to a receipt. keys are the public keys of
@@ -51,15 +41,12 @@ func Verify(sent *jsondoc.Value, keys []string) (*jsondoc.Value, error) {
 	return &verdict, err
 }
 
-// checkSignatures performs turn.Verify, the only effect of a verification.
+// checkSignatures performs the only effect of a verification.
 func checkSignatures(effects []turn.Effect) []turn.Result {
 	results := make([]turn.Result, len(effects))
 	for i, effect := range effects {
-		if v, ok := effect.(turn.Verify); ok {
-			results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
-		} else {
-			results[i].Failure = turn.Unavailable
-		}
+		v := effect.(turn.Verify)
+		results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
 	}
 	return results
 }

@@ -21,21 +21,22 @@ type kind[K any] struct {
 	hint           string // what to do about a text that is not such a key
 }
 
-// read reads a key from a file, from standard input if that is "-", or from the variable. ok is
-// false if a command has named neither.
-func (k *kind[K]) read(t *cli.Terminal, file string) (key K, ok bool, err error) {
+// given reports whether a command has named a key.
+func (k *kind[K]) given(file string) bool { return file != "" || os.Getenv(k.variable) != "" }
+
+// read reads a key from a file, from standard input if that is "-", or from the variable. It gives
+// the zero value if a command has named neither.
+func (k *kind[K]) read(t *cli.Terminal, file string) (key K, err error) {
 	text := os.Getenv(k.variable)
 	switch {
 	case text != "" && file != "":
-		return key, false, cli.Usage(fmt.Errorf("--%s and %s exclude each other", k.flag, k.variable))
+		err = cli.Usage(fmt.Errorf("--%s and %s exclude each other", k.flag, k.variable))
 	case file != "":
 		key, err = k.load(t, file)
 	case text != "":
 		key, err = k.from(k.variable, text)
-	default:
-		return key, false, nil
 	}
-	return key, err == nil, err
+	return key, err
 }
 
 // load reads a key from a file, or from standard input if that is "-".
@@ -69,11 +70,11 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 
 // mustRead reads the key of a command that needs one.
 func (k *kind[K]) mustRead(t *cli.Terminal, file string) (K, error) {
-	key, ok, err := k.read(t, file)
-	if !ok && err == nil {
-		err = cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
+	if !k.given(file) {
+		var none K
+		return none, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
 	}
-	return key, err
+	return k.read(t, file)
 }
 
 // rotate makes a new key in the file named out, and writes its public half into service.yaml, the

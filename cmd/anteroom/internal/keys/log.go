@@ -30,10 +30,7 @@ func (s *Log) AddFlag(flags *pflag.FlagSet) {
 }
 
 // Read reads the key. It is nil if none is named.
-func (s *Log) Read(t *cli.Terminal) (*tlog.Key, error) {
-	key, _, err := logs.read(t, s.File)
-	return key, err
-}
+func (s *Log) Read(t *cli.Terminal) (*tlog.Key, error) { return logs.read(t, s.File) }
 
 // MustRead reads the key of a command that needs one.
 func (s *Log) MustRead(t *cli.Terminal) (*tlog.Key, error) { return logs.mustRead(t, s.File) }

@@ -3,7 +3,6 @@ package keys
 import (
 	"crypto/ed25519"
 	"fmt"
-	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/receiptkey"
@@ -24,13 +23,10 @@ func (s *Receipt) AddFlag(flags *pflag.FlagSet) {
 }
 
 // Given reports whether a key is named.
-func (s *Receipt) Given() bool { return s.File != "" || os.Getenv(receipts.variable) != "" }
+func (s *Receipt) Given() bool { return receipts.given(s.File) }
 
 // Read reads the key. It is nil if none is named.
-func (s *Receipt) Read(t *cli.Terminal) (ed25519.PrivateKey, error) {
-	key, _, err := receipts.read(t, s.File)
-	return key, err
-}
+func (s *Receipt) Read(t *cli.Terminal) (ed25519.PrivateKey, error) { return receipts.read(t, s.File) }
 
 // MustRead reads the key of a command that needs one.
 func (s *Receipt) MustRead(t *cli.Terminal) (ed25519.PrivateKey, error) {

@@ -15,11 +15,7 @@ import (
 // MaxFile is the largest answer, checkpoint or proof that is read, in bytes.
 const MaxFile = 1 << 20
 
-// The forms of a record_id and of a payload_sha256.
-var (
-	recordIDs     = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	payloadSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
+var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // RecordHash gives the hash by which the log names a record: from its digits, or from the answer in
 // a file, on stdin if that is "-".
@@ -32,43 +28,38 @@ func RecordHash(stdin io.Reader, argument string) (string, error) {
 		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
 	}
 	if err != nil {
-		return "", cli.Exit(cli.ExitUsage, fmt.Errorf("read the answer: %w", err))
+		return "", cli.Unusable("read the answer: %w", err)
 	}
 	return hash, nil
 }
 
 func readRecordHash(stdin io.Reader, name string) (string, error) {
 	const whole = "give the whole answer of the registration or charter, as it was received"
-	text, err := cli.ReadFile(stdin, name, MaxFile)
+	answer, err := cli.ReadObject(stdin, name, MaxFile, whole)
 	if err != nil {
 		return "", err
 	}
-	answer, err := jsondoc.Parse(text)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w (%s)", name, err, whole)
-	}
-	if answer.Kind != jsondoc.Object {
-		return "", fmt.Errorf("%s: it is %s (%s)", name, answer.Kind, whole)
-	}
 	for _, wrapping := range []string{"result", "structuredContent"} { // of an MCP tool
 		if inner := answer.Get(wrapping); inner.Kind == jsondoc.Object {
-			answer = *inner
+			answer = inner
 		}
 	}
-	id, payload := answer.Get("record_id"), answer.Get("payload_sha256")
+	id, recorded := answer.Get("record_id").Text, answer.Get("recorded")
+	payload, hashed := tlog.ParseHash(answer.Get("payload_sha256").Text)
+	wrong := "has no payload_sha256 of 64 hexadecimal digits"
 	switch {
 	case answer.Get("receipt_spec").Kind == jsondoc.String:
-		return "", fmt.Errorf("%s is a receipt, which no verification counts (%s)", name, whole)
-	case answer.Get("recorded").Kind == jsondoc.Bool && !answer.Get("recorded").True:
+		wrong = "is a receipt, which no verification counts"
+	case recorded.Kind == jsondoc.Bool && !recorded.True:
 		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)", name, whole)
-	case !recordIDs.MatchString(id.Text):
-		return "", fmt.Errorf("%s has no record_id of 32 hexadecimal digits (%s)", name, whole)
-	case payloadSHA256.MatchString(payload.Text):
-		return tlog.RecordHash(id.Text, payload.Text), nil
+	case !recordIDs.MatchString(id):
+		wrong = "has no record_id of 32 hexadecimal digits"
+	case hashed:
+		return tlog.RecordHash(id, payload), nil
 	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
-		return tlog.RecordHash(id.Text, ""), nil
+		return tlog.RecordHash(id, ""), nil
 	}
-	return "", fmt.Errorf("%s has no payload_sha256 of 64 hexadecimal digits (%s)", name, whole)
+	return "", fmt.Errorf("%s %s (%s)", name, wrong, whole)
 }
 
 // ReadKept reads a checkpoint, or takes it out of a proof.

@@ -66,7 +66,7 @@ func (o *Target) Trusted() (*Trust, error) {
 		err = yaml.Load(text, &s)
 	}
 	if err != nil {
-		return nil, cli.Exit(cli.ExitUsage, fmt.Errorf("read the keys of the log in %s: %w (fix it, or give them with --key)", file, err))
+		return nil, cli.Unusable("read the keys of the log in %s: %w (fix it, or give them with --key)", file, err)
 	}
 	if len(s.Log.Keys) == 0 || o.URL != "" && !o.asks(&s) {
 		return &Trust{}, nil
