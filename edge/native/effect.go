@@ -6,34 +6,38 @@ import (
 	"sync"
 	"time"
 
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
-// perform performs the effects of one round side by side, and gives their results in order. relay
-// sends a message.
-func (h *Host) perform(on *site, effects []turn.Effect, relay relayer) []turn.Result {
+// perform performs the effects of one round side by side, and gives their results in order. class
+// says who waits for them.
+func (h *Host) perform(on *site, effects []turn.Effect, class sqlite.Class) []turn.Result {
 	results := make([]turn.Result, len(effects))
 	if len(effects) == 1 {
-		results[0] = h.performOne(on, effects[0], relay)
+		results[0] = h.performOne(on, effects[0], class)
 		return results
 	}
 	var all sync.WaitGroup
 	for i, effect := range effects {
 		all.Go(func() {
 			defer h.recovered("effect", func() { results[i] = turn.Result{Failure: turn.Timeout} })
-			results[i] = h.performOne(on, effect, relay)
+			results[i] = h.performOne(on, effect, class)
 		})
 	}
 	all.Wait()
 	return results
 }
 
-func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Result {
+func (h *Host) performOne(on *site, effect turn.Effect, class sqlite.Class) turn.Result {
 	switch e := effect.(type) {
 	case turn.Exec:
-		return h.store.Exec(e)
+		return h.store.ExecAs(class, e)
 	case turn.Relay:
-		return relay(on, e.Message)
+		if class == sqlite.Housekeeping {
+			return h.sendMail(on, e.Message)
+		}
+		return h.sendSoon(on, e.Message)
 	case turn.Sign:
 		if h.config.Key == nil {
 			return turn.Result{Failure: turn.Unavailable}

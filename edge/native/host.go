@@ -326,6 +326,6 @@ func (h *Host) deliver(ctx context.Context) {
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
 	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
-	answer := h.run(on, t, on.edge.Deliver, h.sendMail)
+	answer := h.run(on, t, on.edge.Deliver, sqlite.Housekeeping)
 	return answer != nil && answer.Status == http.StatusOK
 }

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -108,5 +110,49 @@ func TestReadinessOfANewContent(t *testing.T) {
 		if _, text := get(); !strings.Contains(text, c.want) {
 			t.Errorf("%s, want %s", text, c.want)
 		}
+	}
+}
+
+// While another process has the database locked, checks of readiness and callers are answered when
+// the patience of each ends, though housekeeping waits longer. What was refused is never written.
+func TestLockedStore(t *testing.T) {
+	before := sqlite.Patience
+	t.Cleanup(func() { sqlite.Patience = before })
+	sqlite.Patience = [...]time.Duration{sqlite.Caller: time.Hour, sqlite.Check: 20 * time.Millisecond, sqlite.Housekeeping: time.Hour}
+	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
+	address, _ := serve(t, h)
+	other, err := sql.Open("sqlite", h.store.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err := other.Exec("PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	delivered := make(chan bool)
+	go func() { delivered <- h.deliverOne() }()
+	asked := func(request, want string) {
+		t.Helper()
+		answer := raw(t, address, request)
+		if text := fmt.Sprint(answer.StatusCode, " ", bodyOf(answer)); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", request, text)
+		}
+	}
+	const host = " HTTP/1.1\r\nHost: www.example.org\r\n\r\n"
+	asked("GET /readyz"+host, `"failing":["store"]`)
+	sqlite.Patience[sqlite.Caller] = 20 * time.Millisecond
+	asked("GET /api/waitlist?agent_name=ada"+host, "nothing was recorded")
+	sqlite.Patience[sqlite.Caller] = time.Hour
+	asked("GET /api/waitlist?agent_name=ada"+host, "nothing was recorded") // at once
+	if _, err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if <-delivered {
+		t.Error("delivered an address")
+	}
+	asked("GET /api/waitlist?agent_name=bo"+host, `"recorded":true`)
+	if n := count(t, h.store, "registrations"); n != 1 {
+		t.Errorf("%d registrations, want 1", n)
 	}
 }

@@ -6,9 +6,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// relayer sends a message: sendMail in a delivery, sendSoon in a request.
-type relayer func(*site, turn.Message) turn.Result
-
 // sendMail relays a message to the operator, however long the relay takes, and logs what went
 // wrong.
 func (h *Host) sendMail(on *site, m turn.Message) turn.Result {

@@ -16,6 +16,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/gzip"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
@@ -135,10 +136,10 @@ func (h *Host) answer(on *site, t *turn.Turn, path string) *turn.Response {
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
 		asked, now := fmt.Sprintf("%s %p", method, on), h.now() // of this content
 		return h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, func() *turn.Response {
-			return h.run(on, t, on.edge.Handle, h.sendSoon)
+			return h.run(on, t, on.edge.Handle, sqlite.Check)
 		})
 	}
-	return h.run(on, t, on.edge.Handle, h.sendSoon)
+	return h.run(on, t, on.edge.Handle, sqlite.Caller)
 }
 
 // callerAddress is the address of the caller. It is "" where the address is unknown.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"runtime/debug"
 
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
@@ -17,12 +18,12 @@ func (h *Host) turn(on *site, request turn.Request, client string) *turn.Turn {
 	return t
 }
 
-// run runs a turn to its end, and gives nil where the turn went wrong. The effects are not bound to
-// the request: a caller that goes away leaves no half turn.
-func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, relay relayer) (answer *turn.Response) {
+// run runs a turn to its end, and gives nil where the turn went wrong. class says who waits for it.
+// The effects are not bound to the request: a caller that goes away leaves no half turn.
+func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
-		results := h.perform(on, effects, relay)
+		results := h.perform(on, effects, class)
 		h.config.Metrics.Effects(effects, results)
 		return results
 	})

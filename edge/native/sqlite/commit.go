@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,55 +14,186 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// groupSize is how many Execs share a transaction at most.
-const groupSize = 256
+// Class says how long an Exec waits for the writer.
+type Class int
+
+// The classes of Execs.
+const (
+	Caller       Class = iota // somebody waits for the answer
+	Check                     // a check of readiness, which fails rather than waits
+	Housekeeping              // nobody waits; the Execs of callers go first
+)
+
+// Patience is how long an Exec of a class waits until the writer begins it. Then it is withdrawn,
+// and certainly not written. It is a variable so that tests can shorten it.
+var Patience = [...]time.Duration{Caller: 4 * time.Second, Check: time.Second, Housekeeping: 10 * time.Second}
+
+// finish is how long an Exec that was begun may take beyond its Patience.
+var finish = 500 * time.Millisecond
+
+const (
+	groupSize = 256 // how many Execs share a transaction at most
+	// busyTimeout is how long a statement waits for another process, in milliseconds.
+	busyTimeout = "busy_timeout(5000)"
+)
 
 // job is an Exec on its way through the writer.
 type job struct {
 	exec   turn.Exec
 	result turn.Result
 	done   chan struct{} // gets one element when result is there
+	timer  *time.Timer
 }
 
-var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
+var jobs = sync.Pool{New: func() any {
+	j := &job{done: make(chan struct{}, 1), timer: time.NewTimer(0)}
+	j.timer.Stop()
+	return j
+}}
 
-// write is the writer. Until Close it takes the jobs that have queued up, commits them as a group,
-// and answers them.
+// queue holds the jobs that the writer has not begun.
+type queue struct {
+	mu      sync.Mutex
+	waiting [2][]*job // those of callers, and those of housekeeping
+	closed  bool
+	stalled bool          // a caller has lost patience, and the writer has begun nothing since
+	wake    chan struct{} // gets an element when there is something to begin
+}
+
+// Exec performs an Exec of the core for a caller.
+func (s *Store) Exec(exec turn.Exec) turn.Result { return s.ExecAs(Caller, exec) }
+
+// ExecAs performs an Exec of the core. When it returns without a failure, what was written survives
+// a loss of power. The failure is Refused where certainly nothing was written and nothing will be,
+// Timeout where that is not known, and Unavailable after Close. While the store stalls, only
+// housekeeping waits.
+func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
+	j := jobs.Get().(*job)
+	j.exec = exec
+	if failure := s.enqueue(j, class); failure != turn.None {
+		return turn.Result{Failure: failure}
+	}
+	j.timer.Reset(Patience[class])
+	select {
+	case <-j.done:
+		j.timer.Stop()
+	case <-j.timer.C:
+		if s.withdraw(j, class) {
+			return turn.Result{Failure: turn.Refused}
+		}
+		j.timer.Reset(finish)
+		select {
+		case <-j.done:
+			j.timer.Stop()
+		case <-j.timer.C:
+			return turn.Result{Failure: turn.Timeout} // the writer still has the job
+		}
+	}
+	result := j.result
+	j.exec, j.result = turn.Exec{}, turn.Result{}
+	jobs.Put(j)
+	return result
+}
+
+func (s *Store) enqueue(j *job, class Class) turn.Failure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return turn.Unavailable
+	case s.stalled && class != Housekeeping:
+		return turn.Refused
+	}
+	line := &s.waiting[0]
+	if class == Housekeeping {
+		line = &s.waiting[1]
+	}
+	*line = append(*line, j)
+	s.signal()
+	return turn.None
+}
+
+// withdraw takes a job out of the queue, and reports whether it was still there.
+func (s *Store) withdraw(j *job, class Class) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if class == Caller && !s.stalled {
+		s.stalled = true
+		s.log.Error("writes are refused: the database does not answer (see which process has locked it, and whether the disk works)")
+	}
+	for line, jobs := range s.waiting {
+		if i := slices.Index(jobs, j); i >= 0 {
+			s.waiting[line] = slices.Delete(jobs, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// take takes the next group out of the queue, callers first.
+func (s *Store) take(group []*job) []*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stalled {
+		s.stalled = false
+		s.log.Info("the database answers again")
+	}
+	for line, jobs := range s.waiting {
+		n := min(groupSize-len(group), len(jobs))
+		group = append(group, jobs[:n]...)
+		s.waiting[line] = slices.Delete(jobs, 0, n)
+		if len(s.waiting[line]) > 0 {
+			s.signal()
+		}
+	}
+	return group
+}
+
+// signal wakes the writer.
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// write is the writer. Until Close it begins a transaction when something has queued up, and
+// commits all that has queued up by then as a group.
 func (s *Store) write() {
 	defer close(s.stopped)
-	group := make([]*job, 0, groupSize)
-	for {
-		group = group[:0]
+	for group := make([]*job, 0, groupSize); ; {
+		closing := false
 		select {
-		case j := <-s.queue:
-			group = append(group, j)
+		case <-s.wake:
 		case f := <-s.between:
 			f()
 			continue
 		case <-s.closing:
+			closing = true
+		}
+		began := time.Now()
+		err := s.begin()
+		if code(err) == sqlite3.SQLITE_BUSY && !closing {
+			s.signal() // who loses patience meanwhile withdraws by itself
+			continue
 		}
 		// Callers that were just answered queue their next write: larger groups, fewer syncs.
 		runtime.Gosched()
-	fill:
-		for len(group) < groupSize {
-			select {
-			case j := <-s.queue:
-				group = append(group, j)
-			default:
-				break fill
-			}
+		group = s.take(group[:0])
+		if err == nil {
+			s.commit(group)
+		} else {
+			s.fail(group, err, false)
 		}
-		if len(group) == 0 {
-			return
-		}
-		began := time.Now()
-		s.commit(group)
 		took := time.Since(began)
 		for _, j := range group {
 			j.done <- struct{}{}
 		}
-		if s.watch != nil {
+		if s.watch != nil && len(group) > 0 {
 			s.watch(Commit{len(group), took})
+		}
+		if closing && len(group) == 0 {
+			return
 		}
 	}
 }
@@ -86,39 +218,12 @@ func (s *Store) betweenGroups(f func()) {
 	}
 }
 
-// commit runs a group in one transaction. An Exec that fails does not affect the others, unless
-// SQLite gives up the transaction: then all of them fail.
-func (s *Store) commit(group []*job) {
-	err := s.inPlace()
-	if err == nil {
-		err = s.control("BEGIN IMMEDIATE")
+// begin begins a transaction.
+func (s *Store) begin() error {
+	if err := s.inPlace(); err != nil {
+		return err
 	}
-	for i := 0; i < len(group) && err == nil; i++ {
-		j := group[i]
-		var failed error
-		if j.result, failed = s.atomic(j.exec); failed != nil {
-			s.log.Error("write refused", "error", failed)
-			j.result = turn.Result{Failure: turn.Refused}
-			if !keepsTransaction(failed) {
-				err = failed
-			}
-		}
-	}
-	failure := turn.Refused
-	if err == nil {
-		if err = s.control("COMMIT"); err == nil {
-			return
-		}
-		// A commit whose sync failed may be found again after a crash.
-		if code(err) == sqlite3.SQLITE_IOERR {
-			failure = turn.Timeout
-		}
-	}
-	_ = s.control("ROLLBACK") // fails if SQLite has done so by itself
-	s.log.Error("commit failed", "writes", len(group), "error", err)
-	for _, j := range group {
-		j.result = turn.Result{Failure: failure}
-	}
+	return s.control("BEGIN IMMEDIATE")
 }
 
 // inPlace refuses to write if the file at the path of the database was replaced or is gone: what
@@ -136,30 +241,51 @@ func (s *Store) inPlace() error {
 
 var errReplaced = errors.New("the database file was replaced")
 
-// atomic runs all statements of an Exec or none. A single statement is atomic already.
-func (s *Store) atomic(exec turn.Exec) (turn.Result, error) {
-	if len(exec.Statements) == 1 {
-		return s.run(exec)
-	}
-	if err := s.control("SAVEPOINT one"); err != nil {
-		return turn.Result{}, err
-	}
-	result, err := s.run(exec)
-	if err != nil {
-		if undo := s.control("ROLLBACK TO one"); undo != nil {
-			return turn.Result{}, undo
+// commit commits a group in the open transaction. An Exec that fails does not affect the others:
+// they begin again without it, as SQLite may have rolled back the transaction by itself
+// (sqlite.org/lang_transaction.html, section 3.2).
+func (s *Store) commit(group []*job) {
+	for len(group) > 0 {
+		i, err := s.runAll(group)
+		if err == nil {
+			if err = s.control("COMMIT"); err != nil {
+				s.fail(group, err, true)
+			}
+			return
+		}
+		s.fail(group[i:i+1], err, false)
+		group = slices.Concat(group[:i], group[i+1:])
+		if err := s.begin(); err != nil {
+			s.fail(group, err, false)
+			return
 		}
 	}
-	return result, errors.Join(err, s.control("RELEASE one"))
+	_ = s.control("ROLLBACK")
 }
 
-// keepsTransaction reports whether the transaction is intact after an error of a statement in it.
-// After other errors SQLite may have rolled the transaction back
-// (sqlite.org/lang_transaction.html, section 3.2).
-func keepsTransaction(err error) bool {
-	switch code(err) {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE, -1:
-		return true
+// runAll runs the Execs of a group up to the first that fails, and says which that is.
+func (s *Store) runAll(group []*job) (failed int, err error) {
+	for i, j := range group {
+		if j.result, err = s.run(j.exec); err != nil {
+			return i, err
+		}
 	}
-	return false
+	return 0, nil
+}
+
+// fail ends the transaction, and answers jobs that an error prevented.
+func (s *Store) fail(group []*job, err error, committing bool) {
+	_ = s.control("ROLLBACK") // fails if SQLite has done so by itself
+	failure := turn.Refused
+	// A commit whose sync failed may be found again after a crash.
+	if c := code(err); committing && c != sqlite3.SQLITE_FULL && c != sqlite3.SQLITE_CONSTRAINT {
+		failure = turn.Timeout
+	}
+	if len(group) == 0 {
+		return
+	}
+	s.log.Error("write failed", "writes", len(group), "failure", failure, "error", withHint(err))
+	for _, j := range group {
+		j.result = turn.Result{Failure: failure}
+	}
 }

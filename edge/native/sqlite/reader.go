@@ -70,7 +70,7 @@ func (r *Reader) open(path string) error {
 	} else if err != nil {
 		return fmt.Errorf("%w (give this user access to the data folder)", err)
 	}
-	err := errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)"}}), r.check())
+	err := errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}), r.check())
 	// SQLite wants to make an index of the log, which a read-only folder does not allow. Without a
 	// log, the file is all there is.
 	if _, statErr := os.Stat(path + "-wal"); cannotOpen(err) && errors.Is(statErr, fs.ErrNotExist) {

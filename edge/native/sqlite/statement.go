@@ -209,15 +209,23 @@ func (c *connection) closeStatements() {
 	clear(c.prepared)
 }
 
-// withHint adds to an error what to do next if the disk is full. With no room for the index of the
-// log, SQLite reports an error of the disk.
+// withHint adds to an error what to do next. With no room for the index of the log, SQLite reports
+// an error of the disk.
 func withHint(err error) error {
 	var failed *modernc.Error
-	if errors.As(err, &failed) && (failed.Code() == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE) {
+	if !errors.As(err, &failed) {
+		return err
+	}
+	switch {
+	case failed.Code() == sqlite3.SQLITE_FULL || failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE:
 		return fmt.Errorf("%w: the disk is full (make room on the disk of the data folder)", err)
+	case code(err) == sqlite3.SQLITE_BUSY:
+		return errBusy
 	}
 	return err
 }
+
+var errBusy = errors.New("another process is using the database (try again)")
 
 // code is the primary result code of SQLite in err. It is -1 where err has none.
 func code(err error) int {

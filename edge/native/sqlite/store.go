@@ -16,8 +16,6 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
-
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Magic is how the file of every SQLite database begins (sqlite.org/fileformat2.html, section
@@ -29,10 +27,9 @@ const FileName = "anteroom.db"
 
 // pragmas are the settings of every connection. With synchronous FULL each commit syncs the
 // write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites an
-// erased address (see also Vacuum). busy_timeout is how long a statement waits for another
-// process, in milliseconds.
+// erased address (see also Vacuum).
 var pragmas = []string{
-	"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
+	busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
 
 // Store is an open database with one writer. Several goroutines may call its methods at once.
@@ -47,7 +44,7 @@ type Store struct {
 	path       string
 	file       fs.FileInfo // of the database when it was opened
 
-	queue   chan *job
+	queue
 	watch   func(Commit)  // of the writer; may be nil
 	between chan func()   // work on the connection outside of a transaction
 	closing chan struct{} // closed by Close: nothing more is taken
@@ -68,7 +65,7 @@ func Create(path string, log *slog.Logger) (*Store, error) { return start(path, 
 
 func start(path string, log *slog.Logger, create bool) (*Store, error) {
 	s := &Store{
-		log: log, queue: make(chan *job, groupSize), between: make(chan func()),
+		log: log, queue: queue{wake: make(chan struct{}, 1)}, between: make(chan func()),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if err := s.open(path, create); err != nil {
@@ -164,42 +161,14 @@ func (c *connection) migrate(create bool) (made bool, err error) {
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
 		close(s.closing)
 		<-s.stopped
 		err = s.disconnect()
 	})
 	return err
-}
-
-// Exec performs an Exec of the core. When Exec returns without a failure, what was written survives
-// a loss of power. The failure is Refused where certainly nothing was written, Timeout where that
-// is not known, and Unavailable after Close.
-func (s *Store) Exec(exec turn.Exec) turn.Result {
-	j := jobs.Get().(*job)
-	j.exec = exec
-	select {
-	case <-s.closing:
-		return turn.Result{Failure: turn.Unavailable}
-	default:
-	}
-	select {
-	case s.queue <- j:
-	case <-s.stopped:
-		return turn.Result{Failure: turn.Unavailable}
-	}
-	select {
-	case <-j.done:
-	case <-s.stopped:
-		select {
-		case <-j.done:
-		default: // queued after the writer had left
-			return turn.Result{Failure: turn.Unavailable}
-		}
-	}
-	result := j.result
-	j.exec, j.result = turn.Exec{}, turn.Result{}
-	jobs.Put(j)
-	return result
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,
@@ -210,9 +179,9 @@ func (s *Store) Read(_ context.Context, statements ...turn.Statement) ([][][]any
 	return result.Rows, err
 }
 
-// Write is Exec for an operator. It gives the number of changed rows of each statement.
+// Write is Exec as housekeeping. It gives the number of changed rows of each statement.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
-	switch result := s.Exec(turn.Exec{Statements: statements}); result.Failure {
+	switch result := s.ExecAs(Housekeeping, turn.Exec{Statements: statements}); result.Failure {
 	case turn.None:
 		return result.Changes, nil
 	case turn.Timeout:
@@ -227,11 +196,8 @@ func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64,
 func (s *Store) Vacuum(context.Context) error {
 	err := errClosed
 	s.betweenGroups(func() { err = s.vacuum() })
-	if code(err) == sqlite3.SQLITE_BUSY {
-		err = errBusy
-	}
 	if err != nil {
-		return fmt.Errorf("remove what was erased from the database file: %w", err)
+		return fmt.Errorf("remove what was erased from the database file: %w", withHint(err))
 	}
 	return nil
 }
@@ -252,7 +218,4 @@ func (s *Store) vacuum() error {
 	return err
 }
 
-var (
-	errClosed = errors.New("the database is closed")
-	errBusy   = errors.New("another process is using it (try again)")
-)
+var errClosed = errors.New("the database is closed")

@@ -20,13 +20,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
 
 	"golang.org/x/sys/unix"
-	sqlite3 "modernc.org/sqlite/lib"
+	modernc "modernc.org/sqlite"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -168,21 +169,33 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// group commits Execs as one group, and gives their failures.
+func group(s *Store, execs ...turn.Exec) (failures []turn.Failure) {
+	s.betweenGroups(func() {
+		var jobs []*job
+		for _, exec := range execs {
+			jobs = append(jobs, &job{exec: exec})
+		}
+		s.begin()
+		s.commit(jobs)
+		for _, j := range jobs {
+			failures = append(failures, j.result.Failure)
+		}
+	})
+	return failures
+}
+
 // TestCommitFailure: where the commit fails, each Exec of the group fails. A deferred foreign key
 // is checked at COMMIT only.
 func TestCommitFailure(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
 	s.Exec(one("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
 	s.Exec(one("CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)"))
-	good, bad := &job{exec: insert("good")}, &job{exec: one("INSERT INTO child VALUES (7)")}
-	// The writer waits for its queue, so that the test may use the connection.
-	s.commit([]*job{good, bad})
-	if good.result.Failure != turn.Refused || bad.result.Failure != turn.Refused {
-		t.Errorf("failures %q and %q, want both refused", good.result.Failure, bad.result.Failure)
+	if failures := group(s, insert("good"), one("INSERT INTO child VALUES (7)")); failures[0] != turn.Refused || failures[1] != turn.Refused {
+		t.Errorf("failures %q, want both refused", failures)
 	}
-	s.commit([]*job{good})
-	if good.result.Failure != turn.None {
-		t.Errorf("the next group: %q", good.result.Failure)
+	if failures := group(s, insert("good")); failures[0] != turn.None {
+		t.Errorf("the next group: %q", failures)
 	}
 }
 
@@ -207,19 +220,141 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// The error of a database that cannot grow is not that of a damaged one.
+// TestFull: on a full disk SQLite rolls a transaction back by itself. What is refused is not
+// stored, and what is stored is not refused. The error is not that of a damaged database.
 func TestFull(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), FileName))
-	var err error
-	s.betweenGroups(func() {
-		err = s.script("PRAGMA max_page_count = 1; CREATE TABLE large (x); INSERT INTO large VALUES (zeroblob(1000000))")
-	})
-	if code(err) != sqlite3.SQLITE_FULL || !strings.Contains(withHint(err).Error(), "the disk is full (make room ") {
-		t.Errorf("%v", withHint(err))
+	run := func(name string) turn.Statement {
+		return turn.Statement{SQL: "INSERT INTO signal_runs (urls_sha256, started_at) VALUES (?, 1)", Args: []any{name}}
 	}
-	s.betweenGroups(func() { err = s.script("SELECT nonsense") })
-	if err == nil || withHint(err) != err || withHint(nil) != nil {
-		t.Errorf("%v", withHint(err))
+	large := one("INSERT INTO signal_runs (urls_sha256, started_at, body) VALUES ('large', 1, ?)", strings.Repeat("b", 400_000))
+	first, second, last := turn.Exec{Statements: []turn.Statement{run("first")}}, turn.Exec{Statements: []turn.Statement{run("second")}}, turn.Exec{Statements: []turn.Statement{run("last")}}
+	for name, full := range map[string]turn.Exec{
+		"one statement": large, "of several": {Statements: []turn.Statement{run("with"), large.Statements[0], run("after")}},
+	} {
+		var log strings.Builder
+		s, err := Create(filepath.Join(t.TempDir(), FileName), slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.betweenGroups(func() { err = s.script("PRAGMA max_page_count = 40") })
+		failures := group(s, first, full, second, full, last)
+		if err != nil || fmt.Sprint(failures) != "[ refused  refused ]" {
+			t.Errorf("%s: %q, %v", name, failures, err)
+		}
+		rows := s.Exec(one("SELECT group_concat(urls_sha256) FROM signal_runs")).Rows
+		if got := fmt.Sprint(rows); got != "[[[first,second,last]]]" {
+			t.Errorf("%s: stored %s", name, got)
+		}
+		s.Close()
+		if text := log.String(); strings.Count(text, `"database or disk is full (13): the disk is full (make room `) != 2 {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// shorten has the Execs of callers and checks wait less for a test.
+func shorten(t *testing.T, patience time.Duration) {
+	before, beforeFinish := Patience, finish
+	t.Cleanup(func() { Patience, finish = before, beforeFinish })
+	finish = patience
+	Patience = [...]time.Duration{Caller: patience, Check: patience, Housekeeping: time.Minute}
+}
+
+// TestLocked: while another process has the database locked, nobody waits longer than the patience
+// of a class, and what was refused is never written. Housekeeping waits.
+func TestLocked(t *testing.T) {
+	if Patience[Caller]+finish > 5*time.Second || Patience[Check]+finish > 2*time.Second {
+		t.Errorf("answers come within %v, and those about readiness within %v", Patience[Caller]+finish, Patience[Check]+finish)
+	}
+	shorten(t, 20*time.Millisecond)
+	path := filepath.Join(t.TempDir(), FileName)
+	s, other := openStore(t, path), openStore(t, path)
+	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 20") })
+	for range 2 { // it stalls, and answers again
+		// The writer of other leaves the connection alone meanwhile.
+		if err := other.script("BEGIN EXCLUSIVE"); err != nil {
+			t.Fatal(err)
+		}
+		var kept sync.WaitGroup
+		kept.Go(func() {
+			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {
+				t.Errorf("housekeeping: %q", r.Failure)
+			}
+		})
+		if r := s.ExecAs(Check, insert("refused")); r.Failure != turn.Refused {
+			t.Errorf("a check: %q", r.Failure)
+		}
+		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
+			t.Errorf("a caller: %q", r.Failure)
+		}
+		Patience[Caller] = time.Hour
+		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
+			t.Errorf("a caller while the store stalls: %q", r.Failure)
+		}
+		if err := other.script("ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		kept.Wait()
+		if r := s.Exec(insert("kept")); r.Failure != turn.None {
+			t.Errorf("afterwards: %q", r.Failure)
+		}
+		Patience[Caller] = 20 * time.Millisecond
+	}
+	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept]]]" {
+		t.Errorf("stored %v", rows)
+	}
+	if err := other.script("BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan turn.Result)
+	go func() { ended <- s.ExecAs(Housekeeping, insert("refused")) }()
+	for queued := 0; queued == 0; {
+		s.mu.Lock()
+		queued = len(s.waiting[1])
+		s.mu.Unlock()
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if r := <-ended; r.Failure != turn.Refused {
+		t.Errorf("at the end: %q", r.Failure)
+	}
+}
+
+// TestOrder: the writes of callers go ahead of housekeeping.
+func TestOrder(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	var all sync.WaitGroup
+	s.betweenGroups(func() { // the writer takes nothing meanwhile
+		for i, class := range []Class{Housekeeping, Caller, Housekeeping, Check} {
+			all.Go(func() { s.ExecAs(class, insert(fmt.Sprint(class))) })
+			for queued := 0; queued <= i; {
+				s.mu.Lock()
+				queued = len(s.waiting[0]) + len(s.waiting[1])
+				s.mu.Unlock()
+			}
+		}
+	})
+	all.Wait()
+	if rows := s.Exec(one("SELECT group_concat(record_id, '' ORDER BY seq) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[0122]]]" {
+		t.Errorf("in the order %v", rows)
+	}
+}
+
+// TestBegun: where an Exec was begun and does not end, it is not known whether it was done.
+func TestBegun(t *testing.T) {
+	shorten(t, 250*time.Millisecond)
+	held := make(chan bool)
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	s.betweenGroups(func() {
+		s.conn.(modernc.HookRegisterer).RegisterCommitHook(func() int32 { <-held; return 0 })
+	})
+	if r := s.Exec(insert("held")); r.Failure != turn.Timeout {
+		t.Errorf("told %q, want %q", r.Failure, turn.Timeout)
+	}
+	close(held)
+	if r := s.ExecAs(Housekeeping, one("SELECT record_id FROM registrations")); fmt.Sprint(r.Rows) != "[[[held]]]" {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -390,7 +525,7 @@ func TestVacuumBesideAnother(t *testing.T) {
 		if err := other.script(begin); err != nil {
 			t.Fatal(err)
 		}
-		if err := command.Vacuum(t.Context()); err == nil || !strings.Contains(err.Error(), "another process is using it (try again)") {
+		if err := command.Vacuum(t.Context()); err == nil || !strings.Contains(err.Error(), "another process is using the database (try again)") {
 			t.Errorf("another one that %s: %v", what, err)
 		}
 		if err := other.script("ROLLBACK"); err != nil {
