@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -53,7 +52,8 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
-			fail(w, http.StatusInternalServerError, "internal error")
+			w.Header().Set("Connection", "close")
+			http.Error(w, "internal error", http.StatusInternalServerError)
 		}
 	})
 	switch {
@@ -95,10 +95,6 @@ func init() {
 // dynamic lets the core answer.
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
-	if errors.Is(err, io.ErrUnexpectedEOF) { // the caller has gone
-		fail(w, http.StatusBadRequest, "the body broke off")
-		return
-	}
 	// After a body that was not read to its end net/http closes the connection.
 	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
 	zips, tags := gzip.Accepted(r.Header["Accept-Encoding"]), ""
@@ -158,15 +154,6 @@ func (h *Host) callerAddress(r *http.Request) string {
 		address = with.Addr()
 	}
 	return address.Unmap().WithZone("").String()
-}
-
-// fail answers what is wrong with a request that gets no turn, and closes the connection.
-func fail(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Connection", "close")
-	w.WriteHeader(status)
-	io.WriteString(w, text+"\n")
 }
 
 // hostName is the name in a Host header, in lower case, without port, brackets and trailing dot.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -900,6 +901,32 @@ func TestLargeBodies(t *testing.T) {
 	}
 	if n := s.count("registrations"); n != 2 {
 		t.Errorf("%d registrations, want 2", n)
+	}
+}
+
+// TestBrokenBody: a body that does not arrive whole is refused in the words of its endpoint, and is
+// not logged as a failure of the service.
+func TestBrokenBody(t *testing.T) {
+	t.Parallel()
+	s := start(t, bound(t, edgetest.Snapshot()))
+	for path, want := range map[string]string{"waitlist": `"code":"invalid_json"`, "mcp": `"error":{"code":-32600,`} {
+		for _, rest := range []string{"Content-Length: 1000\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n5"} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			io.WriteString(conn, "POST /api/"+path+" HTTP/1.1\r\nHost: www.example.org\r\n"+rest)
+			conn.(*net.TCPConn).CloseWrite()
+			conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			answer, err := io.ReadAll(conn)
+			if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 400 ") || !strings.Contains(text, want) {
+				t.Errorf("%s, %q: %s (%v)", path, rest, text, err)
+			}
+		}
+	}
+	if log := s.log(); len(log) > 0 {
+		t.Errorf("the log says %s", log)
 	}
 }
 
