@@ -2,7 +2,7 @@
 
 import { within } from './deadline.mjs';
 import { transact } from './store.mjs';
-import { encoder, equal, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
+import { encoder, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 /** @import { Answer, Effect, Env, Facts, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
 
 /** What was logged already of what is logged once. @type {Set<string>} */
@@ -57,16 +57,14 @@ async function fetchOnce(f, env) {
   return { status: answer.status, data: await read(answer.body, f.maxBytes) };
 }
 
-/** Reads a body up to so many bytes. @param {ReadableStream<Uint8Array> | null} stream @param {number} most */
+// Reads a body up to so many bytes, in one step: a sender may divide it into single bytes.
+/** @param {ReadableStream<Uint8Array> | null} stream @param {number} most */
 export async function read(stream, most) {
-  /** @type {Uint8Array[]} */
-  const parts = [];
-  let size = 0;
-  for await (const part of stream ?? []) {
-    parts.push(part);
-    if ((size += part.length) >= most) break; // which cancels the rest
-  }
-  return new Uint8Array(await new Blob(parts).arrayBuffer()).subarray(0, most);
+  if (!stream) return nothing;
+  const reader = stream.getReader({ mode: 'byob' });
+  const { value } = await reader.readAtLeast(most, new Uint8Array(most));
+  reader.cancel().catch(() => {}); // the rest
+  return value ?? nothing;
 }
 
 /** Who signs, once it is known. @type {Signer | undefined} */
