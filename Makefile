@@ -1,7 +1,7 @@
 # make run and make check need Go alone. The other targets fetch their tools at pinned versions.
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test generate edge release bench
+.PHONY: help run check test fuzz generate edge release bench
 
 # The flags of a release, so that all targets share what is compiled.
 export GOFLAGS = -trimpath
@@ -18,6 +18,11 @@ check: ## run every check that needs Go alone
 
 test: ## run every check; the last line says how many passed
 	@build/test.sh
+
+MINUTES = 10
+fuzz: ## send both hosts made-up requests for MINUTES, and compare their answers
+	build/toolchain/install.sh
+	go test -tags full,fuzz -count=1 -timeout 0 ./edge/worker -run '^TestHostsAlike$$' -v -minutes $(MINUTES) -seed $(or $(SEED),0) -request $(or $(REQUEST),0)
 
 generate: ## make public/ from content/
 	go run ./cmd/anteroom generate

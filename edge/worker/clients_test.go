@@ -92,7 +92,7 @@ func shipped(t *testing.T) *snapshot.Snapshot {
 // startNative starts the native host with an empty store, and gives its address.
 func startNative(t *testing.T, c native.Config) string {
 	t.Helper()
-	c.Data, c.Create, c.Key, c.Log = cmp.Or(c.Data, t.TempDir()), true, edgetest.Key, slog.New(slog.DiscardHandler)
+	c.Data, c.Create, c.Key, c.Log = cmp.Or(c.Data, t.TempDir()), true, edgetest.Key, cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	host, err := native.Open(c)
 	if err != nil {
 		t.Fatal(err)
