@@ -132,7 +132,7 @@ func (h *Host) answer(on *site, t *turn.Turn, path string) *turn.Response {
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
 		asked, now := fmt.Sprintf("%s %p", method, on), h.now() // of this content
 		return h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, func() *turn.Response {
-			return h.run(on, t, on.edge.Handle, sqlite.Check)
+			return h.run(on, t, on.edge.Handle, sqlite.Caller)
 		})
 	}
 	return h.run(on, t, on.edge.Handle, sqlite.Caller)

@@ -20,19 +20,16 @@ type Class int
 // The classes of Execs.
 const (
 	Caller       Class = iota // somebody waits for the answer
-	Check                     // a check of readiness, which fails rather than waits
 	Housekeeping              // nobody waits; the Execs of callers go first
 )
 
 // Patience is how long an Exec of a class waits until the writer begins it. Then it is withdrawn,
 // and certainly not written. It is a variable so that tests can shorten it.
-var Patience = [...]time.Duration{Caller: 4 * time.Second, Check: time.Second, Housekeeping: 10 * time.Second}
-
-// finish is how long an Exec that was begun may take beyond its Patience.
-var finish = 500 * time.Millisecond
+var Patience = [...]time.Duration{Caller: turn.ExecMillis*time.Millisecond - finish, Housekeeping: 10 * time.Second}
 
 const (
-	groupSize = 256 // how many Execs share a transaction at most
+	finish    = 500 * time.Millisecond // how long an Exec that was begun may take beyond its Patience
+	groupSize = 256                    // how many Execs share a transaction at most
 	// busyTimeout is how long a statement waits for another process, in milliseconds.
 	busyTimeout = "busy_timeout(5000)"
 )
@@ -54,9 +51,9 @@ var jobs = sync.Pool{New: func() any {
 // queue holds the jobs that the writer has not begun.
 type queue struct {
 	mu      sync.Mutex
-	waiting [2][]*job // those of callers, and those of housekeeping
+	waiting [len(Patience)][]*job // by class
 	closed  bool
-	stalled bool          // a caller has lost patience, and the writer has begun nothing since
+	stalled bool          // a caller has withdrawn, and the writer has begun nothing since
 	wake    chan struct{} // gets an element when there is something to begin
 }
 
@@ -65,8 +62,8 @@ func (s *Store) Exec(exec turn.Exec) turn.Result { return s.ExecAs(Caller, exec)
 
 // ExecAs performs an Exec of the core. When it returns without a failure, what was written survives
 // a loss of power. The failure is Refused where certainly nothing was written and nothing will be,
-// Timeout where that is not known, and Unavailable after Close. While the store stalls, only
-// housekeeping waits.
+// Timeout where that is not known, and Unavailable after Close. While the store stalls, callers are
+// refused at once.
 func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 	j := jobs.Get().(*job)
 	j.exec = exec
@@ -104,11 +101,7 @@ func (s *Store) enqueue(j *job, class Class) turn.Failure {
 	case s.stalled && class != Housekeeping:
 		return turn.Refused
 	}
-	line := &s.waiting[0]
-	if class == Housekeeping {
-		line = &s.waiting[1]
-	}
-	*line = append(*line, j)
+	s.waiting[class] = append(s.waiting[class], j)
 	s.signal()
 	return turn.None
 }
@@ -117,17 +110,16 @@ func (s *Store) enqueue(j *job, class Class) turn.Failure {
 func (s *Store) withdraw(j *job, class Class) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	i := slices.Index(s.waiting[class], j)
+	if i < 0 {
+		return false
+	}
+	s.waiting[class] = slices.Delete(s.waiting[class], i, i+1)
 	if class == Caller && !s.stalled {
 		s.stalled = true
 		s.log.Error("writes are refused: the database does not answer (see which process has locked it, and whether the disk works)")
 	}
-	for line, jobs := range s.waiting {
-		if i := slices.Index(jobs, j); i >= 0 {
-			s.waiting[line] = slices.Delete(jobs, i, i+1)
-			return true
-		}
-	}
-	return false
+	return true
 }
 
 // take takes the next group out of the queue, callers first.
@@ -138,11 +130,11 @@ func (s *Store) take(group []*job) []*job {
 		s.stalled = false
 		s.log.Info("the database answers again")
 	}
-	for line, jobs := range s.waiting {
+	for class, jobs := range s.waiting {
 		n := min(groupSize-len(group), len(jobs))
 		group = append(group, jobs[:n]...)
-		s.waiting[line] = slices.Delete(jobs, 0, n)
-		if len(s.waiting[line]) > 0 {
+		s.waiting[class] = slices.Delete(jobs, 0, n)
+		if n < len(jobs) {
 			s.signal()
 		}
 	}
