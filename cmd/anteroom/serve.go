@@ -22,7 +22,8 @@ start and again on SIGHUP. It refuses documents that are not those of the snapsh
 take back what it serves: a start fails then, and a reload leaves the old ones in place.
 
 The data folder holds e-mail addresses: serve takes the permissions of others from what is in it. The
-first start makes the folder data; --create begins an empty database in another folder.
+first start makes the folder data; --create begins an empty database in another folder. Serve refuses a
+database other than the one that was verified, and that of a service with another host.
 
 Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or to a mail server:
 smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465. Give a URL with a password in
@@ -55,6 +56,7 @@ while the documents publish no key. Without the published key, serve starts with
 	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.Create, "create", false, "begin with a new database where the data folder has none")
+	flags.StringVar(&o.TakeOver, "take-over", "", "the `host` of another service, whose database is of this one from now on")
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
 	flags.StringSliceVar(&o.Hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")

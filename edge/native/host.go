@@ -31,6 +31,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -42,9 +43,12 @@ type Config struct {
 	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). The folder holds
 	// e-mail addresses: only this user should be able to read it.
 	Data string
-	// Create has Open make the folder and a new database if they are missing. Otherwise the error is
-	// sqlite.ErrNone, and nothing is made.
+	// Create has Open make the folder and a new database if they are missing. Otherwise, or if the
+	// snapshot names a store, the error is sqlite.ErrNone, and nothing is made.
 	Create bool
+	// TakeOver is the host of the service that the database is of, if that is another than the
+	// snapshot's. Then the database is of the snapshot's service from now on.
+	TakeOver string
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" is a Maildir,
 	// MailFolder in Data.
 	Relay string
@@ -99,6 +103,7 @@ type Host struct {
 	log       *slog.Logger
 	now       func() time.Time
 	store     *sqlite.Store
+	extent    *records.Extent // of the store when it was opened
 	relay     *mail.Relay // nil: there is none
 	limiter   *limiter
 	fetches   shared[turn.Result]
@@ -160,7 +165,7 @@ func Open(c Config) (*Host, error) {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
 	open := sqlite.Open
-	if c.Create {
+	if c.Create && c.Snapshot.Store == "" {
 		open = sqlite.Create
 		if err := disk.MakeFolder(c.Data); err != nil {
 			return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
@@ -187,6 +192,9 @@ func Open(c Config) (*Host, error) {
 	}
 	speakHTTP2(h.server)
 	if err = h.measure(); err == nil {
+		h.extent, err = records.Measure(context.Background(), h.store, nil)
+	}
+	if err == nil {
 		err = h.Publish(c.Snapshot, c.Documents)
 	}
 	if err == nil {
@@ -207,30 +215,32 @@ func (h *Host) closeStore() error {
 	return err
 }
 
-// claimStore writes into the store which service it is of, and logs if it was another's: the data
-// folder may be the wrong one.
+// claimStore writes into the store which service it is of. It refuses the store of another one: the
+// data folder is the wrong one, or the operator says so.
 func (h *Host) claimStore(host string) error {
-	ctx := context.Background()
-	before, err := h.store.Read(ctx, turn.Statement{SQL: "SELECT host FROM store"})
-	if err == nil {
-		_, err = h.store.Write(ctx, turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
+	if was := h.extent.Host; was != "" && was != host && was != h.config.TakeOver {
+		return fmt.Errorf("this database is of the service %s, and the documents are of %s "+
+			"(name the right folder with --data; if the service has another host now, give --take-over %s)", was, host, was)
 	}
+	_, err := h.store.Write(context.Background(), turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
 	if err != nil {
 		return fmt.Errorf("write the host of the service into the database: %w", err)
-	}
-	if len(before[0]) != 1 {
-		return fmt.Errorf("the database has %d store ids, and a store has one (restore a backup)", len(before[0]))
-	}
-	if was, known := before[0][0][0].(string); known && was != host {
-		h.log.Info("the store was begun for another host, and is now of this one", "before", was, "now", host)
 	}
 	return nil
 }
 
+// Records is how many records the store had when it was opened.
+func (h *Host) Records() int64 { return h.extent.New }
+
 // Publish replaces the content. Requests under way end with the content that they began with. If
-// the core refuses the snapshot, the host keeps its content. Without documents (nil) every path of
-// a document is not found.
+// the core refuses the snapshot, or that names another store, the host keeps its content. Without
+// documents (nil) every path of a document is not found.
 func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error {
+	if s.Store != "" && s.Store != h.extent.Store {
+		return fmt.Errorf("publish content: its newest verification is of store %s, and this database is store %s "+
+			"(name the right folder with --data; anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)",
+			s.Store, h.extent.Store)
+	}
 	if limit := h.config.WritesPerMinute; limit != nil {
 		changed := *s
 		changed.WritesPerMinute = *limit

@@ -319,7 +319,7 @@ func TestStoreWithoutID(t *testing.T) {
 	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
 	put(t, h.store, "DELETE FROM store")
 	h.Close()
-	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "0 store ids") {
+	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "it has 0 identifiers") {
 		t.Error(err)
 	}
 }
@@ -385,25 +385,64 @@ func TestKeyOfTheContent(t *testing.T) {
 	}
 }
 
-// TestHostOfTheStore: a store says which service opened it last, and the log if that was another.
+// A store says which service it is of. Another service takes it over by its name alone.
 func TestHostOfTheStore(t *testing.T) {
 	folder := t.TempDir()
-	for _, test := range []struct {
-		host string
-		said bool
-	}{{"www.first.example", false}, {"www.first.example", false}, {"www.second.example", true}} {
+	for _, test := range []struct{ host, takeOver, refused string }{
+		{host: "www.first.example"},
+		{host: "www.first.example"},
+		{"www.second.example", "", "this database is of the service www.first.example, and the documents are of www.second.example "},
+		{"www.second.example", "www.third.example", "if the service has another host now, give --take-over www.first.example)"},
+		{host: "www.first.example", takeOver: "www.third.example"},
+		{host: "www.second.example", takeOver: "www.first.example"},
+		{"www.first.example", "", "give --take-over www.second.example)"},
+	} {
 		s := edgetest.Snapshot()
 		s.CanonicalHost = test.host
-		h, log := open(t, Config{Data: folder, Create: true, Snapshot: s}, fake{})
-		stored, err := h.store.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"})
-		if err != nil || len(stored[0]) != 1 || stored[0][0][0] != test.host {
-			t.Errorf("%s: the store says %v, %v", test.host, stored, err)
+		h, err := Open(Config{Data: folder, Create: true, Snapshot: s, TakeOver: test.takeOver, Log: quiet})
+		if test.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), test.refused) {
+				t.Errorf("%+v: %v", test, err)
+			}
+			continue
 		}
-		if strings.Contains(log.String(), "before=www.first.example now=www.second.example") != test.said {
-			t.Errorf("%s: log %q", test.host, log)
-		}
-		if err := h.Close(); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
+		stored, err := h.store.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"})
+		if err := errors.Join(err, h.Close()); err != nil || stored[0][0][0] != test.host {
+			t.Errorf("%+v: the store says %v, %v", test, stored, err)
+		}
+	}
+}
+
+// A host serves no content whose newest verification is of another store, and begins none for it.
+func TestStoreOfTheContent(t *testing.T) {
+	folder := t.TempDir()
+	verified := edgetest.Snapshot()
+	verified.Store = "another"
+	if _, err := Open(Config{Data: folder, Create: true, Snapshot: verified, Log: quiet}); !errors.Is(err, sqlite.ErrNone) {
+		t.Errorf("without a database: %v", err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("it made %v, %v", left, err)
+	}
+	h, _ := open(t, Config{Data: folder, Create: true, Documents: manifestOf(t, "test"), Key: edgetest.Key}, fake{})
+	if err := h.Publish(verified, nil); err == nil || !strings.Contains(err.Error(), "is of store another, and this database is store "+h.extent.Store+" (") {
+		t.Errorf("published: %v", err)
+	}
+	own := *verified
+	own.Store = h.extent.Store
+	if err := h.Publish(&own, h.config.Documents); err != nil {
+		t.Error(err)
+	}
+	// What is replaced while the host serves fails the check of readiness.
+	put(t, h.store, "UPDATE store SET id = 'another'")
+	address, _ := serve(t, h)
+	if text := bodyOf(raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")); !strings.Contains(text, `"failing":["store"]`) {
+		t.Errorf("ready with another store: %s", text)
+	}
+	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "this database is store another") {
+		t.Errorf("opened: %v", err)
 	}
 }

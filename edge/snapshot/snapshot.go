@@ -3,7 +3,7 @@
 // facts, and the only one that is parsed. Each other line is a document: its ID, a tab, compact
 // JSON.
 //
-//	{"format":"anteroom-snapshot-3","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-4","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 //
@@ -21,7 +21,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
-const Format = "anteroom-snapshot-3"
+const Format = "anteroom-snapshot-4"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
@@ -51,6 +51,8 @@ type Snapshot struct {
 	BatchWrites     int64
 
 	AsOf                 string // date of the newest hand verification
+	Store                string // identifier of the store that it looked at; "" before the first
+	Verified             int64  // how many records it covers, with all before it
 	CountsAgeNote        string
 	ReceivedExternal     int64
 	OriginatedInternally int64
@@ -201,6 +203,8 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	number("batch_messages", &s.BatchMessages)
 	number("batch_writes", &s.BatchWrites)
 	text("as_of", &s.AsOf)
+	text("store", &s.Store)
+	number("verified", &s.Verified)
 	text("counts_age_note", &s.CountsAgeNote)
 	number("received_external", &s.ReceivedExternal)
 	number("originated_internally", &s.OriginatedInternally)

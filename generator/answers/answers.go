@@ -93,6 +93,13 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 
 		Documents: map[string]snapshot.JSON{},
 	}
+	if n := len(g.Site.Verifications); n > 0 {
+		last := &g.Site.Verifications[n-1]
+		made.Store = last.Store
+		for _, kind := range site.Kinds {
+			made.Verified += int64(last.Covers(kind).Total)
+		}
+	}
 	for _, key := range service.ReceiptKeys.Retired {
 		made.RetiredKeys = append(made.RetiredKeys, key.PublicKey)
 	}

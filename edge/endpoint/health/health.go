@@ -4,6 +4,7 @@
 package health
 
 import (
+	"slices"
 	"strconv"
 
 	"anteroom/edge/jsondoc"
@@ -22,7 +23,7 @@ const KeepSeconds = 5
 
 // What may fail, as the member failing of a 503 names it.
 const (
-	Store     = "store"     // it takes no write
+	Store     = "store"     // it takes no write, or is another than the one that was verified
 	Key       = "key"       // receipts are not signed as the content says
 	Documents = "documents" // the published documents are missing, or are of another content
 )
@@ -59,11 +60,11 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 		return answer(t, nil)
 	}
 	return turn.AwaitAll([]turn.Effect{
-		turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}}},
+		turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}, {SQL: "SELECT id FROM store"}}},
 		turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
 	}, func(results []turn.Result) *turn.Response {
 		var failing []string
-		if results[0].Failure != turn.None {
+		if results[0].Failure != turn.None || !verified(t, results[0].Rows) {
 			failing = append(failing, Store)
 		}
 		if !keyFits {
@@ -74,6 +75,13 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 		}
 		return answer(t, failing)
 	})
+}
+
+// verified reports whether the store is the one that the published content counts, if it names one.
+// A preview has a store of its own.
+func verified(t *turn.Turn, rows [][][]any) bool {
+	want := t.Snapshot.Store
+	return want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) || len(rows) == 2 && len(rows[1]) == 1 && rows[1][0][0] == want
 }
 
 // describes reports whether a manifest is of the content of the turn.

@@ -28,6 +28,7 @@ func TestReady(t *testing.T) {
 		key       string
 		published string
 		fault     bool
+		verified  string
 		failing   string
 	}{
 		"ready":            {fetch: whole, key: own, published: own},
@@ -41,12 +42,15 @@ func TestReady(t *testing.T) {
 		"no documents":     {fetch: manifest(404, `{"content_version":"test"}`), key: own, published: own, failing: "documents"},
 		"no manifest":      {fetch: manifest(200, `<html>`), key: own, published: own, failing: "documents"},
 		"no way to itself": {key: own, published: own, failing: "documents"},
+		"its store":        {fetch: whole, key: own, published: own, verified: "one"},
+		"another store":    {fetch: whole, key: own, published: own, verified: "another", failing: "store"},
 		"nothing works":    {key: foreign, published: own, store: turn.Refused, failing: `store","key","documents`},
 	} {
 		h := edgetest.NewFake(t)
 		s := edgetest.Snapshot()
-		s.CurrentKey = c.published
+		s.CurrentKey, s.Store = c.published, c.verified
 		h.Edge, h.Fetch, h.Host.PublicKey, h.Host.KeyFault = edgetest.Load(t, s), c.fetch, c.key, c.fault
+		h.Exec = func(turn.Exec) turn.Result { return turn.Result{Rows: [][][]any{nil, {{"one"}}}} }
 		h.Fail = map[string]turn.Failure{"exec": c.store}
 		want, status := `{"status":"ok","content":"test","as_of":"2026-11-18"}`, 200
 		if c.failing != "" {
@@ -59,6 +63,9 @@ func TestReady(t *testing.T) {
 		head := h.Do("HEAD", "/readyz?x", "")
 		if head.Status != status || len(head.Body) > 0 || edgetest.Header(head, "content-length") == "0" {
 			t.Errorf("%s: HEAD: %d %v %q", name, head.Status, head.Header, head.Body)
+		}
+		if preview := h.Do("GET", "/readyz", "", "host", "preview.example.org"); c.failing == "store" && c.store == turn.None && preview.Status != 200 {
+			t.Errorf("%s: a preview: %d %s", name, preview.Status, preview.Body)
 		}
 		if len(h.Limits) > 0 {
 			t.Errorf("%s: it is counted as a write", name)
@@ -76,7 +83,7 @@ func TestEffects(t *testing.T) {
 	if len(h.Fetches) != 1 || !h.Fetches[0].Self || h.Fetches[0].URL != "https://www.example.org/manifest.json" {
 		t.Errorf("fetches %+v", h.Fetches)
 	}
-	if len(h.Statements) != 1 || !strings.HasPrefix(h.Statements[0].SQL, "INSERT INTO health ") || !slices.Equal(h.Statements[0].Args, []any{edgetest.Now}) {
+	if len(h.Statements) != 2 || !strings.HasPrefix(h.Statements[0].SQL, "INSERT INTO health ") || !slices.Equal(h.Statements[0].Args, []any{edgetest.Now}) {
 		t.Errorf("statements %+v", h.Statements)
 	}
 }

@@ -94,7 +94,7 @@ func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 		return nil, fmt.Errorf("measure the store: %w", err)
 	}
 	if len(rows[0]) != 1 {
-		return nil, fmt.Errorf("measure the store: it has %d identifiers, and not one", len(rows[0]))
+		return nil, fmt.Errorf("measure the store: it has %d identifiers, and not one (anteroom restore brings a backup back)", len(rows[0]))
 	}
 	e := &Extent{}
 	e.Store, _ = rows[0][0][0].(string)

@@ -20,6 +20,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
+	"anteroom/edge/store/records"
 	"anteroom/generator/publish"
 	paths "anteroom/generator/published"
 )
@@ -184,7 +185,7 @@ func (d *Deployment) DryRun(ctx context.Context) error {
 // Run deploys: it creates the database, applies migrations, deploys each environment, and inspects
 // the result. What is done is found again by the next run.
 func (d *Deployment) Run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{d.checkDomains, d.build, d.createDatabase, d.migrate, d.deploy, d.inspect} {
+	for _, step := range []func(context.Context) error{d.checkDomains, d.build, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -284,6 +285,26 @@ func (d *Deployment) migrate(ctx context.Context) error {
 	}
 	d.Say("migrations", fmt.Sprintf("the database has all %d", len(all)))
 	return nil
+}
+
+// checkStore refuses content whose newest verification is of another store. Other environments have
+// stores of their own.
+func (d *Deployment) checkStore(ctx context.Context) error {
+	want := d.Artifact.Snapshot.Store
+	if d.Environment != Production || want == "" {
+		return nil
+	}
+	store, err := Open(ctx, d.Config.Path, d.Environment)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	extent, err := records.Measure(ctx, store, nil)
+	if err == nil && extent.Store != want {
+		err = fmt.Errorf("%s is store %s, and the newest verification is of store %s (bring its records there, as to move a service; "+
+			"if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
+	}
+	return err
 }
 
 func (d *Deployment) deploy(ctx context.Context) error {

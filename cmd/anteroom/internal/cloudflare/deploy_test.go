@@ -282,6 +282,22 @@ func TestDeployRefuses(t *testing.T) {
 	refused(`wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
 }
 
+// What was verified is of the store of production. Other environments have stores of their own.
+func TestDeployStore(t *testing.T) {
+	d := newTrial(t)
+	write(t, d.Config.Path, strings.Replace(text(t, d.Config.Path), "00000000-0000-0000-0000-000000000001", d1test.Database, 1))
+	d.Artifact.Snapshot.Store = "another"
+	_, calls, err := d.run()
+	wantError(t, err, " is store ", ", and the newest verification is of store another (")
+	if strings.Contains(calls, "--message") {
+		t.Errorf("it deploys:\n%s", calls)
+	}
+	d.server.Exec("UPDATE store SET id = 'another'")
+	if _, calls, _ = d.run(); !strings.Contains(calls, "--message") {
+		t.Errorf("its own store is refused:\n%s", calls)
+	}
+}
+
 func TestDryRun(t *testing.T) {
 	d := newTrial(t)
 	if err := d.DryRun(t.Context()); err != nil || strings.Contains(text(t, filepath.Join(d.stub, "calls")), "--message") ||

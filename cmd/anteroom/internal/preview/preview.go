@@ -131,6 +131,7 @@ func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
 	}
 	files = append(files, assets.File{Path: scriptPath, MediaType: "text/javascript; charset=utf-8", Bytes: script},
 		assets.File{Path: versionPath, MediaType: "text/plain; charset=utf-8", Bytes: fmt.Append(nil, p.t.Now().UnixNano())})
+	output.Snapshot.Store = "" // the preview has one of its own
 	documents, err := static.New(files)
 	return output.Snapshot, documents, err
 }

@@ -27,6 +27,7 @@ type Options struct {
 	Address          string
 	Data, Outbox     string
 	Create           bool
+	TakeOver         string // the host of the service that the database was of
 	SMTP, SMTPFile   string
 	Receipt          keys.Receipt
 	Unsigned         bool

@@ -49,7 +49,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, Relay: relay,
+		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, TakeOver: o.TakeOver, Relay: relay,
 		Snapshot: first.snapshot, Documents: first.documents,
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}
@@ -75,7 +75,11 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	config.Key = s.key
 	s.host, err = native.Open(config)
 	if errors.Is(err, sqlite.ErrNone) {
-		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or give --create to begin a new one)", o.Data)
+		hint := "give --create to begin a new one"
+		if store := first.snapshot.Store; store != "" {
+			hint = "bring back store " + store + ", which was verified, with anteroom restore; if it is gone for good, anteroom verify --new-store"
+		}
+		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or %s)", o.Data, hint)
 	}
 	if err != nil {
 		return err
@@ -85,11 +89,15 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 			t.Printf("made the receipt key %s", o.keyFile())
 		}
 	}
-	t.Printf("serving %s at http://%s", first.snapshot.CanonicalHost, listener.Addr())
+	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), first.snapshot.Verified
+	t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
+	if count < verified {
+		s.log.Warn("the store has fewer records than were verified (anteroom records audit names what is gone)", "records", count, "verified", verified)
+	}
 	if err := errors.Join(err, t.Out.Flush()); err != nil {
 		return errors.Join(err, s.host.Close())
 	}
-	s.log.Info("serving", "content", first.version(), "host", first.snapshot.CanonicalHost, "address", "http://"+listener.Addr().String())
+	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified, "address", "http://"+listener.Addr().String())
 	s.serving = first
 	s.expire()
 	ended := make(chan struct{})
