@@ -104,7 +104,7 @@ type Host struct {
 	now       func() time.Time
 	store     *sqlite.Store
 	extent    *records.Extent // of the store when it was opened
-	relay     *mail.Relay // nil: there is none
+	relay     *mail.Relay     // nil: there is none
 	limiter   *limiter
 	fetches   shared[turn.Result]
 	readiness shared[*turn.Response] // so that not every check writes to the store
