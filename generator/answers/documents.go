@@ -22,9 +22,9 @@ var documentMakers = map[string]func(*Answers, *api.Route) any{
 	"quest":         func(g *Answers, _ *api.Route) any { return g.Quest() },
 	"aup":           func(g *Answers, _ *api.Route) any { return g.aup() },
 	"roster":        func(g *Answers, _ *api.Route) any { return g.Roster() },
-	"org":           func(g *Answers, route *api.Route) any { return g.orgRules(route) },
+	"org":           func(g *Answers, _ *api.Route) any { return g.OrgRules() },
 	"receipt":       func(g *Answers, route *api.Route) any { return g.receiptSpec(route) },
-	"business-days": func(g *Answers, route *api.Route) any { return g.businessDays(route) },
+	"business-days": func(g *Answers, _ *api.Route) any { return g.BusinessDays() },
 }
 
 // documents puts the documents of every route into the snapshot: its contract and what its
@@ -109,7 +109,9 @@ func (g *Answers) aup() model.AUP {
 	return policy
 }
 
-func (g *Answers) orgRules(route *api.Route) model.OrgRules {
+// OrgRules is the answer of GET /api/org.
+func (g *Answers) OrgRules() model.OrgRules {
+	route := g.Route("org")
 	op := WriteOperation(route)
 	rules := model.OrgRules{
 		Intro: g.Site.Org.Intro,
@@ -164,7 +166,9 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 	}
 }
 
-func (g *Answers) businessDays(route *api.Route) model.BusinessDays {
+// BusinessDays is the answer of GET /api/business-days.
+func (g *Answers) BusinessDays() model.BusinessDays {
+	route := g.Route("business-days")
 	first, last := bizday.Range()
 	answer := model.BusinessDays{
 		Calendars:   model.Calendars(),

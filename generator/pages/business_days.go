@@ -2,7 +2,6 @@ package pages
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 
 // businessDaysForm is the form that asks the endpoint. Its fields are those of the endpoint, so
 // that it works without its script, too.
-func (g *family) businessDaysForm() section {
+func (g *family) businessDaysForm() *page.CalendarForm {
 	form := &page.CalendarForm{Action: g.Route("business-days").Path}
 	for i := range bizday.Fields {
 		f := &bizday.Fields[i]
@@ -25,7 +24,7 @@ func (g *family) businessDaysForm() section {
 			form.Calendar = f.Name
 		}
 	}
-	return section{markdown: "The HTML page has a form here, which asks the endpoint.\n", html: page.BusinessDaysForm(form)}
+	return form
 }
 
 func businessDaysField(f *input.Field) page.FormField {
@@ -70,18 +69,19 @@ func businessDaysField(f *input.Field) page.FormField {
 // businessDaysChoice is the field that chooses the operation.
 var businessDaysChoice = bizday.Fields[0].Name
 
-func (g *family) businessDaysCall() string {
-	var answer struct {
-		Result  string           `json:"result"`
-		Skipped []bizday.Holiday `json:"holidays_skipped"`
-	}
+// businessDaysExample is an example of a computation: its command, and its answer.
+type businessDaysExample struct {
+	Command string           `json:"-"`
+	Result  string           `json:"result"`
+	Skipped []bizday.Holiday `json:"holidays_skipped"`
+}
+
+// BusinessDaysExample is the example of the endpoint.
+func (g *family) BusinessDaysExample() (example businessDaysExample) {
 	route, op := g.Operation("computeBusinessDays")
-	g.exampleAnswer(op, &answer)
-	return fmt.Sprintf("```sh\n%s\n```\n\n`result` is `%s`. `holidays_skipped` says which closed weekdays it passed over:\n\n",
-		g.GetCommand(route, op), answer.Result) +
-		table("Date | Holiday | Calendar", answer.Skipped, func(h bizday.Holiday) string {
-			return fmt.Sprintf("%s | %s | `%s`", h.Date, markdownText(h.Name), h.Calendar)
-		})
+	g.exampleAnswer(op, &example)
+	example.Command = g.GetCommand(route, op)
+	return example
 }
 
 // exampleAnswer reads what an operation answers to its example.
@@ -89,37 +89,4 @@ func (g *family) exampleAnswer(op *api.Operation, answer any) {
 	if err := json.Unmarshal(g.Example(op).Answer, answer); err != nil {
 		g.Fail("the example of %s: %w", op.ID, err)
 	}
-}
-
-func (g *family) businessDaysCalendars() string {
-	var b strings.Builder
-	for _, c := range model.Calendars() {
-		fmt.Fprintf(&b, "### `%s`: %s {#%s}\n\n- **Authority:** %s\n- **Holds:** %s\n- **Leaves out:** %s\n\n",
-			c.ID, markdownText(c.Name), c.ID, markdownText(c.Authority), markdownText(c.Scope), markdownText(c.LeavesOut))
-	}
-	return strings.TrimSpace(b.String())
-}
-
-func (g *family) businessDaysOperations() string {
-	return table("`"+businessDaysChoice+"` | Computes | Reads", bizday.Operations(), func(o bizday.Operation) string {
-		return fmt.Sprintf("`%s` | %s | %s", o.Name, markdownText(o.What), codes(o.Takes))
-	})
-}
-
-func (g *family) businessDaysConventions() string {
-	return table("Convention | FpML | Meaning", bizday.Conventions, func(c bizday.Convention) string {
-		return fmt.Sprintf("`%s` | `%s` | %s", c.Name, c.FpML, markdownText(c.What))
-	}) + fmt.Sprintf("\nWhere none is named, it is `%s`.\n", bizday.Conventions[0].Name)
-}
-
-// businessDaysCounting says how days are counted, and what the data does not know.
-func (g *family) businessDaysCounting() string {
-	first, last := bizday.Range()
-	return list([][2]string{
-		{"Counting", bizday.Counting},
-		{"Adding", bizday.Adding},
-		{"Joint calendars", bizday.Joint},
-		{"Range", "Dates from " + first + " to " + last + ". What leads outside is refused, never guessed."},
-		{"Data", "The rules were last compared with their sources on " + bizday.DataVersion + ". " + bizday.Caveat},
-	}, func(rule [2]string) string { return fmt.Sprintf("**%s:** %s", rule[0], markdownText(rule[1])) })
 }

@@ -11,72 +11,67 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/input"
+	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
+	"anteroom/generator/page"
 	"anteroom/generator/schema"
 	"anteroom/generator/site"
 )
 
+// endpoint is what the template of a page about an endpoint shows.
+type endpoint struct {
+	Route      *api.Route
+	About      string
+	Contract   model.Contract
+	Operations []operation
+	Problems   []*respond.ProblemType
+}
+
 func (g *family) endpointPages() (pages []site.Page) {
 	for _, route := range g.Routes {
+		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: answers.ProblemsOf(route.Operations...)}
+		// The contract comes last, since the page says what it says, and so does what has no answer.
+		for _, last := range []bool{false, true} {
+			for i, op := range answers.ReadsFirst(route) {
+				if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
+					e.Operations = append(e.Operations, operation{op, g, route, &e.Contract.Operations[i]})
+				}
+			}
+		}
 		pages = append(pages, site.Page{
-			Name:        answers.EndpointPage(route),
-			Title:       route.Path,
-			Description: g.Summary(route.ID),
-			Markdown:    []byte(g.endpointSection(route)),
+			Name: answers.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID), Markdown: []byte(g.execute("endpoint", e)),
 		})
 	}
 	return pages
 }
 
-func (g *family) endpointSection(route *api.Route) string {
-	var b strings.Builder
-	c := g.Contract(route)
-	fmt.Fprintf(&b, "`%s` answers %s, besides HEAD and OPTIONS. No key is needed. What [every endpoint](/field-guide.html#conventions) "+
-		"has in common is in the field guide.\n", g.URL(route.Path), enumeration(route.Methods(), "and"))
-	if about := strings.TrimSpace(g.Site.Endpoints[route.ID].About); about != "" {
-		fmt.Fprintf(&b, "\n%s\n", about)
-	}
-	if c.WriteLimit != nil {
-		fmt.Fprintf(&b, "\nLimit: %d writes in %d seconds for one %s.\n",
-			c.WriteLimit.Writes, c.WriteLimit.WindowSeconds, markdownText(c.WriteLimit.Per))
-	}
-	// The contract comes last, since the page says what it says, and so does what has no answer.
-	for _, last := range []bool{false, true} {
-		for i, op := range answers.ReadsFirst(route) {
-			if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
-				g.operationSection(&b, route, op, &c.Operations[i])
-			}
-		}
-	}
-	return b.String() + "\n## Errors {#errors}\n\n" + problemLinks(answers.ProblemsOf(route.Operations...))
+// operation is what the template shows of an operation.
+type operation struct {
+	*api.Operation
+	family   *family
+	route    *api.Route
+	Contract *model.ContractOperation
 }
 
-func (g *family) operationSection(b *strings.Builder, route *api.Route, op *api.Operation, c *model.ContractOperation) {
-	heading := markdownText(strings.TrimSuffix(g.Summary(op.ID), "."))
-	fmt.Fprintf(b, "\n## %s: %s {#%s}\n\n%s\n", enumeration(op.Methods, "or"), heading, op.ID, markdownText(cmp.Or(c.What, g.Summary(op.ID))))
-	g.callsSection(b, route, op)
-	if len(c.Fields) > 0 {
-		fmt.Fprintf(b, "\n### Fields of %s {#%s-fields}\n\n", op.ID, op.ID)
-		b.WriteString(table("Field | Takes | Meaning", withItems("", c.Fields), func(f model.ContractField) string {
-			return fmt.Sprintf("`%s` | %s | %s", f.Name, fieldRules(c, &f), markdownText(f.Meaning))
-		}))
-		fmt.Fprintf(b, "\n%s\n", otherFields[c.OtherFields])
-	}
-	g.answerSection(b, route, op)
-	if words := strings.TrimSpace(g.Site.Endpoints[op.ID].Canonical); words != "" {
-		fmt.Fprintf(b, "\n### Canonical string of %s {#%s-canonical}\n\n%s\n", op.ID, op.ID, words)
-	}
-	if len(c.Notes) > 0 {
-		fmt.Fprintf(b, "\n### Notes on %s {#%s-notes}\n\n", op.ID, op.ID)
-	}
-	b.WriteString(list(c.Notes, markdownText))
+// Heading is the summary of the operation.
+func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
+
+// What is the description of the operation.
+func (o operation) What() string { return cmp.Or(o.Contract.What, o.family.Summary(o.ID)) }
+
+// Canonical describes the canonical string of the operation, if it has one.
+func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
+
+// Tools are the names of the MCP tools of the operation.
+func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
-		if t := &api.Tools[i]; t.Operation == op.ID {
-			fmt.Fprintf(b, "\nAlso: the MCP tool [%s](/mcp.html#%s).\n", g.ToolName(t), g.ToolName(t))
+		if t := &api.Tools[i]; t.Operation == o.ID {
+			names = append(names, o.family.ToolName(t))
 		}
 	}
+	return names
 }
 
 // withItems are fields, each with those of its items behind it, under their dotted names.
@@ -88,44 +83,45 @@ func withItems(prefix string, fields []model.ContractField) (all []model.Contrac
 	return all
 }
 
-// otherFields says what happens with fields that a contract does not name, by the words that the
-// contract has for it.
-var otherFields = map[string]string{
-	"":                         "Other fields are ignored.",
-	"listed in ignored_fields": "Other fields are ignored, and listed in `ignored_fields` of the answer.",
-	"refused":                  "Other fields are refused.",
-}
+// call is an exact call, and the words before it.
+type call struct{ Lead, Code string }
 
-// callsSection shows exact calls of an operation. A call that writes holds placeholders, which are
-// refused as they are, or is a dry run.
-func (g *family) callsSection(b *strings.Builder, route *api.Route, op *api.Operation) {
-	address := g.URL(route.Path)
-	call := func(lead, code string) { fmt.Fprintf(b, "\n%s\n\n```sh\n%s\n```\n", lead, code) }
-	body, posts := answers.BodyTemplate(op), slices.Contains(op.Methods, http.MethodPost)
+// Calls are exact calls of the operation. A call that writes holds placeholders, which are refused
+// as they are, or is a dry run.
+func (o operation) Calls() (calls []call) {
+	address := o.family.URL(o.route.Path)
+	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
+	body, posts, gets := answers.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch {
 	case posts && body == nil:
-		call(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", route.ID, objectField(op)),
-			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(op), route.ID, address))
+		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, objectField(o.Operation)),
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(o.Operation), o.route.ID, address))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		call("The call. Replace what is in angle brackets, which is refused as it is:",
+		add("The call. Replace what is in angle brackets, which is refused as it is:",
 			fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
 	case posts:
-		call("The call:", fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
-	case slices.Contains(op.Methods, http.MethodGet) && !op.Writes:
-		call("The call:", g.GetCommand(route, op))
-	case !slices.Contains(op.Methods, http.MethodGet):
-		call("The call:", fmt.Sprintf("curl -s -X %s %s", op.Methods[0], address))
+		add("The call:", fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
+	case gets && !o.Writes:
+		add("The call:", o.family.GetCommand(o.route, o.Operation))
+	case !gets:
+		add("The call:", fmt.Sprintf("curl -s -X %s %s", o.Methods[0], address))
 	}
-	if posts && !op.Writes && slices.Contains(op.Methods, http.MethodGet) {
-		call("The same by GET:", g.GetCommand(route, op))
+	if posts && gets && !o.Writes {
+		add("The same by GET:", o.family.GetCommand(o.route, o.Operation))
 	}
-	if op.DryRun {
-		call("A dry run checks and hashes the same and has no effect. This one works as it is:",
-			fmt.Sprintf("curl -s '%s?%s=1' --json %s", address, api.DryRun.Name, answers.ShellQuoted(string(answers.ExampleBody(op)))))
+	if o.DryRun {
+		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
+			fmt.Sprintf("curl -s '%s?%s=1' --json %s", address, api.DryRun.Name, answers.ShellQuoted(string(answers.ExampleBody(o.Operation)))))
 	}
-	if op.Writes && len(op.Fields) > 0 && slices.Contains(op.Methods, http.MethodGet) {
-		fmt.Fprintf(b, "\nGET form, as a URI template (RFC 6570). A GET that is filled in writes, so put none into a link: `%s`\n", g.GetTemplate(route, op))
+	return calls
+}
+
+// GetTemplate is the GET form of an operation that writes, if it has one.
+func (o operation) GetTemplate() string {
+	if !o.Writes || len(o.Fields) == 0 || !slices.Contains(o.Methods, http.MethodGet) {
+		return ""
 	}
+	return o.family.GetTemplate(o.route, o.Operation)
 }
 
 func objectField(op *api.Operation) string {
@@ -145,25 +141,18 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answerSection describes what an operation answers, with each member and its meaning and, where
-// that is not long, what it answers to its example.
-func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Operation) {
-	types := g.AnswerTypes(op)
-	if len(types) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n### Answer of %s {#%s-answer}\n\n", op.ID, op.ID)
-	for i, t := range types {
-		switch {
-		case i > 0:
-			b.WriteString("\nOr:\n\n")
-		case op.Cache == api.NoStore:
-			b.WriteString("Status 200, never to be cached, with these members and the [trailer](/field-guide.html#trailer):\n\n")
-		default:
-			fmt.Fprintf(b, "Status 200, `Cache-Control: %s`, with these members and the [trailer](/field-guide.html#trailer):\n\n", op.Cache)
-		}
-		if t == contractType && op.ID != contractOperation {
-			b.WriteString(contractMembers)
+// answer is one of the answers of an operation: rows of its members, or those of a contract, or
+// both.
+type answer struct {
+	Members    []string
+	IsContract bool
+}
+
+// Answers describe what the operation answers, with each member and its meaning.
+func (o operation) Answers() (all []answer) {
+	for _, t := range o.family.AnswerTypes(o.Operation) {
+		if t == contractType && o.ID != contractOperation {
+			all = append(all, answer{IsContract: true})
 			continue
 		}
 		shape := schema.Inline(t)
@@ -172,17 +161,18 @@ func (g *family) answerSection(b *strings.Builder, route *api.Route, op *api.Ope
 			isContract := func(m ordered.Member) bool { return slices.Contains(answers.ContractMembers(), m.Name) }
 			shape.Set("properties", slices.DeleteFunc(shape.Get("properties").(object), isContract))
 		}
-		b.WriteString(table("Member | Type | Meaning", answerMembers(shape, ""), strings.Clone))
-		if more {
-			b.WriteString(contractMembers)
-		}
+		all = append(all, answer{answerMembers(shape, ""), more})
 	}
-	if op.Handle == nil {
-		return
+	return all
+}
+
+// Answer is what the operation answers to its example, where that is not long.
+func (o operation) Answer() string {
+	example := o.family.Example(o.Operation).Answer
+	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
+		return ""
 	}
-	if example := g.Example(op).Answer; len(example) <= maxShownExample {
-		fmt.Fprintf(b, "\nThe answer to the example:\n\n```json\n%s```\n", ordered.Indented(example))
-	}
+	return strings.TrimSuffix(string(ordered.Indented(example)), "\n")
 }
 
 const maxShownExample = 2000
@@ -191,10 +181,7 @@ const maxShownExample = 2000
 // their own. The page with contractOperation describes them.
 var contractType = reflect.TypeFor[model.Contract]()
 
-const (
-	contractOperation = "readWaitlistContract"
-	contractMembers   = "\nIt has the members of a [contract](/endpoints/waitlist.html#" + contractOperation + "-answer).\n"
-)
+const contractOperation = "readWaitlistContract"
 
 // answerMembers describes the members of an object by its schema, and those of the objects within
 // it, as rows of a table.
@@ -282,4 +269,19 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 		rules = append(rules, f.In+" only")
 	}
 	return strings.Join(rules, "; ")
+}
+
+// EndpointEntries are the endpoints with their operations. Each has a page of its own.
+func (g *family) EndpointEntries() (entries []page.EndpointEntry) {
+	for _, route := range g.Routes {
+		entry := page.EndpointEntry{
+			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: answers.EndpointPath(route), Endpoint: route.Path,
+			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),
+		}
+		for _, op := range answers.ReadsFirst(route) {
+			entry.Operations = append(entry.Operations, page.Link{Path: entry.Path + "#" + op.ID, Text: op.ID})
+		}
+		entries = append(entries, entry)
+	}
+	return entries
 }

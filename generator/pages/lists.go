@@ -24,24 +24,24 @@ type shownList struct {
 	address     string               // the member that an entry's head links to
 }
 
-func (g *family) jobsSection() section {
+// Jobs are the newest jobs.
+func (g *family) Jobs() []page.EntryGroup {
 	return shownList{
 		list: &g.Site.Jobs, path: published.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
 		title: "title", text: "description", address: "url",
-	}.section()
+	}.groups()
 }
 
-func (g *family) auditsSection() section {
+// Audits are the newest audits.
+func (g *family) Audits() []page.EntryGroup {
 	return shownList{
 		list: &g.Site.Auditors, path: published.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
 		title: "agent_name", text: "scope", address: "report_url",
-	}.section()
+	}.groups()
 }
 
-// section shows the newest entries of each group, and how many there are in all.
-func (s shownList) section() section {
-	var b strings.Builder
-	var groups []page.EntryGroup
+// groups are the newest entries of each group, and how many there are in all.
+func (s shownList) groups() (groups []page.EntryGroup) {
 	share := maxShown / len(s.list.Groups)
 	for i := range s.list.Groups {
 		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
@@ -54,26 +54,12 @@ func (s shownList) section() section {
 		case n > share:
 			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}
-		b.WriteString(group.Heading)
-		if group.Shown != "" {
-			fmt.Fprintf(&b, " %s [%s](%s).", group.Shown, group.All[1:], group.All)
-		}
-		b.WriteString("\n\n")
 		for _, e := range s.list.Groups[i].Newest(share) {
-			entry := s.entry(e)
-			group.Entries = append(group.Entries, entry)
-			fmt.Fprintf(&b, "- **%s**: %s", markdownText(entry.Title), markdownText(entry.Text))
-			for _, m := range entry.Members {
-				fmt.Fprintf(&b, " %s: %s.", m.Name, markdownText(m.Value))
-			}
-			b.WriteByte('\n')
-		}
-		if n > 0 {
-			b.WriteByte('\n')
+			group.Entries = append(group.Entries, s.entry(e))
 		}
 		groups = append(groups, group)
 	}
-	return section{markdown: strings.TrimSpace(b.String()), html: page.EntryGroups(groups)}
+	return groups
 }
 
 func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
@@ -101,31 +87,30 @@ func shortened(text string) string {
 	return text
 }
 
-func membersSection(l *site.List) string {
-	return table("Member | Takes | Meaning", l.Members(), func(m site.Member) string {
-		takes := []string{m.Type}
-		if m.Format != "" {
-			takes = append(takes, m.Format)
-		}
-		switch {
-		case len(m.Values) > 0:
-			takes = []string{"`" + strings.Join(m.Values, "` or `") + "`"}
-		case m.Type == "integer":
-			takes = append(takes, "0 to "+strconv.Itoa(m.Max))
-		case m.Type == "array":
-			takes = append(takes, fmt.Sprintf("at most %d words of at most %d characters", m.MaxItems, m.Max))
-		case m.Max > 0:
-			takes = append(takes, fmt.Sprintf("at most %d characters", m.Max))
-		}
-		if m.Pattern != "" {
-			takes = append(takes, "`"+m.Pattern+"`")
-		}
-		if m.Optional {
-			takes = append(takes, "may be absent")
-		}
-		if m.Nullable {
-			takes = append(takes, "or null")
-		}
-		return fmt.Sprintf("`%s` | %s | %s", m.Name, strings.Join(takes, ", "), markdownText(m.Doc))
-	})
+// memberTakes says in words what a member of an entry takes.
+func memberTakes(m site.Member) string {
+	takes := []string{m.Type}
+	if m.Format != "" {
+		takes = append(takes, m.Format)
+	}
+	switch {
+	case len(m.Values) > 0:
+		takes = []string{"`" + strings.Join(m.Values, "` or `") + "`"}
+	case m.Type == "integer":
+		takes = append(takes, "0 to "+strconv.Itoa(m.Max))
+	case m.Type == "array":
+		takes = append(takes, fmt.Sprintf("at most %d words of at most %d characters", m.MaxItems, m.Max))
+	case m.Max > 0:
+		takes = append(takes, fmt.Sprintf("at most %d characters", m.Max))
+	}
+	if m.Pattern != "" {
+		takes = append(takes, "`"+m.Pattern+"`")
+	}
+	if m.Optional {
+		takes = append(takes, "may be absent")
+	}
+	if m.Nullable {
+		takes = append(takes, "or null")
+	}
+	return strings.Join(takes, ", ")
 }

@@ -31,15 +31,15 @@ func TestLogKinds(t *testing.T) {
 		log := tlog.New([]string{key}, nil)
 		var entries []tlog.Entry
 		want := map[string]int{}
-		switch e := k.entry; {
+		switch e := k.Entry; {
 		case tlog.IsRecord(e.Kind):
 			entries = append(entries, tlog.Entry{Kind: e.Kind, Hash: strings.Repeat("0", 64)})
 		case e.Kind == tlog.Vouched:
 			entries = append(entries, tlog.Entry{Kind: tlog.Registration, Hash: strings.Repeat("0", 64)}, tlog.Entry{Kind: e.Kind})
 			want["registrations_recorded"] = 1
 		}
-		if k.number != "" {
-			want[k.number] = 1
+		if k.Number != "" {
+			want[k.Number] = 1
 		}
 		entries = append(entries, tlog.Entry{
 			Kind: tlog.Verification, AsOf: "2026-11-20", Board: "/scoreboard/2026-11-20.json", BoardSHA256: strings.Repeat("0", 64),
@@ -57,11 +57,11 @@ func TestLogKinds(t *testing.T) {
 		}
 		for name, n := range got {
 			if n != want[name] {
-				t.Errorf("%s: %s is %d, want %d", k.entry.Kind, name, n, want[name])
+				t.Errorf("%s: %s is %d, want %d", k.Entry.Kind, name, n, want[name])
 			}
 		}
-		if text := shortEntry(&k.entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.entry.Kind)) || strings.Contains(text, "registrations_recorded") {
-			t.Errorf("%s is there as %s", k.entry.Kind, text)
+		if text := shortEntry(&k.Entry); !strings.HasPrefix(text, fmt.Sprintf(`{"kind":%q,`, k.Entry.Kind)) || strings.Contains(text, "registrations_recorded") {
+			t.Errorf("%s is there as %s", k.Entry.Kind, text)
 		}
 	}
 }

@@ -1,29 +1,6 @@
 package pages
 
-import (
-	"fmt"
-	"strings"
-)
-
-// table is a table with a row for each item. Its heads, and the cells of a row, are Markdown with
-// " | " between them.
-func table[T any](heads string, items []T, row func(T) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| %s |\n|%s\n", heads, strings.Repeat(" --- |", strings.Count(heads, " | ")+1))
-	for _, item := range items {
-		fmt.Fprintf(&b, "| %s |\n", row(item))
-	}
-	return b.String()
-}
-
-// list is a list with a line for each item.
-func list[T any](items []T, line func(T) string) string {
-	var b strings.Builder
-	for _, item := range items {
-		fmt.Fprintf(&b, "- %s\n", line(item))
-	}
-	return b.String()
-}
+import "strings"
 
 // codes are words as code, with commas between them.
 func codes(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }

@@ -9,40 +9,46 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator/answers"
-	"anteroom/generator/discovery"
-	"anteroom/generator/model"
-	"anteroom/generator/ordered"
+	"anteroom/generator/site"
 )
 
-func (g *family) toolsSection() string {
-	var b strings.Builder
-	called := map[*api.Route]bool{}
-	for i := range api.Tools {
-		t := &api.Tools[i]
-		words := g.Site.MCP.Tools[t.Name]
-		route, op := g.Operation(t.Operation)
-		called[route] = true
-		fmt.Fprintf(&b, "### %s {#%s}\n\n%s. %s %s: [%s %s](%s#%s). %s\n\n",
-			g.ToolName(t), g.ToolName(t), markdownText(words.Title), markdownText(answers.FirstSentence(words.Description)),
-			discovery.Choose(op.Writes, "Writes", "Writes nothing"), lastMethod(op), route.Path, answers.EndpointPath(route), op.ID, g.toolArguments(t, op))
-	}
-	var paths []string
-	for _, route := range g.Routes {
-		if !called[route] && route.Path != protocol.Path {
-			paths = append(paths, fmt.Sprintf("[%s](%s)", route.Path, answers.EndpointPath(route)))
-		}
-	}
-	fmt.Fprintf(&b, "### What is no tool {#no-tools}\n\nCall these by HTTP: %s. The same holds for the documents, [jobs.json](/jobs.html) and [auditors.json](/auditors.html) among them.\n",
-		enumeration(paths, "and"))
-	return b.String()
+// tool is what the template shows of an MCP tool.
+type tool struct {
+	Name      string
+	Words     site.MCPTool
+	Route     *api.Route
+	Op        *api.Operation
+	Method    string // POST where the operation takes it
+	Arguments string
 }
 
-// lastMethod is POST where an operation takes it, and else the method that it has.
-func lastMethod(op *api.Operation) string {
-	if slices.Contains(op.Methods, http.MethodPost) {
-		return http.MethodPost
+// Tools are the MCP tools.
+func (g *family) Tools() (tools []tool) {
+	for i := range api.Tools {
+		t := &api.Tools[i]
+		route, op := g.Operation(t.Operation)
+		method := http.MethodPost
+		if !slices.Contains(op.Methods, method) {
+			method = strings.Join(op.Methods, "")
+		}
+		tools = append(tools, tool{g.ToolName(t), g.Site.MCP.Tools[t.Name], route, op, method, g.toolArguments(t, op)})
 	}
-	return strings.Join(op.Methods, "")
+	return tools
+}
+
+// Toolless are links to the endpoints that no tool calls.
+func (g *family) Toolless() (links []string) {
+	for _, route := range g.Routes {
+		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
+		if !slices.ContainsFunc(api.Tools, isCalled) && route.Path != protocol.Path {
+			links = append(links, endpointLink(route))
+		}
+	}
+	return links
+}
+
+func endpointLink(route *api.Route) string {
+	return fmt.Sprintf("[%s](%s)", route.Path, answers.EndpointPath(route))
 }
 
 func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
@@ -64,42 +70,4 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
 	}
 	return text
-}
-
-func (g *family) promptsSection() string {
-	var b strings.Builder
-	for i := range api.Prompts {
-		p := &api.Prompts[i]
-		words, name := g.Site.MCP.Prompts[p.Name], g.Site.Service.ToolPrefix+p.Name
-		fmt.Fprintf(&b, "### %s {#prompt-%s}\n\n%s\n", name, name, markdownText(words.Description))
-		if len(p.Arguments) == 0 {
-			b.WriteString("No arguments.\n")
-		} else {
-			b.WriteByte('\n')
-		}
-		for _, f := range p.Arguments {
-			fmt.Fprintf(&b, "- `%s` (%s): %s\n", f.Name, discovery.Choose(f.Required, "required", "optional"), markdownText(words.Arguments[f.Name].Description))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-func (g *family) installSection() string {
-	var b strings.Builder
-	for _, i := range g.Site.MCP.Install {
-		fmt.Fprintf(&b, "### %s {#install-%s}\n\n%s\n", markdownText(i.Client), i.ID, markdownText(i.How))
-		block := func(language, code string) {
-			if code != "" {
-				fmt.Fprintf(&b, "\n```%s\n%s\n```\n", language, strings.TrimSpace(code))
-			}
-		}
-		block("sh", i.Command)
-		if i.Config != "" {
-			block("json", string(ordered.Compact(model.JSON(i.Config))))
-		}
-		block("toml", i.TOML)
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"text/template"
 
 	"anteroom/generator/answers"
 	"anteroom/generator/ordered"
@@ -20,75 +21,14 @@ import (
 
 type object = ordered.Object
 
-// section is what takes the place of a marker in a page. Its Markdown is in both forms of the
-// page or, where HTML can show more, in the twin alone.
-type section struct {
-	markdown string
-	html     templ.Component // nil where HTML shows the Markdown
-}
-
-// textMakers make the Markdown that takes the place of a marker in both forms of a page, by the
-// name of the marker.
-var textMakers = map[string]func(*family) string{
-	"job-members":               func(g *family) string { return membersSection(&g.Site.Jobs) },
-	"audit-members":             func(g *family) string { return membersSection(&g.Site.Auditors) },
-	"not-built":                 (*family).notBuiltSection,
-	"operations":                (*family).operationsSection,
-	"tools":                     (*family).toolsSection,
-	"prompts":                   (*family).promptsSection,
-	"install":                   (*family).installSection,
-	"board-policy":              (*family).boardPolicy,
-	"board-history":             (*family).boardHistory,
-	"board-corrections":         (*family).boardCorrections,
-	"board-meanings":            (*family).boardMeanings,
-	"business-days-call":        (*family).businessDaysCall,
-	"business-days-operations":  (*family).businessDaysOperations,
-	"business-days-conventions": (*family).businessDaysConventions,
-	"business-days-counting":    (*family).businessDaysCounting,
-	"business-days-calendars":   (*family).businessDaysCalendars,
-	"quest-overview":            (*family).questOverview,
-	"quest-steps":               (*family).questSteps,
-	"quest-end":                 (*family).questEnd,
-	"org-intro":                 func(g *family) string { return markdownText(g.Site.Org.Intro) },
-	"org-rules":                 (*family).orgRulesTable,
-	"org-draft":                 (*family).orgDraft,
-	"org-calls":                 (*family).orgCalls,
-	"org-seats":                 (*family).orgSeats,
-	"terms-policy":              func(g *family) string { return markdownText(g.Site.AUP.Policy) },
-	"terms-codes":               (*family).termsCodes,
-	"terms-why":                 func(g *family) string { return markdownText(g.Site.AUP.Why) },
-	"terms-enforcement":         func(g *family) string { return markdownText(g.Site.AUP.Enforcement) },
-	"terms-check":               func(g *family) string { return markdownText(g.Site.AUP.CheckEndpoint) },
-	"terms-rationale":           func(g *family) string { return markdownText(g.Site.AUP.Rationale) },
-	"log-state":                 (*family).logState,
-	"log-verifications":         (*family).logVerifications,
-	"log-keep":                  (*family).logKeep,
-	"log-files":                 (*family).logFiles,
-	"log-entries":               (*family).logEntries,
-	"kit":                       (*family).kitSection,
-}
-
-// sectionMakers make what takes the place of the other markers.
-var sectionMakers = map[string]func(*family) section{
-	"status":             (*family).statusSection,
-	"counts":             (*family).countsSection,
-	"endpoints":          (*family).guideEndpoints,
-	"problems":           (*family).guideProblems,
-	"jobs":               (*family).jobsSection,
-	"audits":             (*family).auditsSection,
-	"board-charts":       (*family).boardCharts,
-	"business-days-form": (*family).businessDaysForm,
-	"log-check":          (*family).logCheck,
-	"verifier":           (*family).verifierSection,
-}
-
 const referencePage = "reference"
 
 type family struct {
 	answers.Family
-	drafts []draft
-	nav    []page.Link
-	footer []page.Group
+	templates *template.Template
+	drafts    []draft
+	nav       []page.Link
+	footer    []page.Group
 }
 
 // draft is a page that is still to be rendered as HTML.
@@ -101,7 +41,7 @@ type draft struct {
 // Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
 func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
 	g := &family{Family: answers.Family{Answers: a}}
-	g.nav, g.footer = g.mainNavigation(), g.footerGroups()
+	g.templates, g.nav, g.footer = g.parse(), g.mainNavigation(), g.footerGroups()
 	var all strings.Builder
 	for i := range a.Site.Pages {
 		p := &a.Site.Pages[i]
@@ -197,18 +137,13 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
 	markdown := d.markdown
 	for _, name := range site.Markers[p.Name] {
-		var made section
-		if text := textMakers[name]; text != nil {
-			made.markdown = text(g)
-		} else {
-			made = sectionMakers[name](g)
+		text := g.execute(name, g)
+		markdown = strings.Replace(markdown, site.Marker(name), text, 1)
+		if component := components[name]; component != nil {
+			d.components[name] = component(g)
 		}
-		made.markdown = strings.TrimRight(made.markdown, "\n")
-		markdown = strings.Replace(markdown, site.Marker(name), made.markdown, 1)
-		if made.html != nil {
-			d.components[name] = made.html
-		} else {
-			d.markdown = strings.Replace(d.markdown, site.Marker(name), made.markdown, 1)
+		if d.components[name] == nil {
+			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
 		}
 	}
 	g.drafts = append(g.drafts, d)

@@ -3,64 +3,43 @@ package pages
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"anteroom/edge/jsondoc"
-	"anteroom/generator/site"
 )
 
-func (g *family) questOverview() string {
-	content := &g.Site.Quest
-	var rows []string
-	nothing := 0
-	for i := range content.Steps {
-		step := &content.Steps[i]
-		sends := "Sends nothing about you"
-		if step.Method() == http.MethodGet {
-			if nothing == i {
-				nothing++
-			}
-		} else if step.AnswerOf != "" {
-			sends = fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
-		} else if body, err := jsondoc.Parse([]byte(step.Body)); err == nil {
-			var names []string
-			for _, m := range body.Members {
-				names = append(names, m.Name)
-			}
-			sends = "Sends " + codes(names)
-		}
-		rows = append(rows, fmt.Sprintf("[%d. %s](/quest.html#step-%d) | %s", i+1, markdownText(step.Title), i+1, sends))
+// Sends says what the step with this index sends about its caller.
+func (g *family) Sends(i int) string {
+	step := &g.Site.Quest.Steps[i]
+	body, err := jsondoc.Parse([]byte(step.Body))
+	switch {
+	case step.Method() == http.MethodGet:
+		return "Sends nothing about you"
+	case step.AnswerOf != "":
+		return fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
+	case err != nil:
+		g.Fail("the body of step %d of the quest: %w", i+1, err)
 	}
-	return table("Step | What it sends", rows, strings.Clone) +
-		fmt.Sprintf("\nSteps 1 to %d send nothing about you. The whole walk takes a program about %d seconds.\n", nothing, content.EstTimeSeconds)
+	var names []string
+	for _, m := range body.Members {
+		names = append(names, m.Name)
+	}
+	return "Sends " + codes(names)
 }
 
-func (g *family) questSteps() string {
-	var b strings.Builder
-	for i, step := range g.Quest().Steps {
-		fmt.Fprintf(&b, "### %d. %s {#step-%d}\n\n- **It proves:** %s\n", step.N, markdownText(step.Title), step.N, markdownText(step.Proves))
-		if step.Reward != "" {
-			fmt.Fprintf(&b, "- **You get:** %s\n", markdownText(step.Reward))
-		}
-		if step.Tool != nil {
-			fmt.Fprintf(&b, "- **Over MCP:** `%s` with `%s`\n", *step.Tool, step.Arguments)
-		} else {
-			b.WriteString("- **Over MCP:** there is no tool for it.\n")
-		}
-		fmt.Fprintf(&b, "\n```sh\n%s\n```\n\n", g.questCommand(&g.Site.Quest.Steps[i]))
+// NothingSent is how many steps there are before the first that sends something.
+func (g *family) NothingSent() (n int) {
+	for n < len(g.Site.Quest.Steps) && g.Site.Quest.Steps[n].Method() == http.MethodGet {
+		n++
 	}
-	return strings.TrimSpace(b.String())
+	return n
 }
 
-func (g *family) questCommand(step *site.QuestStep) string {
+// QuestCommand is the command that makes the call of the step with this index.
+func (g *family) QuestCommand(i int) string {
+	step := &g.Site.Quest.Steps[i]
 	if step.Method() == http.MethodGet {
 		route, op := g.Operation(step.Operation)
 		return g.GetCommand(route, op)
 	}
 	return g.QuestCurl(step)
-}
-
-func (g *family) questEnd() string {
-	end := &g.Site.Quest.Completion
-	return list(end.YouNowHave, markdownText) + "\n" + markdownText(end.Persist) + "\n"
 }

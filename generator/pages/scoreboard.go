@@ -3,12 +3,12 @@ package pages
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"anteroom/generator/model"
 	"anteroom/generator/page"
+	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
 
@@ -49,142 +49,66 @@ var (
 	}
 )
 
-type boardNumber struct {
-	place   string // in scoreboard.json: orgs.charters_filed
-	n       int
-	meaning string
+// label names a number of a board for people.
+func label(place string) (string, error) {
+	if countLabels[place] == "" {
+		return "", fmt.Errorf("the number %s has no label for people", place)
+	}
+	return countLabels[place], nil
 }
 
-func boardNumbers(board model.Roster) (numbers []boardNumber) {
-	v := reflect.ValueOf(board)
-	for i := range v.NumField() {
-		group, is := v.Type().Field(i), v.Field(i)
-		if is.Kind() != reflect.Struct {
+type boardNumber struct {
+	Place   string // in scoreboard.json: orgs.charters_filed
+	Name    string // the last part of that
+	N       int
+	Meaning string
+}
+
+// Numbers are the numbers in a group of scoreboard.json.
+func (g *family) Numbers(group string) (numbers []boardNumber) {
+	board := reflect.ValueOf(g.Roster())
+	for part, is := range board.Fields() {
+		if part.Tag.Get("json") != group {
 			continue
 		}
-		for j := range is.NumField() {
-			if is.Field(j).Kind() != reflect.Int {
-				continue
+		for f, n := range is.Fields() {
+			if n.Kind() == reflect.Int {
+				name := f.Tag.Get("json")
+				numbers = append(numbers, boardNumber{group + "." + name, name, int(n.Int()), f.Tag.Get("doc")})
 			}
-			f := is.Type().Field(j)
-			numbers = append(numbers, boardNumber{group.Tag.Get("json") + "." + f.Tag.Get("json"), int(is.Field(j).Int()), f.Tag.Get("doc")})
 		}
 	}
 	return numbers
 }
 
-// countsSection shows the main counts in one strip, with the day on which they were verified.
-func (g *family) countsSection() section {
-	board := g.Site.Current()
-	var counts []page.Count
-	var b strings.Builder
-	fmt.Fprintf(&b, "Verified by hand on **%s**", board.AsOf)
-	for i, place := range stripCounts {
-		c := page.Count{Name: countLabels[place], N: board.Number(place)}
-		counts = append(counts, c)
-		fmt.Fprintf(&b, "%c %s %d", ":,"[min(i, 1)], strings.ToLower(c.Name[:1])+c.Name[1:], c.N)
+// Board is the newest hand verification, as the content has it.
+func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
+
+// StripCounts are the main counts.
+func (g *family) StripCounts() (counts []page.Count) {
+	for _, place := range stripCounts {
+		counts = append(counts, page.Count{Name: countLabels[place], N: g.Board().Number(place)})
 	}
-	b.WriteString(". [What they mean](/scoreboard.html#meanings).")
-	return section{markdown: b.String(), html: page.Counts(board.AsOf, counts)}
+	return counts
 }
 
-// boardPolicy says how the numbers come about, and up to which day the operation was watched.
-func (g *family) boardPolicy() string {
-	board := g.Site.Current()
-	return fmt.Sprintf("%s\n\nOperations were watched up to **%s**. %s\n",
-		markdownText(board.CountingPolicy), board.MonitoredThrough, markdownText(board.MonitoringNote))
-}
-
-// boardMeanings explains every number of the newest board beside it, in the groups of
-// scoreboard.json and with the names that it has there.
-func (g *family) boardMeanings() string {
-	roster := g.Roster()
-	var b strings.Builder
-	group := func(title, name string, notes ...string) {
-		fmt.Fprintf(&b, "### %s {#%s}\n\n", title, strings.ReplaceAll(name, "_", "-"))
-		own := slices.DeleteFunc(boardNumbers(roster), func(n boardNumber) bool { return !strings.HasPrefix(n.place, name+".") })
-		b.WriteString(table("Number | Is | Means", own, func(n boardNumber) string {
-			if countLabels[n.place] == "" {
-				g.Fail("the number %s has no label for people", n.place)
-			}
-			return fmt.Sprintf("%s | **%d** | %s `%s`", countLabels[n.place], n.n, markdownText(n.meaning), n.place[len(name)+1:])
-		}) + "\n")
-		for _, note := range notes {
-			b.WriteString(markdownText(note) + "\n\n")
-		}
-	}
-	group("Agents", "pilot_waitlist", roster.PilotWaitlist.IdentityNote)
-	group("Orgs", "orgs", roster.Orgs.OfferHistory)
-	group("Suggestions", "suggestions", roster.Suggestions.Reconciliation, roster.Suggestions.Deal)
-	group("Not in any count", "excluded_from_counts", roster.Excluded.Note)
-	attention := &roster.ObservedAttention
-	group("Attention observed", "observed_attention", attention.WhatThisIs, attention.WhatTheyAre, attention.ToolCallsNote, attention.HonestRead)
-	fmt.Fprintf(&b, "Observed up to %s.", attention.AsOf)
-	if len(attention.NamedClients) > 0 {
-		names := slices.Clone(attention.NamedClients)
-		for i := range names {
-			names[i] = markdownText(names[i])
-		}
-		fmt.Fprintf(&b, " The names that clients gave: %s.", strings.Join(names, ", "))
-	}
-	b.WriteString("\n\n")
-	if updates := g.Site.Current().ObservedAttention.Updates; len(updates) > 0 {
-		newestFirst := slices.Clone(updates)
-		slices.Reverse(newestFirst)
-		b.WriteString(table("Remark of | What changed | What could mean two things", newestFirst, func(u model.Update) string {
-			return fmt.Sprintf("%s | %s | %s", u.Date, markdownText(u.WhatChanged), markdownText(u.OneAmbiguousRead))
-		}) + "\n")
-	}
-	return b.String() + list(roster.WhatItMeans, markdownText)
-}
-
-func (g *family) boardCharts() section {
-	all := make([]page.Series, len(historyCounts))
-	for i := range g.Site.Scoreboards {
-		board := &g.Site.Scoreboards[i]
-		for n, place := range historyCounts {
-			all[n].Points = append(all[n].Points, page.Point{Date: board.AsOf, N: board.Number(place)})
-		}
-	}
+// series are the counts whose history is shown in charts.
+func (g *family) series() (all []page.Series) {
 	for n, place := range historyCounts {
-		all[n].ID, all[n].Name = "chart-"+strconv.Itoa(n+1), countLabels[place]
-	}
-	return section{html: page.Charts(all)}
-}
-
-func (g *family) boardHistory() string {
-	heads, rows := "Board", []string{}
-	for _, place := range historyCounts {
-		heads += " | " + countLabels[place]
-	}
-	for i := range slices.Backward(g.Site.Scoreboards) {
-		board := &g.Site.Scoreboards[i]
-		row := boardLink(board.File) + g.loggedProof(board)
-		for _, place := range historyCounts {
-			row += " | " + strconv.Itoa(board.Number(place))
+		s := page.Series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
+		for i := range g.Site.Scoreboards {
+			board := &g.Site.Scoreboards[i]
+			s.Points = append(s.Points, page.Point{Date: board.AsOf, N: board.Number(place)})
 		}
-		rows = append(rows, row)
+		all = append(all, s)
 	}
-	return table(heads, rows, strings.Clone)
+	return all
 }
 
 func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }
 
-// boardCorrections lists every number that a board took back.
-func (g *family) boardCorrections() string {
-	var b strings.Builder
-	for i := range slices.Backward(g.Site.Scoreboards) {
-		board := &g.Site.Scoreboards[i]
-		for _, c := range board.Corrections {
-			if b.Len() == 0 {
-				b.WriteString("A number falls from one board to the next only with a correction that says why.\n\n")
-			}
-			fmt.Fprintf(&b, "- On %s: %s (`%s`) was %d on %s, and is %d. %s\n",
-				boardLink(board.File), countLabels[c.Number], c.Number, c.Was, boardLink(c.Board), board.Number(c.Number), markdownText(c.Reason))
-		}
-	}
-	if b.Len() == 0 {
-		b.WriteString("No number of any board was ever taken back. Where one is, the board says so with the reason, and the correction is here.\n")
-	}
-	return b.String()
+// Presence is what the operator set by hand.
+func (g *family) Presence() page.Status {
+	p := &g.Site.Presence
+	return page.Status{Status: p.Status, Since: p.Since[:len(time.DateOnly)], Message: strings.TrimSpace(p.AwayMessage)}
 }

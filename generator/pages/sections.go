@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"embed"
+	"reflect"
+	"strings"
+	"text/template"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/input"
+	"anteroom/edge/respond"
+	"anteroom/generator/answers"
+	"anteroom/generator/model"
+	"anteroom/generator/ordered"
+	"anteroom/generator/page"
+	"anteroom/generator/tlog"
+
+	"github.com/a-h/templ"
+)
+
+// The templates make Markdown of the content and the tables. That of a marker has its name, and gets
+// the family. The templates "endpoint" and "problem" are whole pages.
+//
+//go:embed *.md
+var templates embed.FS
+
+// components take the places of some markers in HTML, unless they are nil. The Markdown of the
+// template is then in the twin alone.
+var components = map[string]func(*family) templ.Component{
+	"status":             func(g *family) templ.Component { return page.StatusLine(g.Presence()) },
+	"counts":             func(g *family) templ.Component { return page.Counts(g.Board().AsOf, g.StripCounts()) },
+	"endpoints":          func(g *family) templ.Component { return page.EndpointList(g.EndpointEntries()) },
+	"problems":           func(*family) templ.Component { return page.ProblemList(respond.ProblemTypes) },
+	"jobs":               func(g *family) templ.Component { return page.EntryGroups(g.Jobs()) },
+	"audits":             func(g *family) templ.Component { return page.EntryGroups(g.Audits()) },
+	"board-charts":       func(g *family) templ.Component { return page.Charts(g.series()) },
+	"business-days-form": func(g *family) templ.Component { return page.BusinessDaysForm(g.businessDaysForm()) },
+	"verifier":           func(g *family) templ.Component { return page.Verifier(strings.Join(g.ReceiptKeys(), ",")) },
+	"log-check": func(g *family) templ.Component {
+		if g.Stage() == nil {
+			return nil
+		}
+		return page.LogCheck()
+	},
+}
+
+// parse reads the templates, with the functions that they use.
+func (g *family) parse() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		// Texts.
+		"text": markdownText, "codes": codes, "enumeration": enumeration, "firstSentence": answers.FirstSentence,
+		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
+		"compact": func(text string) string { return string(ordered.Compact(model.JSON(text))) },
+		// Addresses.
+		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
+		"proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+		// Endpoints.
+		"summary": g.Summary, "readsFirst": answers.ReadsFirst, "withItems": withItems, "fieldRules": fieldRules,
+		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
+		"prompts": func() []api.Prompt { return api.Prompts },
+		// What single pages show.
+		"label": label, "historyCounts": func() []string { return historyCounts }, "memberTakes": memberTakes,
+		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers,
+		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
+		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": bizday.Operations,
+		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },
+	}).ParseFS(templates, "*.md"))
+}
+
+// execute gives what a template makes, without line breaks around it.
+func (g *family) execute(name string, data any) string {
+	var b strings.Builder
+	if err := g.templates.ExecuteTemplate(&b, name, data); err != nil {
+		g.Fail("%w", err)
+	}
+	return strings.Trim(b.String(), "\n")
+}
+
+// backward gives a slice in reverse order.
+func backward(list any) any {
+	from := reflect.ValueOf(list)
+	to := reflect.MakeSlice(from.Type(), 0, from.Len())
+	for i := range from.Len() {
+		to = reflect.Append(to, from.Index(from.Len()-1-i))
+	}
+	return to.Interface()
+}
+
+// lower makes the first letter of words a small one.
+func lower(words string) string { return strings.ToLower(words[:1]) + words[1:] }
