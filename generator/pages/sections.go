@@ -20,8 +20,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// The templates make Markdown of the content and the tables. That of a marker has its name, and gets
-// the family. The templates "endpoint" and "problem" are whole pages.
+// The templates make Markdown of the content and the tables. That of a marker has its name, and
+// gets the family. The templates "endpoint" and "problem" are whole pages.
 //
 //go:embed *.md
 var templates embed.FS
