@@ -144,12 +144,15 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestGoneClient: a turn whose caller goes away is finished. A turn whose body never came whole is
-// not begun.
+// TestGoneClient: a turn whose caller goes away is finished. The core hears that a body never came
+// whole.
 func TestGoneClient(t *testing.T) {
 	begun, goOn := make(chan bool, 1), make(chan bool)
 	var turns atomic.Int32
 	h, _ := open(t, Config{}, fake{handle: func(t *turn.Turn) turn.Outcome {
+		if t.Request.Incomplete {
+			return text(400, "incomplete")
+		}
 		if len(t.Journal) == 0 {
 			turns.Add(1)
 			begun <- true

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -218,20 +217,20 @@ func (s *Store) begin() error {
 	return s.control("BEGIN IMMEDIATE")
 }
 
-// inPlace refuses to write if the file at the path of the database was replaced or is gone: what
-// went into the file that was opened would be lost once that is closed.
+// inPlace refuses to write if the file of the database, or that of its log, was replaced or is gone:
+// what went into the file that was opened would be lost with the process.
 func (s *Store) inPlace() error {
-	now, err := os.Stat(s.path)
-	if err == nil && !os.SameFile(now, s.file) {
-		err = errReplaced
-	}
-	if err != nil {
-		return fmt.Errorf("%w (bring the file back, or restart)", err)
+	for name, opened := range s.files {
+		now, err := os.Stat(name)
+		if err == nil && !os.SameFile(now, opened) {
+			err = fmt.Errorf("%s was replaced", name)
+		}
+		if err != nil {
+			return fmt.Errorf("%w (bring the file back, or restart the server without killing it)", err)
+		}
 	}
 	return nil
 }
-
-var errReplaced = errors.New("the database file was replaced")
 
 // commit commits a group in the open transaction. An Exec that fails does not affect the others:
 // they begin again without it, as SQLite may have rolled back the transaction by itself

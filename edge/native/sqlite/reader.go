@@ -36,7 +36,7 @@ func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Read
 // program. It neither makes nor reads any other file: a log beside the file is an error.
 func OpenBackup(path string) (*Reader, error) {
 	return openReader(path, func(r *Reader, path string) error {
-		for _, suffix := range []string{"-wal", "-journal"} { // in which SQLite keeps a part of a database
+		for _, suffix := range []string{logSuffix, "-journal"} { // in which SQLite keeps a part of a database
 			if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
 				return fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)",
 					path+suffix)
@@ -65,15 +65,17 @@ func openReader(path string, open func(*Reader, string) error) (*Reader, error) 
 }
 
 func (r *Reader) open(path string) error {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", ErrNone)
-	} else if err != nil {
-		return fmt.Errorf("%w (give this user access to the data folder)", err)
+	there, err := Exists(path)
+	if err == nil && !there {
+		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", ErrNone)
 	}
-	err := errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}), r.check())
+	if err != nil {
+		return err
+	}
+	err = errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}), r.check())
 	// SQLite wants to make an index of the log, which a read-only folder does not allow. Without a
 	// log, the file is all there is.
-	if _, statErr := os.Stat(path + "-wal"); cannotOpen(err) && errors.Is(statErr, fs.ErrNotExist) {
+	if _, statErr := os.Stat(path + logSuffix); cannotOpen(err) && errors.Is(statErr, fs.ErrNotExist) {
 		r.disconnect()
 		err = errors.Join(r.connect(path, immutable), r.check())
 	}

@@ -41,8 +41,7 @@ var pragmas = []string{
 type Store struct {
 	connection // the writer's
 	log        *slog.Logger
-	path       string
-	file       fs.FileInfo // of the database when it was opened
+	files      map[string]fs.FileInfo // the database and its log, as they were opened
 
 	queue
 	watch   func(Commit)  // of the writer; may be nil
@@ -81,24 +80,18 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
-	flags := os.O_RDWR
-	if create {
-		flags |= os.O_CREATE
+	if there, err := Exists(path); err != nil {
+		return err
+	} else if !there && !create {
+		return ErrNone
 	}
 	// SQLite would make a file that others may read, and would not sync its name.
-	f, err := os.OpenFile(path, flags, 0o600)
-	if errors.Is(err, fs.ErrNotExist) && !create {
-		return ErrNone
-	} else if err != nil {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
 		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
 	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
+	if err := errors.Join(f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err
-	}
-	s.path, s.file = path, info
-	if info.Size() == 0 && !create { // left by a Create, or a restore, that was killed
-		return ErrNone
 	}
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
@@ -121,7 +114,33 @@ func (s *Store) open(path string, create bool) error {
 	if err == nil && made {
 		s.log.Info("made a new database", "file", path)
 	}
+	s.files = map[string]fs.FileInfo{}
+	for _, name := range []string{path, path + logSuffix} {
+		if err == nil {
+			s.files[name], err = os.Stat(name)
+		}
+	}
 	return err
+}
+
+// logSuffix ends the name of the file with the write-ahead log, which is beside the database.
+const logSuffix = "-wal"
+
+// Exists reports whether there is a database at path. An empty file is not one: a process that was
+// killed as it made one has left it. A log without its database is an error, as SQLite would delete
+// it.
+func Exists(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > 0 {
+		return true, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("%w (give this user access to the data folder)", err)
+	}
+	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
+		return false, fmt.Errorf("%s holds records of a database that is missing or empty (bring the database back)", path+logSuffix)
+	}
+	return false, nil
 }
 
 // migrate applies the migrations that the database lacks, with their names, in the transaction that

@@ -380,6 +380,28 @@ func TestNoDatabase(t *testing.T) {
 	if text := log.String(); strings.Count(text, `level=INFO msg="made a new database" file=`+path) != 1 {
 		t.Errorf("log: %s", text)
 	}
+	// A log that holds something belongs to a database, which is not there or is empty.
+	for _, lost := range []string{filepath.Join(t.TempDir(), FileName), filepath.Join(t.TempDir(), "empty")} {
+		err := os.WriteFile(lost+"-wal", []byte("records"), 0o600)
+		if filepath.Base(lost) == "empty" {
+			err = errors.Join(err, os.WriteFile(lost, nil, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, open := range []func(string) error{
+			func(path string) error { _, err := Open(path, quiet); return err },
+			func(path string) error { _, err := Create(path, quiet); return err },
+			func(path string) error { _, err := OpenReadOnly(path); return err },
+		} {
+			if err := open(lost); err == nil || errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "bring the database back") {
+				t.Errorf("a log without its database: %v", err)
+			}
+		}
+		if text, _ := os.ReadFile(lost + "-wal"); string(text) != "records" {
+			t.Errorf("the log holds %.20q", text)
+		}
+	}
 	openStore(t, path)
 	s, err := Open(path, quiet)
 	if err != nil {
@@ -588,7 +610,20 @@ func TestReplaced(t *testing.T) {
 	if r := s.Exec(insert("second")); r.Failure != turn.None {
 		t.Errorf("with the file again: %q", r.Failure)
 	}
-	if n := count(t, s, "registrations"); n != 2 {
+	// What was answered is in the log that the store has open, and a clean end saves it.
+	if err := os.Rename(path+"-wal", path+"-wal.away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"without the log", "with another log"} {
+		if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
+			t.Errorf("%s: %q", what, r.Failure)
+		}
+		os.WriteFile(path+"-wal", []byte("another"), 0o600)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := count(t, openStore(t, path), "registrations"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
 }

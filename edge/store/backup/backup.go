@@ -245,16 +245,12 @@ func restore(ctx context.Context, file, folder string) error {
 	}
 	defer d.end()
 	path := filepath.Join(folder, sqlite.FileName)
-	// An empty file is left of a server that was killed at its very first start.
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		os.Remove(path)
-	}
-	if _, err := os.Stat(path); err == nil {
+	if there, err := sqlite.Exists(path); err != nil {
+		return err
+	} else if there {
 		return errOccupied
 	}
-	if _, err := os.Stat(path + "-wal"); err == nil {
-		return fmt.Errorf("%s lies there without its database (move it away)", path+"-wal")
-	}
+	os.Remove(path) // an empty file is not a database
 	if err := d.fill(ctx, from); err != nil {
 		return err
 	}

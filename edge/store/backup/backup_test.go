@@ -493,13 +493,13 @@ func TestRestoreRefuses(t *testing.T) {
 	if dump(t, other.path) != before {
 		t.Error("it was changed")
 	}
-	for name, fault := range map[string]string{sqlite.FileName: "", sqlite.FileName + "-wal": "without its database"} {
+	for name, fault := range map[string]string{sqlite.FileName: "", sqlite.FileName + "-wal": "bring the database back"} {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(fault), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Restore(t.Context(), file, folder); (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
-			t.Errorf("beside an empty %s: %v", name, err)
+			t.Errorf("beside %s: %v", name, err)
 		}
 	}
 	fault("not a folder", file, "file exists")
