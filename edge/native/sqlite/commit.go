@@ -217,8 +217,8 @@ func (s *Store) begin() error {
 	return s.control("BEGIN IMMEDIATE")
 }
 
-// inPlace refuses to write if the file of the database, or that of its log, was replaced or is gone:
-// what went into the file that was opened would be lost with the process.
+// inPlace refuses to write if the file of the database or of its log was replaced or is gone: what
+// went into the file that was opened would be lost with the process.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)
