@@ -49,9 +49,8 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }
 
-// Deliver sends one digest from the outbox. Its response is 200 where a digest was delivered (call
-// again: more may be due), 204 if none is due, 502 if the relay did not take it, 503 if
-// the store fails.
+// Deliver sends one digest from the outbox. Its response is 200 where more may be due: the host
+// calls again, outbox.MaxDigests times at most before it pauses. See outbox.Deliver.
 func (e *Edge) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))

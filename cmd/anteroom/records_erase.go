@@ -20,8 +20,8 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 		Use:   "erase [RECORD_ID...]",
 		Short: "Erase the e-mail addresses given with records",
 		Long: `Delete the addresses that were given with registrations or charters: those of the given records, or
-with --email every place that has that address. They go out of the contacts, and of the messages
-that wait in the outbox. The registrations and charters stay; they hold no address.
+with --email every place that has that address. They go out of the contacts, of the messages
+that wait in the outbox, and of the names of clients that were seen over MCP. The registrations and charters stay; they hold no address.
 
 What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
 in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
@@ -44,13 +44,15 @@ made before hold the address still.`,
 				if named > 0 {
 					t.Printf("%d with that address as the very name: what was registered or filed is never erased", named)
 				}
-				if len(ids) == 0 {
-					return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
-				}
 			}
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
-			erased, err := records.Erase(ctx, store, ids...)
+			erased, observed, err := records.Erase(ctx, store, address, ids...)
+			if observed > 0 {
+				t.Printf("erased what was observed of clients with that name: %s", cli.Plural(int(observed), "row"))
+			} else if len(ids) == 0 && err == nil {
+				return errors.New("that address is on file nowhere (the contact of a suggestion is in the inbox alone)")
+			}
 			var missing, messages []string
 			for i, e := range erased {
 				messages = append(messages, e.Digests...)

@@ -31,6 +31,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/outbox"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
@@ -321,14 +322,19 @@ func (h *Host) deliver(ctx context.Context) {
 	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()
 	for {
-		for ctx.Err() == nil && h.deliverOne() {
-		}
+		h.deliverDue(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
 		case <-ticker.C:
 		}
+	}
+}
+
+// deliverDue sends what is due now, as long as the relay takes it.
+func (h *Host) deliverDue(ctx context.Context) {
+	for n := 0; n < outbox.MaxDigests && ctx.Err() == nil && h.deliverOne(); n++ {
 	}
 }
 

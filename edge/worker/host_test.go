@@ -524,7 +524,7 @@ func TestKilledWhileDelivering(t *testing.T) {
 	if n := len(s.mail()); n != 0 {
 		t.Errorf("%d messages while another holds the lease, want none", n)
 	}
-	s.sql("UPDATE outbox SET lease_until = unixepoch() - 1")
+	s.sql("UPDATE outbox SET next_try_at = unixepoch() - 1")
 	s.cron()
 	again := s.mail()
 	if len(again) != 1 || again[0].Headers["X-Anteroom-Message"] != first.Headers["X-Anteroom-Message"] || again[0].Text != first.Text {

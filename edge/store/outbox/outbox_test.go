@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -8,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/outbox"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -27,6 +30,7 @@ type office struct {
 	relay     func(turn.Message) turn.Result // nil accepts everything
 	taken     []turn.Message
 	tried     []turn.Message
+	planned   map[string]bool // statements whose plan was looked at
 }
 
 func open(t *testing.T) *office {
@@ -36,7 +40,7 @@ func open(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	return &office{t: t, store: store, published: edgetest.Snapshot(), now: edgetest.Now}
+	return &office{t: t, store: store, published: edgetest.Snapshot(), now: edgetest.Now, planned: map[string]bool{}}
 }
 
 // keep puts an address into the outbox, under a record id of its own.
@@ -49,23 +53,23 @@ func (o *office) keep(who string) (record string) {
 
 func (o *office) put(record, who string) {
 	o.t.Helper()
-	w := fmt.Sprintf(`{"address":"%s@example.org","who":%q}`, record, who)
-	o.exec("INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, ?, ?)", record, w, o.now, o.now)
+	enqueue := outbox.Enqueue(&turn.Turn{Now: o.now}, "registration", record, record+"@example.org", who)
+	o.exec(enqueue.SQL, enqueue.Args...)
 }
 
-func (o *office) exec(sql string, args ...any) turn.Result {
+func (o *office) exec(text string, args ...any) turn.Result {
 	o.t.Helper()
-	r := o.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}})
+	r := o.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: text, Args: args}}})
 	if r.Failure != turn.None {
-		o.t.Fatalf("%s: %s", sql, r.Failure)
+		o.t.Fatalf("%s: %s", text, r.Failure)
 	}
 	return r
 }
 
 // rows gives the rows of a query, their columns joined with "|".
-func (o *office) rows(sql string) (texts []string) {
+func (o *office) rows(query string) (texts []string) {
 	o.t.Helper()
-	for _, row := range o.exec(sql).Rows[0] {
+	for _, row := range o.exec(query).Rows[0] {
 		texts = append(texts, strings.Trim(strings.ReplaceAll(fmt.Sprint(row...), "<nil>", "-"), " "))
 	}
 	return texts
@@ -86,6 +90,9 @@ func (o *office) run() *turn.Response {
 func (o *office) perform(effects []turn.Effect) []turn.Result {
 	switch e := effects[0].(type) {
 	case turn.Exec:
+		for _, statement := range e.Statements {
+			o.plan(statement)
+		}
 		return []turn.Result{o.store.Exec(e)}
 	case turn.Relay:
 		o.tried = append(o.tried, e.Message)
@@ -100,6 +107,32 @@ func (o *office) perform(effects []turn.Effect) []turn.Result {
 	}
 	o.t.Fatalf("effect %T", effects[0])
 	return nil
+}
+
+// plan fails the test where a statement of the outbox reads more than the rows that it is about:
+// nearly all rows are delivered.
+func (o *office) plan(s turn.Statement) {
+	o.t.Helper()
+	if o.planned[s.SQL] {
+		return
+	}
+	o.planned[s.SQL] = true
+	db, err := sql.Open("sqlite", o.store.Name())
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer db.Close()
+	steps, err := db.Query("EXPLAIN QUERY PLAN "+s.SQL, s.Args...)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer steps.Close()
+	var id, parent, unused int
+	for detail := ""; steps.Next(); {
+		if err := steps.Scan(&id, &parent, &unused, &detail); err != nil || strings.HasPrefix(detail, "SCAN outbox") {
+			o.t.Errorf("%s %v in\n%s", detail, err, s.SQL)
+		}
+	}
 }
 
 // deliver runs until nothing is due. As with a host, some time passes after a failure.
@@ -140,87 +173,65 @@ func TestDigestsFitTheHeader(t *testing.T) {
 	}
 }
 
-// refuses is a relay that refuses for good every message that holds a text.
-func refuses(text string) func(turn.Message) turn.Result {
+// failing is a relay that fails with every message that holds a text.
+func failing(text string, failure turn.Result) func(turn.Message) turn.Result {
 	return func(m turn.Message) turn.Result {
 		if strings.Contains(m.Text, text) {
-			return turn.Result{Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")}
+			return failure
 		}
 		return turn.Result{}
 	}
 }
 
-const states = "SELECT record_id, state, tries, last_error FROM outbox WHERE state <> 'delivered'"
+var (
+	refused     = turn.Result{Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")}
+	unknown     = turn.Result{Failure: turn.Timeout, Data: []byte("E_DELIVERY_FAILED")}
+	unreachable = turn.Result{Failure: turn.Refused, Data: []byte("unreachable")}
+)
 
-// A row that the relay refuses holds up no other row, and is the only one to die.
-func TestARefusedRowHoldsUpNoOther(t *testing.T) {
-	o := open(t)
-	o.relay = refuses("hostile")
-	for i := range 60 {
-		who := "ada"
-		if i == 37 {
-			who = "hostile"
+// A digest that the relay refuses for what a stranger wrote is sent again at once, without as much
+// of that as the relay refuses.
+func TestRefusedWords(t *testing.T) {
+	for _, c := range []struct {
+		refused          string
+		tries, addresses int
+	}{{"hostile", 2, 60}, {"026@", 3, 0}} {
+		o := open(t)
+		o.relay = failing(c.refused, refused)
+		for i := range 60 {
+			o.keep(map[bool]string{true: "hostile", false: "ada"}[i == 37])
 		}
-		o.keep(who)
-	}
-	began := o.now
-	for range 20 { // a run every half minute
-		for o.run().Status == 200 {
+		if r := o.run(); r.Status != 200 || len(o.tried) != c.tries || len(o.taken) != 1 {
+			t.Fatalf("%s: %d, %d messages are tried and %d taken", c.refused, r.Status, len(o.tried), len(o.taken))
 		}
-		o.now += 30
-	}
-	if left := o.rows(states); len(left) != 1 {
-		t.Fatalf("%d rows are left ten minutes later, want the refused one", len(left))
-	}
-	o.now = began + 10*24*3600
-	for range 20 {
-		o.run()
-		o.now += 6 * 3600
-	}
-	want := fmt.Sprintf("%032x dead 20 refused: 554 5.7.1", 38)
-	if left := o.rows("SELECT record_id, ' ', state, ' ', tries, ' ', last_error FROM outbox WHERE state <> 'delivered'"); !slices.Equal(left, []string{want}) {
-		t.Errorf("%q, want %q", left, want)
-	}
-	seen := map[string]bool{}
-	for _, m := range o.taken {
-		for _, record := range m.Records {
-			if seen[record] {
-				t.Errorf("%s was delivered twice", record)
-			}
-			seen[record] = true
+		m := o.taken[0]
+		if n := strings.Count(m.Text, "address: "); n != c.addresses || len(m.Records) != 60 || strings.Contains(m.Text, "name:") {
+			t.Errorf("%s: %d addresses of %d records in\n%s", c.refused, n, len(m.Records), m.Text)
+		}
+		if left := o.rows("SELECT record_id FROM outbox WHERE state <> 'delivered'"); len(left) != 0 {
+			t.Errorf("%s: %v are left", c.refused, left)
 		}
 	}
 }
 
-// A next hop may refuse a digest for one row and never say so. In the end each row is tried alone.
-func TestARowOfUnknownOutcomeHoldsUpNoOther(t *testing.T) {
-	o := open(t)
-	o.relay = func(m turn.Message) turn.Result {
-		if strings.Contains(m.Text, "hostile") {
-			return turn.Result{Failure: turn.Timeout, Data: []byte("E_DELIVERY_FAILED")}
+// A relay may fail for what a stranger wrote and never say so. The last tries are without it.
+func TestWordsThatFail(t *testing.T) {
+	for what, c := range map[string]struct {
+		failure turn.Result
+		tries   int
+	}{"of unknown outcome": {unknown, 10}, "refused for now": {turn.Result{Failure: turn.Refused, Data: []byte("451 4.7.1")}, 19}} {
+		o := open(t)
+		o.relay = failing("hostile", c.failure)
+		for i := range 60 {
+			o.keep(map[bool]string{true: "hostile", false: "ada"}[i == 59])
 		}
-		return turn.Result{}
-	}
-	for i := range 60 {
-		o.keep(map[bool]string{true: "hostile", false: "ada"}[i == 59])
-	}
-	for range 60 {
-		for o.run().Status == 200 {
+		for range 60 {
+			o.run()
+			o.now += 6 * 3600
 		}
-		o.now += 6 * 3600
-	}
-	whole := 0
-	for _, m := range o.tried {
-		if len(m.Records) == 60 {
-			whole++
+		if len(o.tried) != c.tries || len(o.taken) != 1 || len(o.taken[0].Records) != 60 {
+			t.Errorf("%s: %d messages are tried and %d taken, want %d and 1", what, len(o.tried), len(o.taken), c.tries)
 		}
-	}
-	if whole != 10 {
-		t.Errorf("it was kept whole for %d tries", whole)
-	}
-	want := []string{fmt.Sprintf("%032x dead 20", 60)}
-	if left := o.rows("SELECT record_id, ' ', state, ' ', tries FROM outbox WHERE state <> 'delivered'"); !slices.Equal(left, want) {
-		t.Errorf("%q, want %q", left, want)
 	}
 }
 
@@ -230,33 +241,27 @@ func TestOneMessageIDOverAllTries(t *testing.T) {
 	o := open(t)
 	o.keep("ada")
 	o.keep("bo")
-	unknown := true
-	o.relay = func(turn.Message) turn.Result {
-		if unknown {
-			return turn.Result{Failure: turn.Timeout}
-		}
-		return turn.Result{}
-	}
-	if r := o.run(); r.Status != 502 {
+	o.relay = failing("", unknown)
+	if r := o.run(); r.Status != 200 {
 		t.Fatalf("%d", r.Status)
 	}
 	o.exec("UPDATE outbox SET tries = 7 WHERE id = 1") // rows that tried more often do not part from the others
-	o.keep("cy")
 	o.now += 7 * 3600
 	o.run()
+	o.keep("cy")
 	o.now += 7 * 3600
-	unknown = false
+	o.relay = nil
 	o.deliver()
 	if len(o.tried) != 4 {
 		t.Fatalf("%d tries: %v", len(o.tried), o.tried)
 	}
-	for _, i := range []int{1, 2} {
+	for _, i := range []int{1, 3} {
 		if m := o.tried[i]; m.ID != o.tried[0].ID || m.Text != o.tried[0].Text {
 			t.Errorf("try %d is %s, a message of %d rows; the first %s", i+1, m.ID, len(m.Records), o.tried[0].ID)
 		}
 	}
-	if m := o.tried[3]; m.ID == o.tried[0].ID || len(m.Records) != 1 {
-		t.Errorf("%v is sent under the id of another", m.Records)
+	if m := o.tried[2]; m.ID == o.tried[0].ID || len(m.Records) != 1 {
+		t.Errorf("%v, which is new, is not the next", m.Records)
 	}
 }
 
@@ -282,7 +287,7 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	o.now++
 	o.keep("cy")
 	o.deliver()
-	if m := o.taken[1]; m.ID != lost.ID || m.Text != lost.Text {
+	if m := o.taken[len(o.taken)-1]; m.ID != lost.ID || m.Text != lost.Text {
 		t.Errorf("the same rows are sent as %s, and were as %s", m.ID, lost.ID)
 	}
 	if len(o.taken) != 3 {
@@ -290,38 +295,60 @@ func TestADeadRunIsTriedAgainUnderItsID(t *testing.T) {
 	}
 }
 
-// A relay that fails is tried at growing intervals, twenty times in all. A dead row keeps its
-// payload for the operator.
+// A relay that fails is tried at growing intervals, twenty times in all, and ten times under one
+// Message-ID if it never says whether it took the message. A dead row keeps its payload. Revived it
+// has another Message-ID, so that no mailbox takes its message for one that it has.
 func TestDeliveryBacksOffAndGivesUp(t *testing.T) {
-	o := open(t)
-	o.relay = func(turn.Message) turn.Result {
-		return turn.Result{Failure: turn.Refused, Data: []byte("unreachable")}
-	}
-	o.keep("ada")
-	began, waits := o.now, []int64{}
-	for o.rows("SELECT state FROM outbox")[0] == "pending" {
-		o.run()
-		next := o.exec("SELECT next_try_at FROM outbox").Rows[0][0][0].(int64)
-		waits = append(waits, next-o.now)
-		o.now = next - 1
-		if r := o.run(); r.Status != 204 {
-			t.Fatalf("a second before it is due: %d", r.Status)
+	for _, c := range []struct {
+		failure turn.Result
+		waits   []int64
+		total   int
+	}{
+		{unreachable, []int64{60, 120, 240, 480, 960, 1920, 3840, 7680, 15360}, 20},
+		{unknown, []int64{120, 480, 1920, 7680}, 10},
+	} {
+		o := open(t)
+		o.relay = failing("", c.failure)
+		o.keep("ada")
+		began, waits := o.now, []int64{}
+		for o.rows("SELECT state FROM outbox")[0] == "pending" {
+			o.run()
+			next := o.exec("SELECT next_try_at FROM outbox").Rows[0][0][0].(int64)
+			waits = append(waits, next-o.now)
+			o.now = next - 1
+			if r := o.run(); r.Status != 204 {
+				t.Fatalf("a second before it is due: %d", r.Status)
+			}
+			o.now++
 		}
-		o.now++
-	}
-	want := []int64{60, 120, 240, 480, 960, 1920, 3840, 7680, 15360}
-	for len(want) < 20 {
-		want = append(want, 6*3600)
-	}
-	if !slices.Equal(waits, want) {
-		t.Errorf("waits of %v, want %v", waits, want)
-	}
-	o.now = began + 365*24*3600
-	if r := o.run(); r.Status != 204 {
-		t.Errorf("a dead row is tried again: %d", r.Status)
-	}
-	if dead := o.rows("SELECT state, ' ', tries, ' ', payload LIKE '%@example.org%', ' ', last_error FROM outbox"); dead[0] != "dead 20 1 refused: unreachable" {
-		t.Errorf("%q", dead)
+		for len(c.waits) < c.total {
+			c.waits = append(c.waits, 6*3600)
+		}
+		if !slices.Equal(waits, c.waits) {
+			t.Errorf("waits of %v, want %v", waits, c.waits)
+		}
+		o.now = began + 365*24*3600
+		if r := o.run(); r.Status != 204 {
+			t.Errorf("a dead row is tried again: %d", r.Status)
+		}
+		if dead := o.rows("SELECT state, ' ', tries, ' ', payload LIKE '%@example.org%', ' ', last_error FROM outbox"); dead[0] != "dead 20 1 "+"refused: unreachable" && dead[0] != "dead 20 1 timeout: E_DELIVERY_FAILED" {
+			t.Errorf("%q", dead)
+		}
+		ids := map[string]bool{}
+		for _, m := range o.tried {
+			ids[m.ID] = true
+		}
+		if c.failure.Failure == turn.Timeout && len(ids) != 1 {
+			t.Errorf("it was sent under %d Message-IDs", len(ids))
+		}
+		if n, err := records.Revive(t.Context(), o.store); err != nil || n[0] != 1 {
+			t.Fatal(n, err)
+		}
+		o.relay, o.now = nil, max(o.now, time.Now().Unix()) // Revive has a clock of its own
+		o.deliver()
+		if len(o.taken) != 1 || ids[o.taken[0].ID] || !strings.Contains(o.taken[0].Text, "address: ") {
+			t.Errorf("revived, it is sent as %v", o.taken)
+		}
 	}
 }
 
@@ -329,12 +356,10 @@ func TestDeliveryBacksOffAndGivesUp(t *testing.T) {
 // an outage.
 func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	o := open(t)
-	o.relay = func(turn.Message) turn.Result {
-		return turn.Result{Failure: turn.Refused, Data: []byte("unreachable")}
-	}
+	o.relay = failing("", unreachable)
 	for range 10 {
 		o.keep("ada")
-		if r := o.run(); r.Status != 502 || !strings.HasSuffix(r.Log, "1 records: refused: unreachable") {
+		if r := o.run(); r.Status != 502 {
 			t.Fatalf("%d %s", r.Status, r.Log)
 		}
 	}
@@ -371,17 +396,32 @@ func TestWithoutARelayAddressesWait(t *testing.T) {
 	}
 }
 
-// No row keeps waiting for a time that a clock set while it was ahead.
-func TestAClockThatWasAhead(t *testing.T) {
-	for what, set := range map[string]string{
-		"a lease": "UPDATE outbox SET lease = 'dead', lease_until = ? + 1200", "a next try": "UPDATE outbox SET next_try_at = ? + 60",
-	} {
+// Two runs do not send the same rows, though the clock of one is a little ahead of the other's. No
+// row keeps waiting for a time that a clock set while it was far ahead.
+func TestClocksDiffer(t *testing.T) {
+	for ahead, want := range map[int64]int{0: 1, 1: 1, 24 * 3600: 2} {
 		o := open(t)
+		began := o.now
 		o.keep("ada")
-		o.exec(set, o.now+365*24*3600)
-		o.deliver()
-		if len(o.taken) != 1 {
-			t.Errorf("%s of next year keeps a row from being sent", what)
+		o.relay = func(turn.Message) turn.Result {
+			o.relay, o.now = nil, began
+			o.run()
+			return turn.Result{}
+		}
+		o.now += ahead
+		o.run()
+		if len(o.tried) != want {
+			t.Errorf("%d s ahead: sent %d times by two runs, want %d", ahead, len(o.tried), want)
+		}
+
+		o = open(t)
+		o.keep("ada")
+		o.exec("UPDATE outbox SET tries = 15")
+		o.relay, o.now = failing("", unreachable), began+ahead
+		o.run()
+		o.now = began
+		if r := o.run(); (r.Status == 502) != (want == 2) {
+			t.Errorf("%d s ahead: a try that was put off: %d", ahead, r.Status)
 		}
 	}
 }
@@ -407,7 +447,7 @@ func TestTheStoreFails(t *testing.T) {
 			if calls++; calls == at && want != "" {
 				return []turn.Result{{Failure: turn.Refused}}
 			}
-			return []turn.Result{{Rows: [][][]any{{{int64(1), "ab", "registration", `{}`, int64(5), nil, int64(1)}}}}}
+			return []turn.Result{{Rows: [][][]any{{}, {{int64(1), "ab", "registration", `{}`, int64(5), nil, int64(1)}}}}}
 		})
 		if status := map[bool]int{true: 503, false: 200}[want != ""]; r.Status != status || !strings.HasSuffix(r.Log, want) {
 			t.Errorf("effect %d fails: %d %q", at, r.Status, r.Log)

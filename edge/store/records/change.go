@@ -49,14 +49,18 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 }
 
 // Erase erases the e-mail addresses that were given with records, from the contacts and from the
-// outbox, in one transaction, and says for each record what there was. The registration or charter
-// itself stays: its commitment is public. A message that is being sent meanwhile is not called
-// back.
+// outbox, and says for each record what there was. If address is not "", it also erases what was
+// observed of clients with that address in their name, and says how many rows that were. All is one
+// transaction. The registration or charter itself stays: its commitment is public. A message that
+// is being sent meanwhile is not called back.
 //
 // Erase ends with Store.Vacuum, even if it found no address: Vacuum may have failed in
 // a former call. If Vacuum fails, Erase gives both what it erased and the error.
-func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) {
-	var erase, sent []turn.Statement
+func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (erased []Erased, observed int64, err error) {
+	erase := []turn.Statement{{
+		SQL: "DELETE FROM observed WHERE ? <> '' AND instr(lower(client), lower(?)) > 0", Args: []any{address, address},
+	}}
+	var sent []turn.Statement
 	for _, id := range recordIDs {
 		erase = append(erase,
 			turn.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
@@ -68,24 +72,24 @@ func Erase(ctx context.Context, s Store, recordIDs ...string) ([]Erased, error) 
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
-		return nil, fmt.Errorf("erase records: %w", err)
+		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
 	changes, err := s.Write(ctx, erase...)
 	if err != nil {
-		return nil, fmt.Errorf("erase records: %w", err)
+		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
-	erased := make([]Erased, len(recordIDs))
+	erased = make([]Erased, len(recordIDs))
 	for i := range erased {
-		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[2*i+1]}
+		erased[i] = Erased{Contacts: changes[1+2*i], Messages: changes[2+2*i]}
 		for _, row := range digests[i] {
 			id, _ := row[0].(string)
 			erased[i].Digests = append(erased[i].Digests, id)
 		}
 	}
-	return erased, s.Vacuum(ctx)
+	return erased, changes[0], s.Vacuum(ctx)
 }
 
-const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, lease_until = 0, digest = NULL " +
+const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, digest = NULL " +
 	"WHERE state = 'dead'"
 
 // Revive makes the dead messages of the given records pending again, due at once and with no tries;

@@ -20,15 +20,17 @@ func TestErase(t *testing.T) {
 		exec(t, server, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'k', ?, 0, 0)", id, `{"address":"`+id+`@example.org"}`)
 	}
 	exec(t, server, "DELETE FROM contacts WHERE record_id = 'b'")
+	exec(t, server, "UPDATE outbox SET digest = 'sent', lease = 'again' WHERE record_id = 'a'")
+	exec(t, server, "INSERT INTO observed VALUES ('2026-11-20', 'of A@Example.org', 'initialize', 2), ('2026-11-20', 'tern', 'initialize', 2)")
 	command := openStore(t, filepath.Join(dir, sqlite.FileName))
-	erased, err := Erase(t.Context(), command, "a", "none", "b")
-	if got := fmt.Sprint(erased, err); got != "[{1 1 []} {0 0 []} {0 1 []}] <nil>" {
+	erased, observed, err := Erase(t.Context(), command, "a@example.org", "a", "none", "b")
+	if got := fmt.Sprint(erased, observed, err); got != "[{1 1 [sent]} {0 0 []} {0 1 []}] 1 <nil>" {
 		t.Errorf("erased %s", got)
 	}
 	for _, address := range []string{"a@example.org", "b@example.org"} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))
 		for _, file := range files {
-			if text, _ := os.ReadFile(file); strings.Contains(string(text), address) {
+			if text, _ := os.ReadFile(file); strings.Contains(strings.ToLower(string(text)), address) {
 				t.Errorf("%s is still in %s", address, file)
 			}
 		}
@@ -36,6 +38,9 @@ func TestErase(t *testing.T) {
 	left := exec(t, server, "SELECT (SELECT count(*) FROM registrations), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)")
 	if got := fmt.Sprint(left); got != "[[1 1 1]]" {
 		t.Errorf("registrations, contacts and messages that are left: %s, want one of each", got)
+	}
+	if _, observed, err := Erase(t.Context(), command, "", "kept"); observed != 0 || err != nil {
+		t.Errorf("without an address %d rows of clients are erased, %v", observed, err)
 	}
 }
 

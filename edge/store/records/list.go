@@ -48,7 +48,7 @@ var Lists = []List{
 		{Name: "state"},
 		{Name: "tries"},
 		{Name: "created_at", sql: instant("created_at")},
-		{Name: "next_try_at", sql: instant("next_try_at")},
+		{Name: "next_try_at", sql: instant("max(created_at, next_try_at)")},
 		{Name: "delivered_at", sql: instant("delivered_at")},
 		{Name: "last_error"},
 		{Name: "digest"},

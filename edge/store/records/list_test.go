@@ -64,7 +64,7 @@ func TestRows(t *testing.T) {
 		"charters":    "[1 c 2026-11-20T00:00:00Z Tern <nil> [] hash]",
 		"suggestions": "[1 s 2026-11-20T00:00:00Z anonymous pin hash]",
 		"contacts":    "[c 2026-11-20T00:00:00Z a@example.org]",
-		"outbox":      "[1 c registration pending 20 2026-11-20T00:00:00Z 1970-01-01T00:00:00Z <nil> <nil> <nil>]",
+		"outbox":      "[1 c registration pending 20 2026-11-20T00:00:00Z 2026-11-20T00:00:00Z <nil> <nil> <nil>]",
 	} {
 		if rows := listed(t, s, name, Days{Since: "2026-11-20", Through: "2026-11-20"}); len(rows) != 1 || rows[0] != want {
 			t.Errorf("%s: %v, want %s", name, rows, want)

@@ -104,7 +104,7 @@ func (s *Store) Vacuum(context.Context) error { return nil }
 
 // RetentionNote says where the store keeps an erased address longer.
 func (s *Store) RetentionNote() string {
-	return "Time Travel can restore it for 30 days (7 on the Free plan)"
+	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps for three months what a client called itself"
 }
 
 // Close closes the connections to the API.
