@@ -53,16 +53,27 @@ func TestFiles(t *testing.T) {
 }
 
 // Suggestions of a store that has some get numbers in the order in which they were filed, and the
-// store gets an identifier of its own.
-func TestNumberedSuggestions(t *testing.T) {
+// store gets an identifier of its own. What is being sent stays leased, and nothing else is.
+func TestRowsOfAnOlderStore(t *testing.T) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1) // each connection would have a store of its own
-	apply := func(name string) {
-		t.Helper()
+	names, err := fs.Glob(migrations.Files, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if i == 2 {
+			if _, err := db.Exec("INSERT INTO suggestions VALUES ('c', '2026-11-20T12:00:02Z', 'anonymous', 'pin', 'z'), " +
+				"('a', '2026-11-20T12:00:01Z', 'with_contact', 'security', 'x'), ('b', '2026-11-20T12:00:01Z', 'anonymous', 'suggestion', 'y'); " +
+				"INSERT INTO outbox (record_id, kind, state, created_at, next_try_at, lease, lease_until) " +
+				"VALUES ('s', 'k', 'pending', 1, 1, 'l', 9), ('w', 'k', 'pending', 1, 5, NULL, 0), ('d', 'k', 'delivered', 1, 1, NULL, 0)"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		text, err := migrations.Files.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -71,21 +82,15 @@ func TestNumberedSuggestions(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
-	apply("0001_init.sql")
-	apply("0002_digest.sql")
-	if _, err := db.Exec("INSERT INTO suggestions VALUES ('c', '2026-11-20T12:00:02Z', 'anonymous', 'pin', 'z'), " +
-		"('a', '2026-11-20T12:00:01Z', 'with_contact', 'security', 'x'), ('b', '2026-11-20T12:00:01Z', 'anonymous', 'suggestion', 'y')"); err != nil {
-		t.Fatal(err)
-	}
-	apply("0003_verify.sql")
-	var rows, id string
-	if err := db.QueryRow("SELECT group_concat(seq || record_id || filed_at || filed_as || kind || text_sha256, ' '), (SELECT id FROM store) FROM (SELECT * FROM suggestions ORDER BY seq)").Scan(&rows, &id); err != nil {
+	var rows, id, due string
+	if err := db.QueryRow("SELECT group_concat(seq || record_id || filed_at || filed_as || kind || text_sha256, ' '), (SELECT id FROM store), "+
+		"(SELECT group_concat(record_id || next_try_at, ' ') FROM outbox) FROM (SELECT * FROM suggestions ORDER BY seq)").Scan(&rows, &id, &due); err != nil {
 		t.Fatal(err)
 	}
 	if want := "1a2026-11-20T12:00:01Zwith_contactsecurityx 2b2026-11-20T12:00:01Zanonymoussuggestiony 3c2026-11-20T12:00:02Zanonymouspinz"; rows != want {
 		t.Errorf("the suggestions are\n%s, want\n%s", rows, want)
 	}
-	if len(id) != 32 {
-		t.Errorf("the store is called %q", id)
+	if len(id) != 32 || due != "s9 w5 d1" {
+		t.Errorf("the store is called %q, and messages are due at %s", id, due)
 	}
 }

@@ -28,7 +28,7 @@ func (o *Outbox) String() string {
 
 // CountUndelivered gives one row: how many messages are pending, and how many dead.
 var CountUndelivered = turn.Statement{
-	SQL: "SELECT coalesce(sum(state = 'pending'), 0), coalesce(sum(state = 'dead'), 0) FROM outbox WHERE state <> 'delivered'",
+	SQL: "SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), (SELECT count(*) FROM outbox WHERE state = 'dead')",
 }
 
 // Undelivered counts the messages that are not delivered.
