@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/jsondoc"
-
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v4"
 )
@@ -43,6 +42,7 @@ func (g *Group) Newest(n int) []ListEntry {
 // ListEntry is an entry of a list, a *Job or an *Audit.
 type ListEntry interface {
 	group() int                                  // index of its group
+	totals() []string                            // which Counts it is in
 	date() string                                // by which an entry is newer than another of its group
 	dates() [2]string                            // what may not be later than as_of
 	unique() [2]string                           // what no two entries share
@@ -55,27 +55,27 @@ type listKind struct {
 	file   reflect.Type // the object around the entries, without these
 	entry  reflect.Type
 	groups []string  // in publishing order
+	totals []string  // names of all that ListEntry.totals gives
 	dates  [2]string // names of what ListEntry.dates gives
 	unique string    // name of what ListEntry.unique gives
-	count  func(groups []Group) map[string]int
 }
 
 // member is the member of the object that holds the entries.
-func (k *listKind) member() string { return fieldsOf(k.file)[1].key }
+func (k *listKind) member() string { return membersOf(k.file)[1].Name }
 
 // Job is work for agents.
 type Job struct {
-	ID          string   `yaml:"id" is:"id" max:"80" doc:"Identifier of the job."`
-	Title       string   `yaml:"title" is:"line" max:"140" doc:"What is to be done, in one line."`
-	Description string   `yaml:"description" max:"4000" doc:"What is to be done."`
-	Status      string   `yaml:"status" enum:"open,completed" doc:"Whether it is still to be done."`
-	Posted      string   `yaml:"posted" is:"date" doc:"When it was posted."`
-	Expires     string   `yaml:"expires,omitempty" is:"date" doc:"Until when it is open."`
-	CompletedOn string   `yaml:"completed_on,omitempty" is:"date" doc:"When it was completed."`
-	Reward      *int     `yaml:"reward_credit_units,omitempty" max:"1000000" doc:"What it pays, in credit units."`
-	Tags        []string `yaml:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
-	URL         string   `yaml:"url,omitempty" is:"url" max:"2000" doc:"Where there is more about it."`
-	Poster      string   `yaml:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
+	ID          string   `json:"id" is:"id" max:"80" doc:"Identifier of the job."`
+	Title       string   `json:"title" is:"line" max:"140" doc:"What is to be done, in one line."`
+	Description string   `json:"description" is:"text" max:"4000" doc:"What is to be done."`
+	Status      string   `json:"status" is:"text" enum:"open,completed" doc:"Whether it is still to be done."`
+	Posted      string   `json:"posted" is:"date" doc:"When it was posted."`
+	Expires     string   `json:"expires,omitempty" is:"date" doc:"Until when it is open."`
+	CompletedOn string   `json:"completed_on,omitempty" is:"date" doc:"When it was completed."`
+	Reward      *int     `json:"reward_credit_units,omitempty" is:"count" max:"1000000" doc:"What it pays, in credit units."`
+	Tags        []string `json:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
+	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where there is more about it."`
+	Poster      string   `json:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
 }
 
 var jobs = &listKind{
@@ -85,20 +85,13 @@ var jobs = &listKind{
 	}](),
 	entry:  reflect.TypeFor[Job](),
 	groups: []string{"open", "completed"},
+	totals: []string{"open", "completed"},
 	dates:  [2]string{"posted", "completed_on"},
 	unique: "id",
-	count: func(groups []Group) map[string]int {
-		return map[string]int{"open": len(groups[0].Entries), "completed": len(groups[1].Entries)}
-	},
 }
 
-func (j *Job) group() int {
-	if j.CompletedOn != "" {
-		return 1
-	}
-	return 0
-}
-
+func (j *Job) group() int        { return slices.Index(jobs.groups, j.Status) }
+func (j *Job) totals() []string  { return []string{j.Status} }
 func (j *Job) date() string      { return cmp.Or(j.CompletedOn, j.Posted) }
 func (j *Job) dates() [2]string  { return [2]string{j.Posted, j.CompletedOn} }
 func (j *Job) unique() [2]string { return [2]string{j.ID} }
@@ -126,13 +119,13 @@ func (j *Job) check(fault func(member, what, hint string)) {
 
 // Audit is an audit claimed under a registered name.
 type Audit struct {
-	Agent        string  `yaml:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
-	Registration string  `yaml:"registration_sha256" is:"sha256" doc:"payload_sha256 of its registration."`
-	Scope        string  `yaml:"scope" max:"1000" doc:"What was audited."`
-	ClaimedAt    string  `yaml:"claimed_at" is:"time" doc:"When it was claimed."`
-	ReportURL    string  `yaml:"report_url" is:"url" max:"2000" doc:"Where the report is."`
-	Report       string  `yaml:"report_sha256" is:"sha256" doc:"SHA-256 of the report."`
-	VerifiedOn   *string `yaml:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand; null while nobody has."`
+	Agent        string  `json:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
+	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of its registration."`
+	Scope        string  `json:"scope" is:"text" max:"1000" doc:"What was audited."`
+	ClaimedAt    string  `json:"claimed_at" is:"time" doc:"When it was claimed."`
+	ReportURL    string  `json:"report_url" is:"url" max:"2000" doc:"Where the report is."`
+	Report       string  `json:"report_sha256" is:"sha256" doc:"SHA-256 of the report."`
+	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand; null while nobody has."`
 }
 
 var auditors = &listKind{
@@ -142,22 +135,21 @@ var auditors = &listKind{
 	}](),
 	entry:  reflect.TypeFor[Audit](),
 	groups: []string{"ledger"},
+	totals: []string{"claimed", "verified"},
 	dates:  [2]string{"claimed_at", "verified_by_hand_on"},
 	unique: "registration_sha256 and report_sha256",
-	count: func(groups []Group) map[string]int {
-		verified := 0
-		for _, e := range groups[0].Entries {
-			if e.(*Audit).VerifiedOn != nil {
-				verified++
-			}
-		}
-		return map[string]int{"claimed": len(groups[0].Entries), "verified": verified}
-	},
 }
 
 func (*Audit) group() int          { return 0 }
 func (a *Audit) date() string      { return a.ClaimedAt }
 func (a *Audit) unique() [2]string { return [2]string{a.Registration, a.Report} }
+
+func (a *Audit) totals() []string {
+	if a.VerifiedOn == nil {
+		return auditors.totals[:1]
+	}
+	return auditors.totals
+}
 
 func (a *Audit) dates() [2]string {
 	dates := [2]string{a.ClaimedAt[:min(len(dateForm), len(a.ClaimedAt))]}
@@ -179,84 +171,17 @@ func (a *Audit) check(fault func(member, what, hint string)) {
 	}
 }
 
-// Member describes one member of a list's entries in the terms of JSON Schema.
-type Member struct {
-	Name, Doc          string
-	Type               string // the JSON type
-	Optional, Nullable bool
-	Format, Pattern    string // of a text, or of each text of an array; "" for none
-	Values             []string
-	Max                int // characters of a text, or the greatest number; 0 is without limit
-	MaxItems           int // of an array
-}
-
-// inJSONSchema are the formats for which JSON Schema has a name or a pattern.
-var inJSONSchema = map[string]struct{ format, pattern string }{
-	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
-	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
-}
-
 // Members describes the members of the list's entries.
-func (l *List) Members() (members []Member) {
-	for _, f := range fieldsOf(l.kind.entry) {
-		in := inJSONSchema[f.is]
-		m := Member{
-			Name: f.key, Doc: f.doc, Type: "string", Optional: f.optional, Nullable: f.kind.Kind() == reflect.Pointer && !f.optional,
-			Format: in.format, Pattern: in.pattern, Values: f.values, Max: f.max, MaxItems: f.maxItems,
-		}
-		switch {
-		case f.kind.Kind() == reflect.Slice:
-			m.Type = "array"
-		case f.kind == reflect.TypeFor[*int]():
-			m.Type = "integer"
-		}
-		members = append(members, m)
-	}
-	return members
-}
+func (l *List) Members() []Member { return membersOf(l.kind.entry) }
 
 // AppendJSON appends the entries of a group as a JSON array, with their members in the order of
 // their types.
 func (g *Group) AppendJSON(dst []byte) []byte {
-	w := jsondoc.Writer{Buf: dst}
-	w.Open('[')
-	for i, e := range g.Entries {
-		if few := 100; i == few { // the rest will be about as long
-			w.Buf = slices.Grow(w.Buf, (len(w.Buf)-len(dst))/few*(len(g.Entries)-few)*9/8)
-		}
-		w.Open('{')
-		v := reflect.ValueOf(e).Elem()
-		for _, f := range fieldsOf(v.Type()) {
-			value := v.FieldByIndex(f.index)
-			if f.optional && value.IsZero() {
-				continue
-			}
-			switch of := value.Addr().Interface().(type) {
-			case *string:
-				w.Str(f.key, *of)
-			case **string:
-				if *of == nil {
-					w.Raw(f.key, "null")
-				} else {
-					w.Str(f.key, **of)
-				}
-			case **int:
-				w.Int(f.key, int64(**of))
-			case *[]string:
-				w.Begin(f.key, '[')
-				for i, text := range *of {
-					if i > 0 {
-						w.Buf = append(w.Buf, ',')
-					}
-					w.Buf = jsondoc.AppendString(w.Buf, text)
-				}
-				w.Close(']')
-			}
-		}
-		w.Close('}')
+	text, err := json.Marshal(g.Entries)
+	if err != nil {
+		panic(err) // entries are texts and numbers, which do not fail
 	}
-	w.Close(']')
-	return w.Buf
+	return append(dst, text...)
 }
 
 // Value is a member of an entry with its value as a text.
@@ -265,16 +190,15 @@ type Value struct{ Name, Text string }
 // Values are the members that an entry has, in their order.
 func Values(e ListEntry) (values []Value) {
 	v := reflect.ValueOf(e).Elem()
-	for _, f := range fieldsOf(v.Type()) {
-		value := v.FieldByIndex(f.index)
-		switch {
-		case f.optional && value.IsZero():
-		case value.Kind() == reflect.Slice:
-			values = append(values, Value{f.key, strings.Join(value.Interface().([]string), ", ")})
-		case value.Kind() == reflect.Pointer && value.IsNil():
-			values = append(values, Value{f.key, "null"})
+	for _, m := range membersOf(v.Type()) {
+		switch value := v.FieldByIndex(m.index); {
+		case m.Optional && value.IsZero():
+		case m.Type == "array":
+			values = append(values, Value{m.Name, strings.Join(value.Interface().([]string), ", ")})
+		case m.Nullable && value.IsNil():
+			values = append(values, Value{m.Name, "null"})
 		default:
-			values = append(values, Value{f.key, fmt.Sprint(reflect.Indirect(value))})
+			values = append(values, Value{m.Name, fmt.Sprint(reflect.Indirect(value))})
 		}
 	}
 	return values
@@ -290,8 +214,8 @@ const (
 // listReader reads one list file. It takes the entries one by one: all at once, as nodes, they
 // would need ten times the memory of the file.
 type listReader struct {
+	file    string
 	kind    *listKind
-	entry   document // the entry that is being read
 	entries []ListEntry
 	places  []place // of the entries
 	faults  Errors
@@ -299,55 +223,64 @@ type listReader struct {
 
 // readList reads the list in src, the bytes of a YAML or JSON file.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
-	r := &listReader{kind: kind}
-	d := document{file: file, places: map[string]place{}, faults: &r.faults}
-	r.entry = document{file: file, faults: &r.faults}
+	r := &listReader{file: file, kind: kind}
+	d := r.document()
 	var top *yaml.Node
 	if path.Ext(file) == ".json" {
-		top = r.readJSON(&d, src)
+		top = r.readJSON(d, src)
 	} else if top = d.parse(src); top != nil {
 		r.takeEntries(top)
 	}
 	if top == nil {
-		return nil, r.located(file, src)
+		return nil, r.located(src)
 	}
 	head := reflect.New(kind.file).Elem()
-	d.decodeValue(top, head, "", rule{})
-	list := &List{AsOf: head.Field(0).String(), kind: kind}
+	d.decodeValue(top, head, "", &Member{})
+	list := &List{AsOf: head.Field(0).String(), Counts: map[string]int{}, kind: kind}
 	r.checkTogether(list.AsOf)
 	if len(r.faults) > 0 {
-		return nil, r.located(file, src)
+		return nil, r.located(src)
 	}
 	for _, name := range kind.groups {
 		list.Groups = append(list.Groups, Group{Name: name})
 	}
+	for _, name := range kind.totals {
+		list.Counts[name] = 0
+	}
 	for _, e := range r.entries {
 		g := &list.Groups[e.group()]
 		g.Entries = append(g.Entries, e)
+		for _, name := range e.totals() {
+			list.Counts[name]++
+		}
 	}
 	for _, g := range list.Groups {
 		slices.SortFunc(g.Entries, ListEntry.compare)
 	}
-	list.Counts = kind.count(list.Groups)
 	return list, nil
+}
+
+// document makes a document for the object around the entries, or for one of them.
+func (r *listReader) document() *document {
+	return &document{file: r.file, places: map[string]place{}, faults: &r.faults}
 }
 
 // located gives the faults that are reported. In a JSON file the reader knows of each place its
 // offset alone, as the column of the line 0.
-func (r *listReader) located(file string, src []byte) Errors {
+func (r *listReader) located(src []byte) Errors {
 	more := len(r.faults) - maxListFaults
 	if more > 0 {
 		slices.SortStableFunc(r.faults, func(a, b Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 		r.faults = r.faults[:maxListFaults]
 	}
 	for i := range r.faults {
-		if f := &r.faults[i]; path.Ext(file) == ".json" {
+		if f := &r.faults[i]; path.Ext(r.file) == ".json" {
 			at := placeOf(src, f.Column)
 			f.Line, f.Column = at.line, at.column
 		}
 	}
 	if more > 0 {
-		r.faults = append(r.faults, Error{File: file, last: true, What: fmt.Sprintf("and %d more faults", more)})
+		r.faults = append(r.faults, Error{File: r.file, last: true, What: fmt.Sprintf("and %d more faults", more)})
 	}
 	return r.faults
 }
@@ -367,16 +300,8 @@ func (r *listReader) takeEntries(top *yaml.Node) {
 // readJSON reads the entries of a list in JSON, and gives its object without them. It is nil where
 // the file is not JSON.
 func (r *listReader) readJSON(d *document, src []byte) *yaml.Node {
-	j := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(src)), keys: map[string]string{}} // a buffer is read in place
-	for _, f := range fieldsOf(r.kind.entry) {
-		j.keys[`"`+f.key+`"`] = f.key
-	}
-	top, err := j.node(func(key string) func(*yaml.Node) {
-		if key == r.kind.member() {
-			return r.add
-		}
-		return nil
-	})
+	j := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(src)), list: jsontext.Pointer("/" + r.kind.member()), take: r.addJSON}
+	top, err := j.node()
 	if err == nil {
 		at := int(j.dec.InputOffset())
 		if _, err = j.dec.ReadToken(); err == io.EOF {
@@ -398,135 +323,143 @@ func (r *listReader) readJSON(d *document, src []byte) *yaml.Node {
 }
 
 // jsonReader reads JSON as the nodes of a YAML file. The column of a node is its offset, and its
-// line is 0.
+// line is 0. The elements of one array are not among them: take gets each with its offset.
 type jsonReader struct {
 	dec   *jsontext.Decoder
-	nodes []*yaml.Node // made so far; those from used on are free
-	used  int
-	keys  map[string]string // usual texts by their JSON text, so that they are not copied again
+	start int // the offset of what is read
+	list  jsontext.Pointer
+	take  func(element jsontext.Value, at int) // nil where there is no such array
 }
 
-// new gives a node for what ends at the decoder's offset and is n bytes long.
-func (j *jsonReader) new(kind yaml.Kind, tag string, n int) *yaml.Node {
-	if j.used == len(j.nodes) {
-		j.nodes = append(j.nodes, &yaml.Node{})
-	}
-	node := j.nodes[j.used]
-	j.used++
-	*node = yaml.Node{Kind: kind, Tag: tag, Column: int(j.dec.InputOffset()) - n, Content: node.Content[:0]}
-	return node
-}
-
-// node reads a value. each, which may be nil, gives for a member of an object what takes the
-// elements of its array one by one. These are not kept.
-func (j *jsonReader) node(each func(key string) func(*yaml.Node)) (*yaml.Node, error) {
-	kind := j.dec.PeekKind()
-	if kind != '{' && kind != '[' {
-		return j.scalar()
+// node reads a value.
+func (j *jsonReader) node() (*yaml.Node, error) {
+	var closing jsontext.Kind
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	switch j.dec.PeekKind() {
+	case '{':
+		n.Kind, n.Tag, closing = yaml.MappingNode, "!!map", '}'
+	case '[':
+		n.Kind, n.Tag, closing = yaml.SequenceNode, "!!seq", ']'
+	default:
+		return n, j.scalar(n)
 	}
 	if _, err := j.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	n := j.new(yaml.SequenceNode, "!!seq", 1)
-	if kind == '{' {
-		n.Kind, n.Tag = yaml.MappingNode, "!!map"
-	}
-	for j.dec.PeekKind() != kind+2 { // } is two behind {, and ] behind [
-		child, err := j.node(nil)
+	n.Column = j.start + int(j.dec.InputOffset()) - 1
+	elements := j.take != nil && closing == ']' && j.dec.StackPointer() == j.list
+	for j.dec.PeekKind() != closing {
+		if elements {
+			value, err := j.dec.ReadValue()
+			if err != nil {
+				return nil, err
+			}
+			j.take(value, int(j.dec.InputOffset())-len(value))
+			continue
+		}
+		child, err := j.node()
 		if err != nil {
 			return nil, err
 		}
 		n.Content = append(n.Content, child)
-		if each == nil || len(n.Content)%2 == 0 || j.dec.PeekKind() != '[' {
-			continue
-		}
-		if take := each(child.Value); take != nil {
-			if err := j.elements(n, take); err != nil {
-				return nil, err
-			}
-		}
 	}
 	_, err := j.dec.ReadToken()
 	return n, err
-}
-
-// elements reads an array and hands on its elements. An empty one becomes a value of object.
-func (j *jsonReader) elements(object *yaml.Node, take func(*yaml.Node)) error {
-	if _, err := j.dec.ReadToken(); err != nil {
-		return err
-	}
-	object.Content = append(object.Content, j.new(yaml.SequenceNode, "!!seq", 1))
-	for free := j.used; j.dec.PeekKind() != ']'; j.used = free {
-		element, err := j.node(nil)
-		if err != nil {
-			return err
-		}
-		take(element)
-	}
-	_, err := j.dec.ReadToken()
-	return err
 }
 
 // scalar reads a text, a number, a boolean or null.
-func (j *jsonReader) scalar() (*yaml.Node, error) {
+func (j *jsonReader) scalar(n *yaml.Node) error {
 	value, err := j.dec.ReadValue()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n := j.new(yaml.ScalarNode, "!!int", len(value))
-	switch value[0] {
+	n.Column, n.Value = j.start+int(j.dec.InputOffset())-len(value), string(value)
+	switch value.Kind() {
 	case '"':
 		n.Tag = "!!str"
-		if n.Value = j.keys[string(value)]; n.Value != "" {
-			return n, nil
-		}
-		if bytes.IndexByte(value, '\\') < 0 {
-			n.Value = string(value[1 : len(value)-1])
-			return n, nil
-		}
 		value, err = jsontext.AppendUnquote(nil, value)
+		n.Value = string(value)
 	case 'n':
 		n.Tag = "!!null"
-	case 't', 'f':
-		n.Tag = "!!bool"
-	default:
-		if bytes.IndexByte(value, '.') >= 0 {
+	case '0':
+		n.Tag = "!!int"
+		if strings.Contains(n.Value, ".") {
 			n.Tag = "!!float"
 		}
+	default:
+		n.Tag = "!!bool"
 	}
-	n.Value = string(value)
-	return n, err
+	return err
 }
 
-// add decodes and checks one entry. Where it has a fault, add decodes it again to find the places.
+// addJSON decodes and checks one entry. One that package json cannot decode, or that has a fault,
+// is decoded again from nodes, which have places.
+func (r *listReader) addJSON(value jsontext.Value, at int) {
+	v, members := reflect.New(r.kind.entry), membersOf(r.kind.entry)
+	for _, m := range members {
+		if m.Nullable { // a blank text is not valid: it shows that the member is missing
+			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
+		}
+	}
+	sound := json.Unmarshal(value, v.Interface(), json.RejectUnknownMembers(true)) == nil
+	for i := range members {
+		sound = sound && members[i].holds(v.Elem().FieldByIndex(members[i].index))
+	}
+	entry := v.Interface().(ListEntry)
+	if sound {
+		entry.check(func(_, _, _ string) { sound = false })
+	}
+	if sound {
+		r.entries, r.places = append(r.entries, entry), append(r.places, place{0, at})
+		return
+	}
+	j := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(value)), start: at}
+	node, _ := j.node() // it has been read before
+	r.add(node)
+}
+
+// holds trims the texts of a member, and reports whether they are as its tags say, or its number is.
+func (m *Member) holds(v reflect.Value) bool {
+	text := func(s *string, optional bool) bool {
+		*s = strings.TrimSpace(*s)
+		what, _ := m.checkText(*s)
+		return what == "" && (optional || *s != "")
+	}
+	switch at := v.Addr().Interface().(type) {
+	case *string:
+		return text(at, m.Optional)
+	case **string:
+		return *at == nil || text(*at, m.Optional)
+	case **int:
+		return *at == nil || 0 < **at && **at <= m.Max // 0 may be written as -0
+	case *[]string:
+		for i := range *at {
+			if !text(&(*at)[i], false) || m.Unique && slices.Contains((*at)[:i], (*at)[i]) {
+				return false
+			}
+		}
+		return *at != nil && len(*at) <= m.MaxItems
+	}
+	return false
+}
+
+// add decodes and checks one entry.
 func (r *listReader) add(node *yaml.Node) {
-	before := len(r.faults)
-	entry := r.decode(node, nil)
-	if len(r.faults) > before {
-		r.faults = r.faults[:before]
-		r.decode(node, map[string]place{})
-	}
-	r.entries, r.places = append(r.entries, entry), append(r.places, r.entry.nodePlace(node))
-}
-
-func (r *listReader) decode(node *yaml.Node, places map[string]place) ListEntry {
-	before := len(r.faults)
-	r.entry.places, r.entry.texts = places, r.entry.texts[:0]
-	v := reflect.New(r.kind.entry)
-	r.entry.decodeValue(node, v.Elem(), "", rule{})
+	before, d, v := len(r.faults), r.document(), reflect.New(r.kind.entry)
+	d.decodeValue(node, v.Elem(), "", &Member{})
 	entry := v.Interface().(ListEntry)
 	if len(r.faults) == before {
-		entry.check(r.entry.fault)
+		entry.check(d.fault)
 	}
-	return entry
+	r.entries, r.places = append(r.entries, entry), append(r.places, nodePlace(node))
 }
 
 // checkTogether compares the dates of the entries with as_of, and finds entries that are there
 // twice.
 func (r *listReader) checkTogether(asOf string) {
-	seen := make(map[[2]string]bool, len(r.entries))
+	d, seen := r.document(), make(map[[2]string]bool, len(r.entries))
 	for i, e := range r.entries {
-		report := func(what, hint string) { r.entry.report(r.places[i], what, hint) }
+		report := func(what, hint string) { d.report(r.places[i], what, hint) }
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {
 				report(r.kind.dates[n]+" "+date+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")

@@ -439,8 +439,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 		d.report(place{1, 1}, "no front matter", "begin the file with a line ---, title, description and updated, and a line ---")
 		return
 	}
-	d.lineOffset = 1
-	d.decode(front, page)
+	d.decode(src[:len("---\n")+len(front)], page)
 	page.Markdown = body
 	line := bytes.Count(src[:len(src)-len(body)], []byte{'\n'}) + 1
 	d.texts = append(d.texts, text{at: place{line, 1}, value: string(body), verbatim: true})

@@ -21,11 +21,10 @@ const maxNesting = 16
 // document is one content file while it is checked, with what later checks need to report faults in
 // it.
 type document struct {
-	file       string
-	lineOffset int              // lines of the file before the text that is decoded
-	places     map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts      []text           // every text of the document
-	faults     *Errors
+	file   string
+	places map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
+	texts  []text           // every text of the document
+	faults *Errors
 
 	check        func() // of what its values mean together; may be nil
 	decoded      bool
@@ -75,7 +74,7 @@ func (d *document) decode(src []byte, target any) {
 		return
 	}
 	first := len(*d.faults)
-	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", rule{})
+	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &Member{})
 	d.decoded = true
 	for _, f := range (*d.faults)[first:] {
 		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
@@ -98,7 +97,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
 				mark = context
 			}
-			at, what = place{mark.Line + d.lineOffset, mark.Column}, syntax.Message
+			at, what = place{mark.Line, mark.Column}, syntax.Message
 		}
 		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
@@ -110,7 +109,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 	case len(docs) == 0:
 		d.report(place{}, "empty", "write it")
 	case len(docs) > 1:
-		d.report(d.nodePlace(docs[1].Content[0]), "a second YAML document", "one file holds one document: remove the line ---")
+		d.report(nodePlace(docs[1].Content[0]), "a second YAML document", "one file holds one document: remove the line ---")
 	default:
 		return docs[0].Content[0]
 	}
@@ -179,9 +178,7 @@ func restoreBreaks(node *yaml.Node) {
 }
 
 // nodePlace is the place of a node in the file.
-func (d *document) nodePlace(n *yaml.Node) place {
-	return place{n.Line + d.lineOffset, n.Column}
-}
+func nodePlace(n *yaml.Node) place { return place{n.Line, n.Column} }
 
 // entry is one key of a mapping and its value.
 type entry struct {
@@ -194,12 +191,12 @@ type entry struct {
 // false. A key that is not plain text, and one that is there twice, is a fault and is left out.
 func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
 	if kind := kindOf(node); kind != kindMapping {
-		d.report(d.nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
+		d.report(nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
 		return nil, false
 	}
 	entries = make([]entry, 0, len(node.Content)/2)
 	for pair := range slices.Chunk(node.Content, 2) {
-		e := entry{key: pair[0].Value, at: d.nodePlace(pair[0]), value: pair[1]}
+		e := entry{key: pair[0].Value, at: nodePlace(pair[0]), value: pair[1]}
 		switch kindOf(pair[0]) {
 		case kindText, kindInteger, kindNumber, kindBoolean:
 		default:
@@ -259,70 +256,82 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// rule says what a value must be like. It comes from the tags of its field.
-type rule struct {
-	is       string   // name of the format of a text
-	optional bool     // it may be absent or blank
-	min, max int      // the least number; the greatest, or characters of a text; a max of 0 is without limit
-	minItems int      // of a list
-	maxItems int      // of a list; 0 is without limit
-	unique   bool     // no two texts of a list are the same
-	values   []string // the only texts allowed
+// Member is one field of a content type, and what the tags of the field say of its value, in the
+// terms of JSON Schema.
+type Member struct {
+	Name, Doc          string
+	Type               string // the JSON type of a member of a list's entries
+	Optional, Nullable bool   // it may be absent or blank; it may be null
+	Format, Pattern    string // of a text, or of each text of an array; "" for none
+	Values             []string
+	Min, Max           int // of a number; Max characters of a text; a Max of 0 is without limit
+	MinItems, MaxItems int // of an array; a MaxItems of 0 is without limit
+	Unique             bool
+
+	is    string // key of formats
+	index []int  // of the field
 }
 
-// field is one field of a content type.
-type field struct {
-	rule
-	index []int
-	kind  reflect.Type
-	key   string
-	doc   string
+// inJSONSchema are the formats for which JSON Schema has a name or a pattern.
+var inJSONSchema = map[string]struct{ format, pattern string }{
+	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
+	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
 }
 
-var fieldsByType sync.Map // []field by reflect.Type
+var membersByType sync.Map // []Member by reflect.Type
 
-// fieldsOf are the fields of a struct type that have a key, those of embedded structs too. The key
+// membersOf are the fields of a struct type that have a key, those of embedded structs too. The key
 // is in the tag yaml. A field with the tag is and without the tag yaml has its name in JSON.
-func fieldsOf(t reflect.Type) []field {
-	if known, ok := fieldsByType.Load(t); ok {
-		return known.([]field)
+func membersOf(t reflect.Type) []Member {
+	if known, ok := membersByType.Load(t); ok {
+		return known.([]Member)
 	}
-	var fields []field
+	var members []Member
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag
-		key, options, _ := strings.Cut(tag.Get("yaml"), ",")
-		if key == "" && tag.Get("is") != "" {
-			key, _, _ = strings.Cut(tag.Get("json"), ",")
+		named := tag.Get("yaml")
+		if named == "" && tag.Get("is") != "" {
+			named = tag.Get("json")
 		}
+		key, options, _ := strings.Cut(named, ",")
 		if key == "" || key == "-" {
 			continue
 		}
-		made := field{index: f.Index, kind: f.Type, key: key, doc: tag.Get("doc")}
-		made.is, made.optional = tag.Get("is"), options == "omitempty" || tag.Get("optional") == "true"
-		for name, limit := range map[string]*int{"min": &made.min, "max": &made.max, "minItems": &made.minItems, "maxItems": &made.maxItems} {
+		optional := options == "omitempty" || tag.Get("optional") == "true"
+		m := Member{
+			Name: key, Doc: tag.Get("doc"), Type: "string", Optional: optional, Nullable: f.Type.Kind() == reflect.Pointer && !optional,
+			Unique: tag.Get("unique") == "true", is: tag.Get("is"), index: f.Index,
+		}
+		m.Format, m.Pattern = inJSONSchema[m.is].format, inJSONSchema[m.is].pattern
+		switch {
+		case f.Type.Kind() == reflect.Slice:
+			m.Type = "array"
+		case f.Type == reflect.TypeFor[*int]():
+			m.Type = "integer"
+		}
+		for name, limit := range map[string]*int{"min": &m.Min, "max": &m.Max, "minItems": &m.MinItems, "maxItems": &m.MaxItems} {
 			*limit, _ = strconv.Atoi(tag.Get(name))
 		}
-		made.unique = tag.Get("unique") == "true"
 		if enum := tag.Get("enum"); enum != "" {
-			made.values = strings.Split(enum, ",")
+			m.Values = strings.Split(enum, ",")
 		}
-		fields = append(fields, made)
+		members = append(members, m)
 	}
-	fieldsByType.Store(t, fields)
-	return fields
+	membersByType.Store(t, members)
+	return members
 }
 
 // decodeValue decodes node into v, by the rule for its texts and numbers.
-func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, r rule) {
-	at := d.nodePlace(node)
+func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *Member) {
+	at := nodePlace(node)
 	if _, ok := d.places[path]; !ok {
-		d.locate(path, at)
+		d.places[path] = at
 	}
 	switch v.Kind() {
 	case reflect.Pointer: // the value may be null
 		if kindOf(node) != kindNothing {
 			v.Set(reflect.New(v.Type().Elem()))
-			d.decodeValue(node, v.Elem(), path, r)
+			d.decodeValue(node, v.Elem(), path, m)
 		}
 	case reflect.Struct:
 		entries, ok := d.mapping(node)
@@ -337,8 +346,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, r 
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
 		for _, e := range entries {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.decodeValue(e.value, item, join(path, e.key), rule{is: r.is})
-			d.locate(join(path, e.key), e.at)
+			d.decodeValue(e.value, item, join(path, e.key), &Member{is: m.is})
+			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
@@ -346,31 +355,25 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, r 
 			d.report(at, path+": want a list, not "+kind, "begin each element with \"- \", or write [] for none")
 			return
 		}
-		if n := len(node.Content); r.maxItems > 0 && n > r.maxItems {
-			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", r.maxItems))
+		if n := len(node.Content); m.MaxItems > 0 && n > m.MaxItems {
+			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", m.MaxItems))
 			return
 		}
-		if len(node.Content) < r.minItems {
+		if len(node.Content) < m.MinItems {
 			d.report(at, path+" is empty", "write one")
 		}
-		r.optional = false
+		element := *m
+		element.Optional = false
 		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
 		for i, item := range node.Content {
-			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", r)
-			if r.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
-				d.report(d.nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
+			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", &element)
+			if m.Unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
+				d.report(nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
 			}
 		}
 	default:
-		d.locate(path, at)
-		d.decodeScalar(node, v, path, r)
-	}
-}
-
-// locate keeps the place of the value at a path, unless the places are not asked for.
-func (d *document) locate(path string, at place) {
-	if d.places != nil {
 		d.places[path] = at
+		d.decodeScalar(node, v, path, m)
 	}
 }
 
@@ -384,39 +387,37 @@ func join(path, key string) string {
 
 // decodeStruct decodes the entries of a mapping into a struct.
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
-	fields := fieldsOf(v.Type())
-	found := make([]*entry, len(fields))
+	members := membersOf(v.Type())
+	found := make([]*entry, len(members))
 	for i := range entries {
 		e := &entries[i]
-		if at := slices.IndexFunc(fields, func(f field) bool { return f.key == e.key }); at >= 0 {
+		if at := slices.IndexFunc(members, func(m Member) bool { return m.Name == e.key }); at >= 0 {
 			found[at] = e
 			continue
 		}
 		var known []string
-		for _, f := range fields {
-			known = append(known, f.key)
+		for i := range members {
+			known = append(known, members[i].Name)
 		}
 		d.report(e.at, "unknown key "+shorten(e.key), didYouMean(e.key, known))
 	}
-	for i := range fields {
-		f, e := &fields[i], found[i]
-		if e == nil {
-			if !f.optional {
-				d.fault(path, "lacks "+join(path, f.key), "add it")
+	for i := range members {
+		m, e := &members[i], found[i]
+		switch {
+		case e != nil:
+			d.places[join(path, m.Name)] = e.at
+			if !m.Optional || kindOf(e.value) != kindNothing {
+				d.decodeValue(e.value, v.FieldByIndex(m.index), join(path, m.Name), m)
 			}
-			continue
+		case !m.Optional:
+			d.fault(path, "lacks "+join(path, m.Name), "add it")
 		}
-		d.locate(join(path, f.key), e.at)
-		if f.optional && kindOf(e.value) == kindNothing {
-			continue
-		}
-		d.decodeValue(e.value, v.FieldByIndex(f.index), join(path, f.key), f.rule)
 	}
 }
 
 // decodeScalar decodes a text, an integer or a boolean.
-func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r rule) {
-	at, kind := d.nodePlace(node), kindOf(node)
+func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, m *Member) {
+	at, kind := nodePlace(node), kindOf(node)
 	if kind == kindNothing {
 		d.fault(path, path+" has no value", "write one")
 		return
@@ -433,7 +434,7 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r
 		}
 		s := strings.TrimSpace(node.Value)
 		v.SetString(s)
-		if what, hint := r.checkText(s); what != "" {
+		if what, hint := m.checkText(s); what != "" {
 			d.report(at, path+what, hint)
 			return
 		}
@@ -449,10 +450,10 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r
 			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
-		case i < int64(r.min):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", r.min))
-		case r.max > 0 && i > int64(r.max):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", r.max))
+		case i < int64(m.Min):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.Min))
+		case m.Max > 0 && i > int64(m.Max):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", m.Max))
 		default:
 			v.SetInt(i)
 		}
@@ -467,9 +468,9 @@ func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, r
 
 // checkText says what is wrong with a text, "" where nothing is. What is wrong follows the name of
 // the text.
-func (r *rule) checkText(s string) (what, hint string) {
+func (m *Member) checkText(s string) (what, hint string) {
 	if s == "" {
-		if r.optional {
+		if m.Optional {
 			return "", ""
 		}
 		return " is blank", "write it"
@@ -479,17 +480,17 @@ func (r *rule) checkText(s string) (what, hint string) {
 			return fmt.Sprintf(" holds the control character U+%04X", c), "remove it"
 		}
 	}
-	if r.max > 0 && len(s) > r.max {
-		if n := utf8.RuneCountInString(s); n > r.max {
-			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", r.max)
+	if m.Max > 0 && len(s) > m.Max {
+		if n := utf8.RuneCountInString(s); n > m.Max {
+			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", m.Max)
 		}
 	}
-	if r.values != nil && !slices.Contains(r.values, s) {
-		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, r.values)
+	if m.Values != nil && !slices.Contains(m.Values, s) {
+		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, m.Values)
 	}
-	if f, ok := formats[r.is]; ok && !f.ok(s) {
+	if f, ok := formats[m.is]; ok && !f.ok(s) {
 		value := strconv.Quote(shorten(s))
-		if r.is == publicKey {
+		if m.is == publicKey {
 			value = "this key"
 		}
 		return ": " + value + " is not valid", f.want
