@@ -418,7 +418,7 @@ func (r *listReader) addJSON(value jsontext.Value, at int) {
 	r.add(node)
 }
 
-// holds trims the texts of a member, and reports whether they are as its tags say, or its number is.
+// holds trims the texts of a member, and reports whether it is as its tags say.
 func (m *Member) holds(v reflect.Value) bool {
 	text := func(s *string, optional bool) bool {
 		*s = strings.TrimSpace(*s)
