@@ -120,8 +120,10 @@ func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []
 		return d.DryRun(ctx)
 	}
 	err = d.Run(ctx)
-	for _, a := range d.Unused() {
-		t.Warnf("--allow %s was not needed, and is not noted", a.Name)
+	for _, a := range d.Allowances {
+		if !a.Needed {
+			t.Warnf("--allow %s was not needed, and is not noted", a.Name)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))

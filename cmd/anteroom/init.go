@@ -32,12 +32,15 @@ On a terminal init asks for what no flag says. DIR must not exist, or be empty; 
 
 SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ask := t.Interactive && !yes
 			dir, err := scaffold.Vacant(args[0])
-			if err = errors.Join(err, checkAnswers(questions, t.Interactive && !yes, yes)); err != nil {
+			if err = errors.Join(err, checkAnswers(questions, ask, yes)); err != nil {
 				return cli.Usage(err)
 			}
-			if err := answer(cmd.Context(), t, questions, t.Interactive && !yes); err != nil {
-				return fmt.Errorf("init %s: %w", args[0], err)
+			if ask {
+				if err := askAnswers(cmd.Context(), t, questions); err != nil {
+					return fmt.Errorf("init %s: %w", args[0], err)
+				}
 			}
 			now, err := sourceDate(t.Now())
 			if err != nil {
@@ -47,9 +50,9 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
 			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Run next:", args[0], s.Name)
-			for _, step := range []string{"cd " + args[0], "anteroom generate", "anteroom serve"} {
-				t.Printf("  %s", step)
-			}
+			t.Printf("  cd %s", args[0])
+			t.Printf("  anteroom generate")
+			t.Printf("  anteroom serve")
 			return nil
 		},
 	}
@@ -61,22 +64,25 @@ SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
 	return cmd
 }
 
-// checkAnswers checks what flags have answered, and what neither a question nor a preset will.
+// checkAnswers checks what flags have answered and, unless questions follow, takes the presets of
+// what they have not.
 func checkAnswers(questions []*scaffold.Question, ask, yes bool) (faults error) {
 	for _, q := range questions {
-		if *q.Value != "" {
-			if want := q.Check(*q.Value); want != "" {
-				faults = errors.Join(faults, fmt.Errorf("--%s %q: %s", q.Flag, *q.Value, want))
-			}
-		} else if !ask && (q.Preset == nil || !yes && !q.Optional) {
+		if *q.Value == "" && !ask && q.Preset != nil && (yes || q.Optional) && faults == nil {
+			*q.Value = q.Preset()
+		}
+		switch want := q.Check(*q.Value); {
+		case *q.Value != "" && want != "":
+			faults = errors.Join(faults, fmt.Errorf("--%s %q: %s", q.Flag, *q.Value, want))
+		case *q.Value == "" && !ask && (q.Preset == nil || !yes && !q.Optional):
 			faults = errors.Join(faults, fmt.Errorf("--%s is missing: %s", q.Flag, q.Text))
 		}
 	}
 	return faults
 }
 
-// answer asks the questions without an answer, or takes their presets.
-func answer(ctx context.Context, t *cli.Terminal, questions []*scaffold.Question, ask bool) (err error) {
+// askAnswers asks for the answers that no flag gives.
+func askAnswers(ctx context.Context, t *cli.Terminal, questions []*scaffold.Question) (err error) {
 	lines := bufio.NewReader(t.In)
 	for _, q := range questions {
 		if *q.Value != "" {
@@ -86,12 +92,7 @@ func answer(ctx context.Context, t *cli.Terminal, questions []*scaffold.Question
 		if q.Preset != nil {
 			preset = q.Preset()
 		}
-		if *q.Value = preset; ask {
-			*q.Value, err = t.Ask(ctx, lines, q.Text, preset, q.Check)
-		} else if want := q.Check(preset); want != "" {
-			err = cli.Usage(fmt.Errorf("--%s is missing, and the proposal %q does not fit: %s", q.Flag, preset, want))
-		}
-		if err != nil {
+		if *q.Value, err = t.Ask(ctx, lines, q.Text, preset, q.Check); err != nil {
 			return err
 		}
 	}

@@ -10,10 +10,14 @@ import (
 	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 )
 
 // Allowance is what the operator lets happen, and why.
-type Allowance struct{ Name, Reason string }
+type Allowance struct {
+	Name, Reason string
+	Needed       bool // whether it has happened
+}
 
 // longestReasons is how many bytes the reasons of a version may have in all: Cloudflare keeps 1,000
 // bytes of what a version says of itself.
@@ -46,10 +50,32 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 	return list, nil
 }
 
-// notes are what was allowed, and why, as a version keeps it.
-func notes(allowed []Allowance) (text string) {
-	for _, a := range allowed {
-		text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+// refuse is the error of what goes back and is not allowed. It notes which allowances were needed.
+func refuse(found []continuity.Regression, allowances []Allowance) error {
+	var refused []error
+	for _, r := range found {
+		if i := slices.IndexFunc(allowances, func(a Allowance) bool { return a.Name == string(r.Kind) }); i >= 0 {
+			allowances[i].Needed = true
+			continue
+		}
+		text, evidence, forked := strings.Cut(r.What, "\n")
+		if r.Hint != "" {
+			r.Hint += ", or "
+		}
+		if forked {
+			evidence = "\n" + evidence
+		}
+		refused = append(refused, fmt.Errorf("%s: %s (%slet it happen with --allow %s --reason TEXT)%s", r.Kind, text, r.Hint, r.Kind, evidence))
+	}
+	return errors.Join(refused...)
+}
+
+// notes are what was allowed and needed, and why, as a version keeps it.
+func notes(allowances []Allowance) (text string) {
+	for _, a := range allowances {
+		if a.Needed {
+			text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+		}
 	}
 	return text
 }

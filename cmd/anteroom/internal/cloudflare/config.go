@@ -146,6 +146,16 @@ func (e *environment) domains() (hosts []string) {
 	return hosts
 }
 
+// database is the id and the name of the D1 database, "" if none is bound.
+func (e *environment) database() (id, name string) {
+	for _, d := range e.Databases {
+		if d.Binding == databaseBinding {
+			id, name = d.ID, d.Name
+		}
+	}
+	return id, name
+}
+
 // Host is the first custom domain of an environment or else its host at workers.dev, if
 // preview_hosts names that. It is "" if there is neither.
 func (c *Config) Host(name string, s *snapshot.Snapshot) string {

@@ -43,11 +43,7 @@ func Open(ctx context.Context, path, name string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{environment: name}
-	for _, d := range e.Databases {
-		if d.Binding == databaseBinding {
-			s.id, s.name = d.ID, d.Name
-		}
-	}
+	s.id, s.name = e.database()
 	for _, d := range e.Datasets {
 		if d.Binding == datasetBinding {
 			s.dataset = cmp.Or(d.Name, d.Binding) // as wrangler names it

@@ -67,7 +67,7 @@ func TestReadAndWrite(t *testing.T) {
 		}
 	}
 	_, err = s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM things"}, turn.Statement{SQL: "INSERT INTO missing VALUES (1)"})
-	wantError(t, err, "write to D1 database anteroom (production): Cloudflare answered 400, code 7500:", "no such table: missing")
+	wantError(t, err, "write to D1 database anteroom (production): Cloudflare answered 400, code 7500:", "SQLITE_ERROR")
 	if rows, err := s.Read(t.Context(), turn.Statement{SQL: "SELECT count(*) FROM things"}); err != nil || rows[0][0][0] != int64(2) {
 		t.Errorf("a transaction that failed leaves %v, %v", rows, err)
 	}

@@ -49,8 +49,6 @@ type Deployment struct {
 	Reach    func(host string) *live.Service
 	Say      func(step, text string) // is called after each step
 	Waiting  func(what string)       // is called while the live service does not show what was deployed
-
-	used []Allowance
 }
 
 // host is where the environment is reached; "" if it has no host of the service.
@@ -100,20 +98,14 @@ func (d *Deployment) Compare(ctx context.Context) error {
 			What: "public/ publishes the receipt key " + key + ", which the live service does not have",
 		})
 	}
-	var refused []error
-	for _, r := range found {
-		if !d.allowed(string(r.Kind)) {
-			refused = append(refused, refuse(r))
-		}
-	}
-	if err := errors.Join(refused...); err != nil {
+	if err := refuse(found, d.Allowances); err != nil {
 		return err
 	}
-	text := "nothing that is published at " + host + " goes back"
-	if len(d.used) > 0 {
-		text = "as allowed, something that is published at " + host + " goes back"
+	what := "nothing"
+	if notes(d.Allowances) != "" {
+		what = "as allowed, something"
 	}
-	d.Say("continuity", text)
+	d.Say("continuity", what+" that is published at "+host+" goes back")
 	return nil
 }
 
@@ -133,32 +125,6 @@ func (d *Deployment) checkArtifact() error {
 	return nil
 }
 
-// refuse is the error of something that goes back.
-func refuse(r continuity.Regression) error {
-	text, evidence, forked := strings.Cut(r.What, "\n")
-	if r.Hint != "" {
-		r.Hint += ", or "
-	}
-	if forked {
-		evidence = "\n" + evidence
-	}
-	return fmt.Errorf("%s: %s (%slet it happen with --allow %s --reason TEXT)%s", r.Kind, text, r.Hint, r.Kind, evidence)
-}
-
-// allowed reports whether the operator lets something happen, and notes that it was needed.
-func (d *Deployment) allowed(name string) bool {
-	i := slices.IndexFunc(d.Allowances, func(a Allowance) bool { return a.Name == name })
-	if i >= 0 && !slices.Contains(d.used, d.Allowances[i]) {
-		d.used = append(d.used, d.Allowances[i])
-	}
-	return i >= 0
-}
-
-// Unused are the allowances that nothing needed.
-func (d *Deployment) Unused() []Allowance {
-	return slices.DeleteFunc(slices.Clone(d.Allowances), func(a Allowance) bool { return slices.Contains(d.used, a) })
-}
-
 // environments are those that are deployed, in their order.
 func (d *Deployment) environments() []string {
 	if _, has := d.Config.env[Apex]; has && d.Environment == Production && d.Artifact.Snapshot.ApexHost != "" {
@@ -167,17 +133,22 @@ func (d *Deployment) environments() []string {
 	return []string{d.Environment}
 }
 
-// DryRun has wrangler build and check everything. It changes nothing.
+// DryRun has wrangler build and check everything, and says what it says. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
+	err := d.dryRun(ctx, func(name, said string) { d.Say("dry run", name+":\n"+strings.TrimSpace(said)) })
+	if id, name := d.database(); err == nil && strings.HasPrefix(id, placeholderID) {
+		d.Say("database", "D1 database "+name+" would be found or created")
+	}
+	return err
+}
+
+func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
 		if err != nil {
 			return err
 		}
-		d.Say("dry run", name+":\n"+strings.TrimSpace(said))
-	}
-	if db := d.database(); db != nil && strings.HasPrefix(db.id, placeholderID) {
-		d.Say("database", "D1 database "+db.name+" would be found or created")
+		show(name, said)
 	}
 	return nil
 }
@@ -207,9 +178,11 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 		}
 		e, _ := d.Config.environment(name)
 		for _, host := range e.domains() {
-			if found, err := lookup(ctx, host); err == nil && len(found) > 0 && !d.allowed(AllowDNS) {
-				return fmt.Errorf("dns: %s leads to %s, and would lead to the new worker %s (let it happen with --allow dns --reason TEXT)",
-					host, strings.Join(found, ", "), e.Name)
+			if found, err := lookup(ctx, host); err == nil && len(found) > 0 {
+				what := fmt.Sprintf("%s leads to %s, and would lead to the new worker %s", host, strings.Join(found, ", "), e.Name)
+				if err := refuse([]continuity.Regression{{Kind: AllowDNS, What: what}}, d.Allowances); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -218,62 +191,56 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 
 // build has wrangler build and check everything before anything changes.
 func (d *Deployment) build(ctx context.Context) error {
-	for _, name := range d.environments() {
-		if _, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run"); err != nil {
-			return err
-		}
+	if err := d.dryRun(ctx, func(string, string) {}); err != nil {
+		return err
 	}
 	d.Say("build", "content "+d.Artifact.Snapshot.ShortVersion()+" is built, and wrangler takes it")
 	return nil
 }
 
-type database struct{ name, id, account string }
-
-// database is the store of the environment, nil if it has none.
-func (d *Deployment) database() *database {
-	e, err := d.Config.environment(d.Environment)
-	if err != nil || len(e.Databases) == 0 {
-		return nil
-	}
-	return &database{e.Databases[0].Name, e.Databases[0].ID, e.Account}
+// database is the id and the name of the store of the environment, "" if it has none.
+func (d *Deployment) database() (id, name string) {
+	e, _ := d.Config.environment(d.Environment) // Compare says if there is none
+	return e.database()
 }
 
 // createDatabase finds or creates the database whose id wrangler.toml lacks, and writes it there.
 func (d *Deployment) createDatabase(ctx context.Context) error {
-	db := d.database()
-	if db == nil || !strings.HasPrefix(db.id, placeholderID) {
+	placeholder, name := d.database()
+	if !strings.HasPrefix(placeholder, placeholderID) {
 		return nil
 	}
-	c, err := connect(ctx, db.account, permissionD1)
+	e, _ := d.Config.environment(d.Environment)
+	c, err := connect(ctx, e.Account, permissionD1)
 	if err != nil {
 		return err
 	}
-	id, err := c.findDatabase(ctx, db.name)
+	id, err := c.findDatabase(ctx, name)
 	if err != nil {
 		return err
 	}
 	done := "found"
 	if id == "" && d.Location == "" && d.Jurisdiction == "" {
 		return fmt.Errorf("D1 database %s does not exist, and it can never be moved once it is created (choose its place: "+
-			"--location %s, or --jurisdiction %s)", db.name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
+			"--location %s, or --jurisdiction %s)", name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
 	} else if id == "" {
 		done = "created"
-		if id, err = c.createDatabase(ctx, db.name, d.Location, d.Jurisdiction); err != nil {
+		if id, err = c.createDatabase(ctx, name, d.Location, d.Jurisdiction); err != nil {
 			return err
 		}
 	}
 	if !uuid.MatchString(id) {
-		return fmt.Errorf("create D1 database %s: Cloudflare gives it the id %.60q", db.name, id)
+		return fmt.Errorf("create D1 database %s: Cloudflare gives it the id %.60q", name, id)
 	}
-	if err := d.Config.setDatabaseID(db.id, id); err != nil {
+	if err := d.Config.setDatabaseID(placeholder, id); err != nil {
 		return err
 	}
-	d.Say("database", fmt.Sprintf("%s D1 database %s, and wrote its id %s into %s", done, db.name, id, d.Config.Path))
+	d.Say("database", fmt.Sprintf("%s D1 database %s, and wrote its id %s into %s", done, name, id, d.Config.Path))
 	return nil
 }
 
 func (d *Deployment) migrate(ctx context.Context) error {
-	if d.database() == nil {
+	if id, _ := d.database(); id == "" {
 		return nil
 	}
 	if _, err := d.Wrangler.in(ctx, d.Environment, "d1", "migrations", "apply", databaseBinding, "--remote"); err != nil {

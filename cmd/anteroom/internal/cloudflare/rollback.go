@@ -48,7 +48,7 @@ func (d *Deployment) note() (string, error) {
 		key = fmt.Sprintf("%.4x", sha256.Sum([]byte(s.CurrentKey)))
 	}
 	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, size, len(all))
-	return text + notes(d.used), nil
+	return text + notes(d.Allowances), nil
 }
 
 var noted = regexp.MustCompile(`^content ([0-9a-f]+), as of ([0-9-]+), key ([0-9a-z]+), log ([0-9]+), schema ([0-9]+)`)
@@ -207,13 +207,7 @@ func (r *Rollback) compare() {
 
 // Refusal is why a rollback is not to be done with these allowances, nil if it may be.
 func (r *Rollback) Refusal(allowed []Allowance) error {
-	var faults []error
-	for _, b := range r.Backwards {
-		if !slices.ContainsFunc(allowed, func(a Allowance) bool { return a.Name == string(b.Kind) }) {
-			faults = append(faults, refuse(b))
-		}
-	}
-	return errors.Join(faults...)
+	return refuse(r.Backwards, allowed)
 }
 
 // Do rolls back.

@@ -68,9 +68,9 @@ func TestRollback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := []Allowance{{"as_of", "a bad board"}}
+	allowed := []Allowance{{Name: "as_of", Reason: "a bad board"}}
 	wantError(t, plan.Do(t.Context(), w, allowed), "database: it keeps its records in the D1 database other, and the live version in db")
-	if err := plan.Do(t.Context(), w, append(allowed, Allowance{"database", "so be it"})); err != nil {
+	if err := plan.Do(t.Context(), w, append(allowed, Allowance{Name: "database", Reason: "so be it"})); err != nil {
 		t.Error(err)
 	}
 	if calls := text(t, filepath.Join(d.stub, "calls")); !strings.HasSuffix(calls, "wrangler rollback "+olderID+" --yes --message rollback to content aaaa, "+

@@ -11,11 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+
+	"golang.org/x/mod/semver"
 )
 
 // WranglerVersion is the wrangler that this program is tested with. build/npm/package.json pins the
@@ -31,7 +32,7 @@ type Wrangler struct {
 // wranglerPatience is how long wrangler has to end after an interrupt.
 const wranglerPatience = 10 * time.Second
 
-var versionNumber = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)\b`)
+var versionNumber = regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
 
 // FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if it is of the
 // pinned version or a later one of the same major version, or else the pinned one by npx.
@@ -74,15 +75,8 @@ func firstWords(err error) string {
 
 // recent reports whether a version will do.
 func recent(said string) bool {
-	have, want := versionNumber.FindStringSubmatch(said), versionNumber.FindStringSubmatch(WranglerVersion)
-	if have == nil || have[1] != want[1] {
-		return false
-	}
-	return slices.CompareFunc(have[2:], want[2:], func(a, b string) int {
-		m, _ := strconv.Atoi(a)
-		n, _ := strconv.Atoi(b)
-		return cmp.Compare(m, n)
-	}) >= 0
+	have, want := "v"+versionNumber.FindString(said), "v"+WranglerVersion
+	return semver.Major(have) == semver.Major(want) && semver.Compare(have, want) >= 0
 }
 
 // Run runs wrangler, and gives what it prints. Its error holds all of wrangler's own words. Neither

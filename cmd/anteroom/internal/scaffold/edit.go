@@ -3,84 +3,32 @@ package scaffold
 import (
 	"bytes"
 	"fmt"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// edit gives a new value to a text at a path of a YAML file, which is written in one line. All else
-// stays, byte for byte.
-type edit struct{ path, value string }
+// edit writes a new value, as YAML has it, behind the beginning of a line: a key, or a dash. There
+// must be one such line. Its comment and all else stay, byte for byte.
+type edit struct{ beginning, value string }
 
 func (e edit) apply(text []byte) ([]byte, error) {
-	var document yaml.Node
-	head := text
-	if end := bytes.Index(text, []byte("\n---\n")); end >= 0 {
-		head = text[:end] // the YAML at the beginning of a page
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(e.beginning) + `("[^"\n]*"|[^"'>|{\[&*!#\s].*?)( #.*)?$`)
+	found := line.FindAllSubmatchIndex(text, -1)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d lines have a value behind %q, and not one", len(found), e.beginning)
 	}
-	if err := yaml.Load(head, &document); err != nil {
-		return nil, err
-	}
-	node, err := find(&document, e.path)
+	return bytes.Join([][]byte{text[:found[0][2]], []byte(e.value), text[found[0][3]:]}, nil), nil
+}
+
+// quoted writes a text as a YAML scalar in one line, in quotes only if it needs them.
+func quoted(text string) string {
+	line, err := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
 	if err != nil {
-		return nil, err
+		return fmt.Sprintf("%q", text)
 	}
-	lines := slices.Collect(bytes.Lines(text))
-	line := string(lines[node.Line-1])
-	before, rest := line[:node.Column-1], line[node.Column-1:] // what is before it is ASCII
-	written := node.Value
-	if node.Style&yaml.DoubleQuotedStyle != 0 {
-		written = `"` + written + `"`
-	}
-	behind, found := strings.CutPrefix(rest, written)
-	if node.Kind != yaml.ScalarNode || !found {
-		return nil, fmt.Errorf("%s is not written in one line", e.path)
-	}
-	lines[node.Line-1] = []byte(before + scalar(e.value) + behind)
-	return bytes.Join(lines, nil), nil
-}
-
-// scalar writes a text as a YAML scalar in one line, in quotes only if it needs them.
-func scalar(text string) string {
-	var document yaml.Node
-	if err := yaml.Load([]byte("key: "+text), &document); err == nil && document.Content[0].Kind == yaml.MappingNode {
-		value := document.Content[0].Content[1]
-		asText := value.ShortTag() == "!!str" || value.ShortTag() == "!!timestamp"
-		if value.Kind == yaml.ScalarNode && value.Style == 0 && value.Value == text && asText && value.LineComment == "" {
-			return text
-		}
-	}
-	return strconv.Quote(text)
-}
-
-// find gives the value at a path in a YAML document, by keys, and by numbers in lists:
-// security.contacts.0.
-func find(node *yaml.Node, path string) (*yaml.Node, error) {
-	if node.Kind == yaml.DocumentNode {
-		node = node.Content[0]
-	}
-	for key := range strings.SplitSeq(path, ".") {
-		var below *yaml.Node
-		switch node.Kind {
-		case yaml.SequenceNode:
-			if number, err := strconv.ParseUint(key, 10, 31); err == nil && int(number) < len(node.Content) {
-				below = node.Content[number]
-			}
-		case yaml.MappingNode:
-			for pair := range slices.Chunk(node.Content, 2) {
-				if pair[0].Value == key {
-					below = pair[1]
-				}
-			}
-		}
-		if below == nil {
-			return nil, fmt.Errorf("there is no %s", path)
-		}
-		node = below
-	}
-	return node, nil
+	return strings.TrimSuffix(string(line), "\n")
 }
 
 // firstBoard makes a board of zeros from another service's. The words that explain the counts stay;
@@ -90,33 +38,36 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 	if err := yaml.Load(board, &document); err != nil {
 		return nil, err
 	}
-	resetCounts(&document, today)
-	nodes := map[string]*yaml.Node{}
-	for _, path := range []string{"named_clients", "updates", "honest_read", "updates.0.what_changed", "updates.0.one_ambiguous_read"} {
-		node, err := find(&document, "observed_attention."+path)
-		if err != nil {
-			return nil, err
-		}
-		nodes[path] = node
-	}
-	nodes["named_clients"].Content, nodes["named_clients"].Style = nil, yaml.FlowStyle
-	nodes["updates"].Content = nodes["updates"].Content[:1]
-	nodes["honest_read"].SetString("The service is new. What has come since, the numbers say.")
-	nodes["updates.0.what_changed"].SetString("The service began, and nothing was observed.")
-	nodes["updates.0.one_ambiguous_read"].SetString("None. " +
-		"An observation that can be read in two ways would be recorded here and counted nowhere.")
+	reset(&document, today)
 	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false), yaml.WithQuotePreference(yaml.QuoteDouble))
 }
 
-// resetCounts makes every number in a board 0 and every date today's.
-func resetCounts(node *yaml.Node, today string) {
+// firstTexts are what a first board says of what was observed.
+var firstTexts = map[string]string{
+	"honest_read":        "The service is new. What has come since, the numbers say.",
+	"what_changed":       "The service began, and nothing was observed.",
+	"one_ambiguous_read": "None. An observation that can be read in two ways would be recorded here and counted nowhere.",
+}
+
+// reset makes every number in a board 0, every day today, and what was observed nothing.
+func reset(node *yaml.Node, today string) {
 	switch node.ShortTag() {
 	case "!!int":
 		node.Value = "0"
 	case "!!timestamp":
 		node.Value = today
 	}
-	for _, n := range node.Content {
-		resetCounts(n, today)
+	for i, below := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			switch key := node.Content[i-1].Value; {
+			case firstTexts[key] != "":
+				below.SetString(firstTexts[key])
+			case key == "named_clients":
+				below.Content, below.Style = nil, yaml.FlowStyle
+			case key == "updates":
+				below.Content = below.Content[:1]
+			}
+		}
+		reset(below, today)
 	}
 }

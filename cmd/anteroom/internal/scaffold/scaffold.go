@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -97,13 +96,27 @@ func write(dir string, files map[string][]byte) error {
 func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	today := now.UTC().Format(time.DateOnly)
 	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
-	files, err := s.content(now.UTC(), today, expires)
-	if err != nil {
-		return nil, err
-	}
 	shipped, err := site.Load(content.Files)
 	if err != nil {
 		return nil, fmt.Errorf("read the texts that the program carries: %w", err)
+	}
+	files := map[string][]byte{".gitignore": gitignore}
+	edits := s.edits(now.UTC(), today, expires)
+	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
+		names, _ := fs.Glob(content.Files, pattern) // the patterns are valid
+		for _, name := range names {
+			text, err := content.Files.ReadFile(name)
+			text = bytes.ReplaceAll(text, []byte(shipped.Service.CanonicalHost), []byte(s.Host))
+			for _, e := range append(edits[name], edits[pattern]...) {
+				if err == nil {
+					text, err = e.apply(text)
+				}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("write %s: %w", name, err)
+			}
+			files["content/"+name] = text
+		}
 	}
 	board, err := content.Files.ReadFile("scoreboard/" + shipped.Current().File + ".yaml")
 	if err == nil {
@@ -118,17 +131,16 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	}
 	files["content/verifications/"+today+".yaml"] = v.Encode()
 
-	files[".gitignore"] = gitignore
 	about := struct {
 		*Service
 		Today, Expires string
 	}{s, today, expires}
-	if files["README.md"], err = execute("README.md", readme, about); err != nil {
+	if files["README.md"], err = execute(readme, about); err != nil {
 		return nil, err
 	}
 	// Equal namespaces in one account would share their counts.
 	namespace := 100_000_000 + binary.LittleEndian.Uint32(random(4))%800_000_000
-	files["wrangler.toml"], err = execute("wrangler.toml", wranglerConfig, &deployment{
+	files["wrangler.toml"], err = execute(wranglerConfig, &deployment{
 		Worker: s.Worker, Host: s.Host, Apex: s.Apex(), Inbox: s.Contact, Sender: s.Sender,
 		Writes: shipped.Service.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1,
 		Anteroom: "anteroom", Migrations: "build/migrations",
@@ -136,54 +148,29 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	return files, err
 }
 
-// content are the files of the content but the board and the verification: those that the program
-// carries, with the values of the new service.
-func (s *Service) content(now time.Time, today, expires string) (map[string][]byte, error) {
-	edits := map[string][]edit{
+// edits are what a new service changes in the content that the program carries besides the host, by
+// the names of files or patterns of them.
+func (s *Service) edits(now time.Time, today, expires string) map[string][]edit {
+	return map[string][]edit{
+		"pages/*.md": {{"updated: ", today}},
 		"service.yaml": {
-			{"name", s.Name},
-			{"canonical_host", s.Host},
-			{"apex_host", s.Apex()},
-			{"operator", s.Operator},
-			{"contact", s.Contact},
-			{"indexnow.key", hex.EncodeToString(random(16))},
-			{"receipt_keys.current", ""},
-			{"relay.from", s.Sender},
-			{"relay.to", s.Contact},
-			{"relay.webhook", ""},
-			{"security.contacts.0", "mailto:" + s.Contact},
-			{"security.contacts.1", "https://" + s.Host + "/field-guide.html#security"},
-			{"security.expires", expires + "T00:00:00Z"},
+			{"name: ", quoted(s.Name)},
+			{"apex_host: ", quoted(s.Apex())},
+			{"operator: ", quoted(s.Operator)},
+			{"contact: ", quoted(s.Contact)},
+			{"  key: ", quoted(hex.EncodeToString(random(16)))},
+			{"  current: ", `""`},
+			{"  from: ", quoted(s.Sender)},
+			{"  to: ", quoted(s.Contact)},
+			{"  webhook: ", `""`},
+			{"    - mailto:", s.Contact},
+			{"  expires: ", expires + "T00:00:00Z"},
 		},
-		"mcp.yaml":      {{"name", identifier(s.Name, s.Apex())}},
-		"presence.yaml": {{"status", "online"}, {"away_message", ""}, {"since", now.Format(time.RFC3339)}},
-		"jobs.yaml":     {{"as_of", today}},
-		"auditors.yaml": {{"as_of", today}},
+		"mcp.yaml":      {{"name: ", quoted(identifier(s.Name, s.Apex()))}},
+		"presence.yaml": {{"status: ", "online"}, {"away_message: ", `""`}, {"since: ", now.Format(time.RFC3339)}},
+		"jobs.yaml":     {{"as_of: ", today}},
+		"auditors.yaml": {{"as_of: ", today}},
 	}
-	files := map[string][]byte{}
-	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
-		names, err := fs.Glob(content.Files, pattern)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			text, err := content.Files.ReadFile(name)
-			if err != nil {
-				return nil, err
-			}
-			wanted := edits[name]
-			if path.Ext(name) == ".md" {
-				wanted = []edit{{"updated", today}}
-			}
-			for _, e := range wanted {
-				if text, err = e.apply(text); err != nil {
-					return nil, fmt.Errorf("write %s: %w", name, err)
-				}
-			}
-			files["content/"+name] = text
-		}
-	}
-	return files, nil
 }
 
 // random gives n random bytes.
@@ -224,12 +211,11 @@ var (
 )
 
 // execute fills in a template.
-func execute(name, text string, values any) ([]byte, error) {
-	parsed, err := template.New(name).Parse(text)
-	if err != nil {
-		return nil, err
-	}
+func execute(text string, values any) ([]byte, error) {
 	var b bytes.Buffer
-	err = parsed.Execute(&b, values)
+	parsed, err := template.New("file").Parse(text)
+	if err == nil {
+		err = parsed.Execute(&b, values)
+	}
 	return b.Bytes(), err
 }

@@ -3,9 +3,7 @@
 package d1test
 
 import (
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 	"testing"
 
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/turn"
 )
 
 // The account of the tests.
@@ -28,34 +27,26 @@ const (
 
 // Server is the API of an account with one database.
 type Server struct {
-	DB    *sql.DB
 	Calls []string     // the body of each call of the database
 	Other http.Handler // answers all other calls
 	// Fail, if set, answers calls of the database in place of it, until it reports false.
 	Fail func(w http.ResponseWriter, call int) bool
 
-	t testing.TB
+	t     testing.TB
+	store *sqlite.Store
 }
 
 // Start starts a server with an empty database for a test, and sets the environment variables that
 // lead to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), sqlite.FileName)
-	store, err := sqlite.Create(path, slog.New(slog.DiscardHandler)) // applies the migrations
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler)) // applies the migrations
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{DB: db, t: t, Other: http.NotFoundHandler()}
+	s := &Server{t: t, store: store, Other: http.NotFoundHandler()}
 	server := httptest.NewServer(s)
-	t.Cleanup(func() { server.Close(); db.Close() })
+	t.Cleanup(func() { server.Close(); store.Close() })
 	t.Setenv("CLOUDFLARE_API_TOKEN", Token)
 	t.Setenv("CLOUDFLARE_ACCOUNT_ID", Account)
 	t.Setenv("CLOUDFLARE_API_BASE_URL", server.URL)
@@ -89,7 +80,7 @@ dataset = "anteroom_observed"
 // Exec runs a statement on the database.
 func (s *Server) Exec(statement string, args ...any) {
 	s.t.Helper()
-	if _, err := s.DB.Exec(statement, args...); err != nil {
+	if _, err := s.store.Write(s.t.Context(), turn.Statement{SQL: statement, Args: args}); err != nil {
 		s.t.Fatalf("%s: %v", statement, err)
 	}
 }
@@ -130,58 +121,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.Fail != nil && s.Fail(w, len(s.Calls)) {
 		return
 	}
-	tx, err := s.DB.Begin()
+	statements := make([]turn.Statement, len(call.Batch))
+	for i, query := range call.Batch {
+		statements[i].SQL = query.SQL
+		for _, p := range query.Params {
+			statements[i].Args = append(statements[i].Args, p)
+		}
+	}
+	all, changes := make([][][]any, len(statements)), make([]int64, len(statements))
+	var err error
+	if strings.HasPrefix(statements[0].SQL, "SELECT") || strings.HasPrefix(statements[0].SQL, "WITH") {
+		all, err = s.store.Read(r.Context(), statements...)
+	} else {
+		changes, err = s.store.Write(r.Context(), statements...)
+	}
 	if err != nil {
-		s.t.Error(err)
+		Refuse(w, http.StatusBadRequest, 7500, err.Error()+": SQLITE_ERROR")
 		return
 	}
-	defer tx.Rollback()
-	results := []any{}
-	for _, query := range call.Batch {
-		args := make([]any, len(query.Params))
-		for i, p := range query.Params {
-			args[i] = p
+	results := make([]any, len(statements))
+	for i := range results {
+		columns := []string{}
+		if len(all[i]) > 0 {
+			columns = make([]string, len(all[i][0])) // nobody reads their names
 		}
-		columns, rows, err := run(tx, query.SQL, args)
-		if err != nil {
-			Refuse(w, http.StatusBadRequest, 7500, err.Error()+": SQLITE_ERROR")
-			return
+		results[i] = map[string]any{
+			"success": true, "meta": map[string]any{"changes": changes[i]},
+			"results": map[string]any{"columns": columns, "rows": append([][]any{}, all[i]...)},
 		}
-		changes := 0
-		tx.QueryRow("SELECT changes()").Scan(&changes)
-		results = append(results, map[string]any{
-			"success": true, "meta": map[string]any{"changes": changes}, "results": map[string]any{"columns": columns, "rows": rows},
-		})
-	}
-	if err := tx.Commit(); err != nil {
-		s.t.Error(err)
 	}
 	body, err := json.Marshal(map[string]any{"success": true, "errors": []any{}, "messages": []any{}, "result": results})
 	if err != nil {
 		s.t.Error(err)
 	}
 	Answer(w, http.StatusOK, string(body))
-}
-
-// run runs a statement, and gives its rows.
-func run(tx *sql.Tx, query string, args []any) (columns []string, all [][]any, err error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer rows.Close()
-	columns, err = rows.Columns()
-	all = [][]any{}
-	for err == nil && rows.Next() {
-		row, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		err = rows.Scan(into...)
-		all = append(all, row)
-	}
-	if columns == nil {
-		columns = []string{}
-	}
-	return columns, all, errors.Join(err, rows.Err())
 }
