@@ -21,7 +21,8 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 		Short: "Erase the e-mail addresses given with records",
 		Long: `Delete the addresses that were given with registrations or charters: those of the given records, or
 with --email every place that has that address. They go out of the contacts, of the messages
-that wait in the outbox, and of the names of clients that were seen over MCP. The registrations and charters stay; they hold no address.
+that wait in the outbox, and of the names of clients that were seen over MCP. The registrations and
+charters stay; they hold no address.
 
 What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
 in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
