@@ -24,6 +24,7 @@ import (
 const now = "1795219200"
 
 func TestMain(m *testing.M) {
+	os.Setenv("ANTEROOM_OFFLINE", "true") // the content's host is not asked
 	testscript.Main(m, map[string]func(){"anteroom": main})
 }
 
@@ -38,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SOURCE_DATE_EPOCH", now)
+			env.Setenv("ANTEROOM_OFFLINE", "true")
 			return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
 		},
 		Condition: func(name string) (bool, error) {

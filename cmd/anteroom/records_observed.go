@@ -34,7 +34,7 @@ are counted without a name, and no count says which client they were of. A serve
 of a handshake that a later request names the revision that was agreed, which clients of the oldest revisions
 do not do. Beyond 200 names a day, clients are counted together as "other".`,
 		RunE: work.reads(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Reader, _ []string) error {
-			seen, err := observed(ctx, store, days)
+			seen, err := records.Observed(ctx, store, days)
 			if err != nil {
 				return err
 			}

@@ -60,12 +60,3 @@ func (s *storeFlags) create(log *slog.Logger) error {
 	}
 	return store.Close()
 }
-
-// observed gives what was observed of clients: of the store or, for a deployed service, of
-// Analytics Engine.
-func observed(ctx context.Context, r records.Reader, days records.Days) ([]records.Observation, error) {
-	if deployed, is := r.(*cloudflare.Store); is {
-		return deployed.Observed(ctx, days.Since, days.Through)
-	}
-	return records.Observed(ctx, r, days)
-}

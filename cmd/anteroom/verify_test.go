@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/canon"
 	"anteroom/edge/native/sqlite"
@@ -53,14 +56,15 @@ type verifyRun struct {
 	t       *testing.T
 	content string
 	store   *sqlite.Store
-	options *verifyOptions
+	options *verification.Options
+	now     time.Time
 	out     bytes.Buffer
 	shown   bytes.Buffer
 }
 
 func newVerification(t *testing.T, names ...string) *verifyRun {
 	t.Helper()
-	v := &verifyRun{t: t, content: filepath.Join(t.TempDir(), "content")}
+	v := &verifyRun{t: t, now: noon, content: filepath.Join(t.TempDir(), "content")}
 	if err := os.CopyFS(v.content, os.DirFS("../../content")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,10 @@ func newVerification(t *testing.T, names ...string) *verifyRun {
 			t.Fatal(r.Failure)
 		}
 	}
-	v.options = &verifyOptions{content: v.content, store: storeFlags{data: data}}
+	v.options = &verification.Options{
+		Content: v.content, Public: filepath.Join(filepath.Dir(v.content), publicFolder), Offline: true,
+		Open: (&storeFlags{data: data}).reader,
+	}
 	return v
 }
 
@@ -99,8 +106,8 @@ func (v *verifyRun) edit(script string, answers ...string) error {
 	v.shown.Reset()
 	term := cli.New(&lineByLine{answers}, &v.out, &v.shown)
 	term.Interactive = true
-	term.Now = func() time.Time { return noon }
-	return errors.Join(v.options.run(v.t.Context(), term), term.Out.Flush())
+	term.Now = func() time.Time { return v.now }
+	return errors.Join(verification.Run(v.t.Context(), term, v.options), term.Out.Flush())
 }
 
 // lineByLine gives one line for each Read, as a terminal does.
@@ -158,9 +165,9 @@ func TestVerifyInEditor(t *testing.T) {
 	}
 	kept(v.edit(`sed -i 's/^  - {decision: vouch/  - {decision: leave/' "$1"`, "x", "n"), "Your answers are kept in ", drafted)
 	kept(v.edit(vouchForLark), "read the answer: EOF", drafted)
-	v.options.through = "2027-03-01T11:00:00Z"
+	v.options.Through = "2027-03-01T11:00:00Z"
 	kept(v.edit(":"), "--through is 2027-03-01T11:00:00Z, and ", drafted)
-	v.options.through = ""
+	v.options.Through = ""
 	kept(v.edit(":", "e", "y"), "Wrote ", []string{board, "verifications/2027-03-01.yaml"})
 	for _, want := range []string{
 		"1 registration: vouch: known\n", "conversions               0     1  counted\n", "Write this verification? yes/no/edit: ", "Next: anteroom generate.",
@@ -182,12 +189,57 @@ func TestVerifyClock(t *testing.T) {
 	}
 }
 
+// What came after a draft was begun waits for the next verification, also of a name that it decides
+// about.
+func TestVerifyDraftLater(t *testing.T) {
+	v := newVerification(t, "lark")
+	if err := v.edit(vouchForLark, "n"); err != nil {
+		t.Fatal(err)
+	}
+	later := "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) SELECT '" +
+		strings.Repeat("b", 32) + "', '2027-03-01T12:00:01Z', agent_name, payload_sha256 FROM registrations"
+	if r := v.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: later}}}); r.Failure != turn.None {
+		t.Fatal(r.Failure)
+	}
+	v.now = noon.Add(time.Hour)
+	if err := v.edit(":", "y"); err != nil || !strings.Contains(v.out.String(), "  1 registration: vouch: known\n") ||
+		!strings.Contains(v.out.String(), "registrations: 1 in the store, 1 new") {
+		t.Errorf("%v\n%s%s", err, &v.shown, &v.out)
+	}
+}
+
+// Content that is behind what the service publishes is not verified, and no editor opens. Where the
+// service cannot be asked, the operator says so.
+func TestVerifyBehind(t *testing.T) {
+	v := newVerification(t, "lark")
+	for _, c := range []struct {
+		facts   continuity.Facts
+		err     error
+		offline bool
+		want    string
+	}{
+		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is behind https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
+		{facts: continuity.Facts{AsOf: "2027-01-01"}, want: "/scoreboard.json is as of 2027-01-01, and would be as of \"2026-11-20\""},
+		{err: live.ErrUnreachable, want: "the service is unreachable (--offline verifies without a look at what is live)"},
+		{err: live.ErrUnreachable, offline: true},
+		{err: live.ErrNothing},
+		{facts: continuity.Facts{Documents: map[string]string{"/gone.html": ""}, Keys: []string{"other"}}},
+	} {
+		v.options.Offline = c.offline
+		v.options.Live = func(context.Context) (continuity.Facts, error) { return c.facts, c.err }
+		err := v.edit(": >\"$1\"")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || strings.Contains(v.out.String(), "Nothing was written") != (err == nil) {
+			t.Errorf("%+v: %v, %s", c, err, &v.out)
+		}
+	}
+}
+
 // A content that has lost its log signs no other one in place of what is published.
 func TestVerifyLogLost(t *testing.T) {
 	v := newVerification(t, "lark", "wren")
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
-	v.options.key.File = filepath.Join(v.t.TempDir(), "log.key")
-	operate(t, "key", "rotate", "--log", "--out", v.options.key.File, "--content", v.content)
+	v.options.LogKey.File = filepath.Join(v.t.TempDir(), "log.key")
+	operate(t, "key", "rotate", "--log", "--out", v.options.LogKey.File, "--content", v.content)
 	if err := v.edit(vouchForLark, "y"); err != nil || !strings.Contains(v.out.String(), "log: 4 entries, 4 of them new\n") {
 		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
 	}
@@ -198,15 +250,17 @@ func TestVerifyLogLost(t *testing.T) {
 	if err := publishLog(s.Log, filepath.Join(filepath.Dir(v.content), publicFolder)); err != nil {
 		t.Fatal(err)
 	}
+	// Without the key nothing is opened.
+	key := v.options.LogKey.File
+	v.options.LogKey.File = ""
+	if err := v.edit(":"); err == nil || !strings.Contains(err.Error(), "name its file with --log-key-file") || v.shown.Len() > 0 {
+		t.Errorf("without the key: %v, %s", err, &v.shown)
+	}
+	v.options.LogKey.File = key
 	if err := os.RemoveAll(filepath.Join(v.content, "log")); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.edit(vouchForLark, "y"); err == nil || !strings.Contains(err.Error(), "nothing was signed: /log/checkpoint is published: its tree would vanish") || v.shown.Len() > 0 {
+	if err := v.edit(vouchForLark, "y"); err == nil || !strings.Contains(err.Error(), "public: /log/checkpoint is published: its tree would vanish") || v.shown.Len() > 0 {
 		t.Errorf("error %v, %s", err, &v.shown)
-	}
-	// Without the key nothing is opened.
-	v.options.key.File = ""
-	if err := v.edit(":"); err == nil || !strings.Contains(err.Error(), "name its file with --log-key-file") || v.shown.Len() > 0 {
-		t.Errorf("without the key: %v, %s", err, &v.shown)
 	}
 }

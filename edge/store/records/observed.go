@@ -28,8 +28,14 @@ const (
 )
 
 // Observed gives what was observed of clients on the given days, in the order of days, clients and
-// kinds. Some of it may be lost, and clients name themselves as they like.
+// kinds. Some of it may be lost, and clients name themselves as they like. A store that keeps that
+// elsewhere has a method of its own.
 func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
+	if elsewhere, is := s.(interface {
+		Observed(ctx context.Context, since, through string) ([]Observation, error)
+	}); is {
+		return elsewhere.Observed(ctx, days.Since, days.Through)
+	}
 	since, through := days.bounds()
 	rows, err := s.Read(ctx, turn.Statement{
 		SQL:  "SELECT day, client, kind, n FROM observed WHERE day BETWEEN ? AND ? ORDER BY day, client, kind",

@@ -17,6 +17,7 @@ import (
 var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
+	"new-store", "take-over", // which store is of this service from now on
 	"addresses", "check", "dry-run", "template", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export

@@ -7,15 +7,19 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/api"
 	"anteroom/generator"
 	"anteroom/generator/site"
 )
+
+// Decided is the folder in a content folder with a verification that is decided and whose files are
+// not all in their places. Only package verification moves them.
+const Decided = ".verification"
 
 // Load loads and checks a content folder. Nothing in it may be of a day after now. It changes
 // nothing there: only verify finishes a verification.
@@ -26,9 +30,9 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	}
-	if unfinished, err := verification.Unfinished(folder); err != nil {
+	if _, err := os.Lstat(filepath.Join(folder, Decided)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w %s", err, hint)
-	} else if unfinished {
+	} else if err == nil {
 		return nil, fmt.Errorf("%s holds a verification that is decided and not in its place (run anteroom verify to finish it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))

@@ -21,6 +21,8 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/answers"
+	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
 
@@ -219,20 +221,26 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	return facts, nil
 }
 
-// CheckLog refuses a log that does not extend what a folder of documents publishes of it.
-func CheckLog(public string, log *tlog.Log) error {
-	folder, err := FromFolder(public, "")
-	if err != nil {
-		return err
+// FromSite are the facts of what a content counted: its boards and its log.
+func FromSite(s *site.Site) Facts {
+	facts := Facts{AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys, Checkpoints: map[string][]byte{}}
+	for i := range s.Scoreboards {
+		board := &s.Scoreboards[i]
+		facts.Documents[answers.BoardPath(board)] = sumOf(answers.BoardDocument(board))
 	}
-	published := Facts{LogKeys: folder.LogKeys, Checkpoints: folder.Checkpoints}
-	next := Facts{LogKeys: log.Keys, Checkpoints: map[string][]byte{}}
-	for i := range log.Stages {
-		s := &log.Stages[i]
-		next.Checkpoints[tlog.CheckpointOf(s.Tree.Path(), s.Size)] = s.Checkpoint
-		next.Checkpoints[tlog.CheckpointPath(s.Tree.Path())] = s.Checkpoint
+	for i := range s.Log.Stages {
+		stage := &s.Log.Stages[i]
+		facts.Checkpoints[tlog.CheckpointOf(stage.Tree.Path(), stage.Size)] = stage.Checkpoint
+		facts.Checkpoints[tlog.CheckpointPath(stage.Tree.Path())] = stage.Checkpoint
 	}
-	return Refuse(Check(published, next))
+	return facts
+}
+
+// Counted are the facts about what was counted: the boards and the log.
+func (f Facts) Counted() Facts {
+	f.Keys, f.Documents = nil, maps.Clone(f.Documents)
+	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !IsBoard(p) })
+	return f
 }
 
 // isCheckpoint reports whether a path is that of a checkpoint, the newest or one of a size.
@@ -294,9 +302,13 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	facts, err := FromFiles(files, known)
 	for i := range files {
 		if f := &files[i]; err == nil && IsBoard(f.Path) && facts.Documents[f.Path] == "" {
-			sum := sha256.Sum256(f.Bytes)
-			facts.Documents[f.Path] = hex.EncodeToString(sum[:])
+			facts.Documents[f.Path] = sumOf(f.Bytes)
 		}
 	}
 	return facts, err
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -43,7 +43,7 @@ func Begun(draft string) (through string, err error) {
 func Edit(draft string, template []byte, open func() error, decide func(*Answers) (*Decided, error)) (*Decided, error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = template, replace(draft, template)
+		text, err = template, disk.WriteNew(draft, template)
 	}
 	for marked := false; err == nil; marked = true {
 		if err = open(); err != nil {
@@ -64,23 +64,13 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 		}
 		switch {
 		case wrong == nil:
-			return decided, replace(draft, edited)
+			return decided, disk.Replace(draft, edited)
 		case marked && bytes.Equal(edited, text):
 			return nil, fmt.Errorf("%w\nnothing was changed (your answers are kept in %s: anteroom verify opens them again)", wrong, draft)
 		}
-		text, err = edited, replace(draft, withFaults(edited, wrong))
+		text, err = edited, disk.Replace(draft, withFaults(edited, wrong))
 	}
 	return nil, fmt.Errorf("edit the answers: %w", err)
-}
-
-// replace writes the draft.
-func replace(draft string, text []byte) error {
-	next := draft + ".new"
-	os.Remove(next)
-	if err := disk.WriteNew(next, text); err != nil {
-		return err
-	}
-	return os.Rename(next, draft)
 }
 
 // unmarked takes the comments that name faults out of answers.

@@ -40,7 +40,8 @@ func withHostile(t testing.TB) *service {
 func TestTemplate(t *testing.T) {
 	s := withHostile(t)
 	pending := s.take("12:00:00")
-	text, err := pending.Template([]records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}})
+	pending.seen = []records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}}
+	text, err := pending.Template()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,8 @@ func TestTemplateShows(t *testing.T) {
 	s.charter(10, "Tern & Co", `[{"position":"scout","agent_name":"tern 7","allocation":20}]`, "11:03:00")
 	s.suggest(11, "11:04:00")
 	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 9")
-	text, err := s.take("12:00:00").Template([]records.Observation{{Day: day, Client: "tern", Kind: "tools/call", N: 4}})
+	s.exec("INSERT INTO observed VALUES (?, 'tern', 'tools/call', 4)", day)
+	text, err := s.take("12:00:00").Template()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestTemplateShows(t *testing.T) {
 	// What was counted before own_names had it can be set apart by an answer that is there.
 	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark"]`), 1)
 	pending := s.take("12:00:00")
-	if text, err = pending.Template(nil); err != nil {
+	if text, err = pending.Template(); err != nil {
 		t.Fatal(err)
 	}
 	proposal := "  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
@@ -136,7 +138,7 @@ func TestTemplateFolds(t *testing.T) {
 	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1200, 1000, hexSum("")))
 	s.register(9, "zoe", "", "11:00:00")
 	pending := s.take("12:00:00")
-	text, err := pending.Template(nil)
+	text, err := pending.Template()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +159,7 @@ func TestTemplateBroken(t *testing.T) {
 	s.verify("09:00:00", "")
 	s.exec("DELETE FROM registrations")
 	pending := s.take("12:00:00")
-	text, err := pending.Template(nil)
+	text, err := pending.Template()
 	if err != nil || !strings.Contains(string(text), "#   verification "+day+": registration number 1 is gone\n") {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -173,7 +175,7 @@ func TestTemplateBroken(t *testing.T) {
 // edits are what somebody does with a draft, one after the other.
 func (s *service) edit(draft string, pending *Pending, edits ...func(string) string) (shown []string, d *Decided, err error) {
 	s.t.Helper()
-	template, err := pending.Template(nil)
+	template, err := pending.Template()
 	if err != nil {
 		s.t.Fatal(err)
 	}

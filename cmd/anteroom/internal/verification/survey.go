@@ -2,6 +2,7 @@ package verification
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 )
@@ -22,8 +24,9 @@ type Pending struct {
 	Broken  []string // what is not as it was verified: nothing new can be verified until it is
 	Odd     []string // what is odd about records, and keeps none from being verified
 
-	store  string     // its identifier
-	kinds  []*scanned // in the order of records.Kinds
+	seen   []records.Observation // of clients; nil if the store observes nothing
+	store  string                // its identifier
+	kinds  []*scanned            // in the order of records.Kinds
 	ledger *site.Ledger
 	board  []byte              // the file of the current board
 	agents []*Agent            // in the order of their first registrations
@@ -84,6 +87,12 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	err := p.compare(ctx, r, scope)
 	if err != nil {
 		return nil, err
+	}
+	p.seen, err = records.Observed(ctx, r, records.Days{Through: p.day()})
+	if err != nil && !errors.Is(err, cloudflare.ErrNoDataset) {
+		return nil, err
+	} else if err == nil && p.seen == nil {
+		p.seen = []records.Observation{}
 	}
 	if p.board, err = fs.ReadFile(content, BoardFile(s.Current().File)); err != nil {
 		return nil, fmt.Errorf("read the current board: %w", err)

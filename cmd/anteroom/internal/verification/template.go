@@ -54,8 +54,8 @@ func (s *sheet) propose(kind, member string, r *records.Record, own string) {
 }
 
 // Template is the file in which an operator decides. It proposes the harmless decisions. Only its
-// comments hold what callers sent. observed is what was seen of clients.
-func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
+// comments hold what callers sent.
+func (p *Pending) Template() ([]byte, error) {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
 		"Change what is not right, save, and leave the editor. You then see a summary,\n"+
@@ -75,7 +75,7 @@ func (p *Pending) Template(observed []records.Observation) ([]byte, error) {
 	p.registrations(s)
 	p.charters(s)
 	p.suggestions(s)
-	p.numbers(s, observed)
+	p.numbers(s)
 	if err := p.writeTexts(s); err != nil {
 		return nil, err
 	}
@@ -262,13 +262,13 @@ func (p *Pending) suggestions(s *sheet) {
 }
 
 // numbers writes the numbers that are entered by hand, beside what was observed.
-func (p *Pending) numbers(s *sheet, observed []records.Observation) {
-	a := records.AttentionOf(observed)
+func (p *Pending) numbers(s *sheet) {
+	a := records.AttentionOf(p.seen)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
 		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
 		cli.Plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, cli.Plural(int(a.ToolCalls), "tool call"))
 	totals := map[string]int64{}
-	for _, o := range observed {
+	for _, o := range p.seen {
 		if o.Client != "" {
 			totals[o.Client] += o.N
 		}

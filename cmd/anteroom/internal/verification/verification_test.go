@@ -837,7 +837,7 @@ func BenchmarkSurvey(b *testing.B) {
 		if err != nil || len(pending.kinds[0].fresh) != 1_000_000 {
 			b.Fatal(err)
 		}
-		if text, err := pending.Template(nil); err != nil || len(text) > MaxAnswers {
+		if text, err := pending.Template(); err != nil || len(text) > MaxAnswers {
 			b.Fatal(len(text), err)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/edge/native/disk"
 )
 
 // Names in a content folder beside the content. The loader does not read names that begin with a
 // dot.
 const (
-	decidedFolder  = ".verification"      // a verification that is decided, and not yet in its place
-	stagingPattern = ".verification-new*" // one that is being written
-	LockName       = ".verification-lock"
+	staging  = ".verification-new" // begins the name of a folder with a verification that is being written
+	LockName = ".verification-lock"
 )
 
 // Lock keeps others from verifying the same content until unlock is called, or the process ends.
@@ -42,66 +42,57 @@ type File struct {
 // Write puts the files of a verification into a content folder: all of them or, if it fails or is
 // killed before they are complete on the disk, none. If it is killed after that, Finish does the
 // rest. The caller holds the lock.
-func Write(content string, files []File) (err error) {
+func Write(folder string, files []File) (err error) {
 	state := "nothing was written"
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write verification: %w (%s)", err, state)
 		}
 	}()
-	old, err := filepath.Glob(filepath.Join(content, stagingPattern))
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
-	for _, folder := range old { // of processes that were killed
-		if err := os.RemoveAll(folder); err != nil {
-			return err
+	for _, entry := range entries { // of processes that were killed
+		if strings.HasPrefix(entry.Name(), staging) {
+			if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil {
+				return err
+			}
 		}
 	}
-	staging, err := os.MkdirTemp(content, stagingPattern)
+	next, err := os.MkdirTemp(folder, staging+"*")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(staging) // unless it has become decidedFolder
+	defer os.RemoveAll(next) // unless it has become content.Decided
 	for _, file := range files {
-		path := filepath.Join(staging, strings.ReplaceAll(file.Name, "/", "_"))
+		path := filepath.Join(next, strings.ReplaceAll(file.Name, "/", "_"))
 		if err := errors.Join(disk.WriteNew(path, file.Text), os.Chmod(path, 0o644)); err != nil {
 			return err
 		}
 	}
-	if err := disk.SyncFolder(staging); err != nil {
+	if err := disk.SyncFolder(next); err != nil {
 		return err
 	}
-	if err := os.Rename(staging, filepath.Join(content, decidedFolder)); err != nil {
+	if err := os.Rename(next, filepath.Join(folder, content.Decided)); err != nil {
 		return err
 	}
 	state = "it is decided: run anteroom verify to finish it"
-	if err := disk.SyncFolder(content); err != nil {
+	if err := disk.SyncFolder(folder); err != nil {
 		return err
 	}
-	return Finish(content)
-}
-
-// Unfinished reports whether a content folder holds a verification that is decided and whose files
-// are not all in their places. Only Finish may move them: a command that reads refuses such a
-// folder.
-func Unfinished(content string) (bool, error) {
-	_, err := os.Lstat(filepath.Join(content, decidedFolder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
+	return Finish(folder)
 }
 
 // Finish moves the files of a decided verification to their places, if a process was killed before
 // it did so. The caller holds the lock.
-func Finish(content string) (err error) {
+func Finish(folder string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("finish a verification: %w", err)
 		}
 	}()
-	decided := filepath.Join(content, decidedFolder)
+	decided := filepath.Join(folder, content.Decided)
 	entries, err := os.ReadDir(decided)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -110,15 +101,15 @@ func Finish(content string) (err error) {
 		return err
 	}
 	for _, entry := range entries {
-		folder, base, _ := strings.Cut(entry.Name(), "_")
-		if err := move(filepath.Join(decided, entry.Name()), filepath.Join(content, folder, base)); err != nil {
+		sub, base, _ := strings.Cut(entry.Name(), "_")
+		if err := move(filepath.Join(decided, entry.Name()), filepath.Join(folder, sub, base)); err != nil {
 			return err
 		}
 	}
 	if err := os.Remove(decided); err != nil {
 		return err
 	}
-	return disk.SyncFolder(content)
+	return disk.SyncFolder(folder)
 }
 
 // move moves a file to a free name and syncs its new folder.

@@ -4,15 +4,22 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/edge/native/disk"
 )
 
 // killed is the panic of a process that is killed at a sync.
 type killed struct{}
+
+func unfinished(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, content.Decided))
+	return err == nil
+}
 
 // A verification that is interrupted at any step is there as a whole or not at all, and the next
 // one is written.
@@ -22,9 +29,9 @@ func TestWriteKilled(t *testing.T) {
 	list := []File{
 		{VerificationFile(day), []byte("v")}, {BoardFile(day), []byte("b")}, {"log/" + day + ".jsonl", []byte("l")}, {"log/" + day + ".checkpoint", []byte("c")},
 	}
-	there := func(content string) (n int) {
+	there := func(folder string) (n int) {
 		for _, file := range list {
-			if text, err := os.ReadFile(filepath.Join(content, file.Name)); err == nil && string(text) == string(file.Text) {
+			if text, err := os.ReadFile(filepath.Join(folder, file.Name)); err == nil && string(text) == string(file.Text) {
 				n++
 			}
 		}
@@ -33,7 +40,10 @@ func TestWriteKilled(t *testing.T) {
 	whole := 0
 	for at := 1; ; at++ {
 		for _, full := range []bool{true, false} { // the disk is full, or the process is killed
-			content, n := t.TempDir(), 0
+			folder, n := filepath.Join(t.TempDir(), "[a*"), 0
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			disk.Sync = func(f *os.File) error {
 				if n++; n != at {
 					return sync(f)
@@ -50,56 +60,75 @@ func TestWriteKilled(t *testing.T) {
 						panic(p)
 					}
 				}()
-				err = Write(content, list)
+				err = Write(folder, list)
 			}()
 			disk.Sync = sync
 			if n < at {
-				if err != nil || there(content) != len(list) || whole == 0 {
-					t.Errorf("undisturbed: %v, %d files; %d steps left all", err, there(content), whole)
+				if err != nil || there(folder) != len(list) || whole == 0 {
+					t.Errorf("undisturbed: %v, %d files; %d steps left all", err, there(folder), whole)
 				}
 				return
 			}
 			if full && !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("step %d: %v", at, err)
 			}
-			unfinished, _ := Unfinished(content)
-			if err := Finish(content); err != nil {
+			begun := unfinished(folder)
+			if err := Finish(folder); err != nil {
 				t.Fatalf("step %d: %v", at, err)
 			}
-			switch left, _ := Unfinished(content); there(content) {
+			switch there(folder) {
 			case len(list):
 				whole++
 			case 0:
 				// A process that is killed outright leaves what it was writing.
-				if err := os.MkdirAll(filepath.Join(content, ".verification-new1", "more"), 0o700); err != nil {
+				if err := os.MkdirAll(filepath.Join(folder, ".verification-new1", "more"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				err := Write(content, list)
-				if old, _ := filepath.Glob(filepath.Join(content, stagingPattern)); err != nil || unfinished || there(content) != len(list) || len(old) > 0 {
-					t.Errorf("after step %d it is not written again: %v, %q", at, err, old)
+				err := Write(folder, list)
+				_, old := os.Stat(filepath.Join(folder, ".verification-new1"))
+				if err != nil || begun || there(folder) != len(list) || old == nil {
+					t.Errorf("after step %d it is not written again: %v, %v", at, err, old)
 				}
 			default:
-				t.Errorf("step %d left %d of %d files; unfinished: %v, then %v", at, there(content), len(list), unfinished, left)
+				t.Errorf("step %d left %d of %d files; unfinished: %v, then %v", at, there(folder), len(list), begun, unfinished(folder))
 			}
 		}
 	}
 }
 
+// The files of a verification are on the disk, with their names, before it counts as decided.
+func TestWriteSyncs(t *testing.T) {
+	sync, folder := disk.Sync, t.TempDir()
+	t.Cleanup(func() { disk.Sync = sync })
+	var synced []string
+	disk.Sync = func(f *os.File) error {
+		synced = append(synced, filepath.Base(f.Name()))
+		return sync(f)
+	}
+	if err := Write(folder, []File{{VerificationFile(day), []byte("v")}}); err != nil {
+		t.Fatal(err)
+	}
+	named := slices.IndexFunc(synced, func(name string) bool { return strings.HasPrefix(name, staging) })
+	if named < 0 || named > slices.Index(synced, filepath.Base(folder)) {
+		t.Errorf("synced are %q", synced)
+	}
+}
+
 // A decided verification does not overwrite another file.
 func TestWriteKeepsFiles(t *testing.T) {
-	content := t.TempDir()
-	path := filepath.Join(content, BoardFile(day))
+	folder := t.TempDir()
+	path := filepath.Join(folder, BoardFile(day))
 	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	err := Write(content, []File{{VerificationFile(day), []byte("a")}, {BoardFile(day), []byte("b")}})
+	err := Write(folder, []File{{VerificationFile(day), []byte("a")}, {BoardFile(day), []byte("b")}})
 	if err == nil || !strings.Contains(err.Error(), BoardFile(day)+" exists and differs") {
 		t.Errorf("written: %v", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "mine" {
 		t.Errorf("the file holds %q", text)
 	}
-	if unfinished, err := Unfinished(content); !unfinished || err != nil {
-		t.Errorf("unfinished: %v, %v", unfinished, err)
+	if !unfinished(folder) {
+		t.Error("it is finished")
 	}
 }

@@ -1,0 +1,295 @@
+package verification
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
+	"anteroom/generator/site"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Options say what to verify, and how.
+type Options struct {
+	Content, Public string // folders
+	Through         string // the time up to which records are covered, RFC 3339; "" is now
+	Answers         string // the file that decides, - for standard input; "" opens an editor
+	LogKey          keys.Log
+	Template        bool // only print the file in which to decide
+	Yes             bool // write without asking
+	NewStore        bool // begin with another store
+	Offline         bool // do not compare the content with what is live
+
+	Open func(context.Context) (records.Reader, error)       // opens the store
+	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+}
+
+// Check finds what is wrong with the options.
+func (o *Options) Check() error {
+	var faults []error
+	if o.Template && (o.Answers != "" || o.Yes) {
+		faults = append(faults, errors.New("--template only prints, and excludes --answers and --yes"))
+	}
+	if o.Yes && o.Answers == "" {
+		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
+	}
+	if o.LogKey.File == "-" && !o.Template && (!o.Yes || o.Answers == "-") {
+		faults = append(faults, errors.New("--log-key-file - needs --answers FILE --yes, as questions are answered at standard input too"))
+	}
+	if _, err := parseThrough(o.Through); err != nil {
+		faults = append(faults, fmt.Errorf("--through %w", err))
+	}
+	return errors.Join(faults...)
+}
+
+// parseThrough reads a time in UTC. It is zero if text is "".
+func parseThrough(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	through, err := time.Parse("2006-01-02T15:04:05Z", text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is not a time such as 2026-11-22T12:00:00Z", text)
+	}
+	return through, nil
+}
+
+// Run makes a verification, from the records of a store to the files in the content.
+func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
+	now := t.Now()
+	if info, err := os.Stat(o.Content); err == nil && info.IsDir() && !o.Template { // else content.Load says what is wrong
+		unlock, err := Lock(o.Content)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		if err := Finish(o.Content); err != nil {
+			return err
+		}
+	}
+	s, err := content.Load(o.Content, now)
+	if err != nil {
+		return err
+	}
+	var key note.Signer
+	if !o.Template {
+		if err := o.comparePublished(ctx, s); err != nil {
+			return err
+		}
+		signer, err := o.LogKey.Signer(t, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
+		if err != nil {
+			return err
+		} else if signer != nil {
+			key = signer
+		}
+	}
+	answers, through, err := o.read(t)
+	if err != nil {
+		return err
+	}
+	r, err := o.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := checkDeployed(ctx, t, r, s, now); err != nil {
+		return err
+	}
+	p, err := Survey(ctx, r, s, os.DirFS(o.Content), Scope{through, o.NewStore}, now)
+	if err != nil {
+		return err
+	}
+	if p.seen == nil {
+		t.Warnf("%v", cloudflare.ErrNoDataset)
+	}
+	template, err := p.Template()
+	if err == nil && o.Template {
+		_, err = t.Out.Write(template)
+	} else if err == nil {
+		err = o.decide(ctx, t, p, key, answers, template)
+	}
+	return err
+}
+
+// comparePublished refuses content that is behind what is published, in the folder of documents or
+// by the service: its next board would be another one of the same name, and what the key of the log
+// has signed is out already.
+func (o *Options) comparePublished(ctx context.Context, s *site.Site) error {
+	next := continuity.FromSite(s)
+	published, err := continuity.FromFolder(o.Public, "")
+	if err == nil {
+		err = continuity.Refuse(continuity.Check(published.Counted(), next))
+	}
+	if err != nil {
+		return fmt.Errorf("verify: %s is behind %s: %w", o.Content, o.Public, err)
+	}
+	if o.Offline {
+		return nil
+	}
+	ask := o.Live
+	if ask == nil {
+		service, err := live.New(s.Service.BaseURL())
+		if err != nil {
+			return err
+		}
+		ask = service.Facts
+	}
+	published, err = ask(ctx)
+	switch {
+	case errors.Is(err, live.ErrNothing):
+		return nil
+	case err != nil:
+		return fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
+	}
+	if err := continuity.Refuse(continuity.Check(published.Counted(), next)); err != nil {
+		return fmt.Errorf("verify: %s is behind %s: %w", o.Content, s.Service.BaseURL(), err)
+	}
+	return nil
+}
+
+// read reads the file of the answers, nil if there is none. through is the time of these answers, of
+// those that an editor has left, or of Through; it is zero if none of them names one.
+func (o *Options) read(t *cli.Terminal) (answers *Answers, through time.Time, err error) {
+	text, of := "", "the answers go"
+	switch {
+	case o.Answers != "":
+		var file []byte
+		if file, err = cli.ReadFile(t.In, o.Answers, MaxAnswers); err == nil {
+			answers, err = ParseAnswers(file)
+		}
+		if err != nil {
+			return nil, through, fmt.Errorf("read answers: %w", err)
+		}
+		text = answers.Through
+	case !o.Template && !t.Interactive:
+		return nil, through, errors.New("verify: there is no terminal for an editor " +
+			"(--template prints what is to be decided, --answers FILE --yes decides)")
+	case !o.Template:
+		of = Draft(o.Content) + " goes"
+		if text, err = Begun(Draft(o.Content)); err != nil {
+			return nil, through, err
+		}
+	}
+	if o.Through != "" && text != "" && o.Through != text {
+		return nil, through, fmt.Errorf("--through is %s, and %s through %s", o.Through, of, text)
+	}
+	text = cmp.Or(text, o.Through)
+	if answers != nil {
+		answers.Through = text
+	}
+	if through, err = parseThrough(text); err != nil {
+		err = fmt.Errorf("read answers: through %w", err)
+	}
+	return answers, through, err
+}
+
+// clockAhead is how far this machine's clock may be ahead of the store's.
+const clockAhead = time.Minute
+
+// checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
+// store's: what is recorded next would have a time that the verification covers already.
+func checkDeployed(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, now time.Time) error {
+	deployed, is := r.(*cloudflare.Store)
+	if !is {
+		return nil
+	}
+	switch host := deployed.Host(); {
+	case host != "" && host != s.Service.CanonicalHost:
+		return fmt.Errorf("verify: %s belongs to %s, and the content is of %s (choose another environment with --remote)",
+			deployed.Name(), host, s.Service.CanonicalHost)
+	case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
+		t.Warnf("cannot tell whether %s belongs to %s (check it, or set a route with custom_domain = true)",
+			deployed.Name(), s.Service.CanonicalHost)
+	}
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
+	if err != nil {
+		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
+	}
+	second, _ := rows[0][0][0].(int64)
+	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
+		return fmt.Errorf("verify: this machine's clock is %s ahead of that of %s (set it)", ahead.Round(time.Second), r.Name())
+	}
+	return nil
+}
+
+// decide applies the answers, or has them written in an editor, shows the result, and writes it.
+func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte) error {
+	draft, today := Draft(o.Content), t.Now().UTC().Format(time.DateOnly)
+	decide := func(a *Answers) (*Decided, error) {
+		decided, err := p.Decide(a, key, today)
+		return decided, content.InFolder(o.Content, err)
+	}
+	for {
+		decided, err := (*Decided)(nil), error(nil)
+		if answers != nil {
+			decided, err = decide(answers)
+		} else {
+			decided, err = Edit(draft, template, func() error { return t.Edit(draft) }, decide)
+		}
+		if err != nil {
+			return err
+		}
+		if decided == nil {
+			t.Printf("Nothing was written: the answers are empty.")
+			return nil
+		}
+		for line := range strings.Lines(p.Summary(decided)) {
+			t.Printf("%s", strings.TrimRight(line, "\n"))
+		}
+		if err := t.Out.Flush(); err != nil {
+			return err
+		}
+		choice := "y"
+		if !o.Yes && !t.Interactive {
+			return errors.New("verify: nothing was written (--yes writes it)")
+		} else if !o.Yes {
+			if choice, err = t.Choose(ctx, "Write this verification?", "yes", "no", "edit"); err != nil {
+				return err
+			}
+		}
+		switch {
+		case choice == "y":
+			return o.write(t, decided)
+		case answers == nil && choice == "n":
+			t.Printf("Nothing was written. Your answers are kept in %s: anteroom verify opens them again.", draft)
+			return nil
+		case answers != nil:
+			t.Printf("Nothing was written.")
+			return nil
+		}
+	}
+}
+
+// write writes a verification, and says what to do next.
+func (o *Options) write(t *cli.Terminal, decided *Decided) error {
+	if err := Write(o.Content, decided.Files); err != nil {
+		return err
+	}
+	if err := os.Remove(Draft(o.Content)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var names []string
+	for _, file := range decided.Files {
+		names = append(names, filepath.Join(o.Content, filepath.FromSlash(file.Name)))
+	}
+	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	if decided.Log != nil && len(decided.Log.Log.Witnesses) > 0 {
+		t.Printf("Have the witnesses cosign it: anteroom log witness.")
+	}
+	t.Printf("Next: anteroom generate. Read its diff, commit it, and serve or deploy it.")
+	return nil
+}
