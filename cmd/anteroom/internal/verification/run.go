@@ -161,8 +161,8 @@ func (o *Options) comparePublished(ctx context.Context, s *site.Site) error {
 	return nil
 }
 
-// read reads the file of the answers, nil if there is none. through is the time of these answers, of
-// those that an editor has left, or of Through; it is zero if none of them names one.
+// read reads the file of the answers, nil if there is none. through is the time of these answers,
+// of those that an editor has left, or of Through; it is zero if none of them names one.
 func (o *Options) read(t *cli.Terminal) (answers *Answers, through time.Time, err error) {
 	text, of := "", "the answers go"
 	switch {
