@@ -254,6 +254,20 @@ func TestDoctorFinds(t *testing.T) {
 	}
 }
 
+// A store is nearly full at four fifths of what it can take. The size is the one that D1 says.
+func TestDoctorOfAFullStore(t *testing.T) {
+	s := startRemote(t)
+	for size, want := range map[int64]string{
+		7_999_999_999: "ok      room: the store takes 8.0 GB, and has room for 10.0 GB\n",
+		8_000_000_000: "warning room: the store takes 8.0 GB, and has room for 10.0 GB (see Capacity in OPERATIONS.md)\n",
+	} {
+		s.Size = size
+		if said := s.run(cli.ExitOK, s.config, "doctor --content CONTENT"); !strings.Contains(said, want) {
+			t.Errorf("%d bytes: %s", size, said)
+		}
+	}
+}
+
 // A verification is due when records wait and the last one is old.
 func TestDoctorOfAnOldVerification(t *testing.T) {
 	inContentFolder(t)

@@ -114,6 +114,43 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 	return h, log
 }
 
+// TestFull: at the end of its room the host answers 503 with Retry-After, and has all that it
+// answered with 200. With more room it goes on without a restart.
+func TestFull(t *testing.T) {
+	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
+	address, _ := serve(t, h)
+	register := func(what string) (status int, retry string) {
+		r, err := http.Post("http://"+address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"ada","pubkey":"`+what+`","owner_email":"a@example.org"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		return r.StatusCode, r.Header.Get("Retry-After")
+	}
+	room := func(pages int) {
+		if r := h.store.Exec(one(fmt.Sprint("PRAGMA max_page_count = ", pages))); r.Failure != turn.None {
+			t.Fatal(r.Failure)
+		}
+	}
+	room(60)
+	recorded := int64(0)
+	for range 400 {
+		switch status, retry := register(strings.Repeat("k", 500)); {
+		case status == 200:
+			recorded++
+		case status != 503 || retry != "30":
+			t.Fatalf("%d, Retry-After %q", status, retry)
+		}
+	}
+	if n := count(t, h.store, "registrations"); n != recorded || n < 20 || n == 400 {
+		t.Errorf("%d registrations were recorded, %d answered", n, recorded)
+	}
+	room(1000)
+	if status, _ := register("k"); status != 200 || count(t, h.store, "contacts") != recorded+1 {
+		t.Errorf("with room again: %d", status)
+	}
+}
+
 // serve starts a host. stop ends it and gives what Serve returned.
 func serve(t testing.TB, h *Host) (address string, stop func() error) {
 	t.Helper()

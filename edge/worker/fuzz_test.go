@@ -139,6 +139,9 @@ func overHTTP2(client *http.Client, address string, r *request) (*said, bool, er
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	answer, err := client.Do(out.WithContext(ctx))
+	if err != nil && strings.Contains(err.Error(), "larger than peer's advertised limit") {
+		return nil, false, nil // each field counts for more there
+	}
 	if err != nil {
 		return nil, true, err
 	}

@@ -25,8 +25,9 @@ const REMEMBERED = 10_000;
 // what is left then is enough for ten writes of three statements, the most in a batch of MCP calls.
 const QUERIES = 50, SHARED = 20;
 
-// What D1 says when it has not run a call: it did not get in, or SQLite refuses what is in it.
-const FULL = /overloaded|Cannot resolve D1 DB/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
+// What D1 says when it has not run a call: it did not get in, there is no room or no more today, or
+// SQLite refuses what is in it.
+const FULL = /overloaded|Cannot resolve D1 DB|xceeded (maximum|D1)/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
 
 /** What waits for a call. @type {Job[]} */
 let waiting = [];

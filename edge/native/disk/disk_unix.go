@@ -26,6 +26,13 @@ func SyncFolder(path string) error {
 	return errors.Join(Sync(folder), folder.Close())
 }
 
+// Free is how many bytes the disk of a file has left for this user.
+func Free(path string) (int64, error) {
+	var fs unix.Statfs_t
+	err := unix.Statfs(path, &fs)
+	return int64(fs.Bavail) * int64(fs.Bsize), err
+}
+
 // openToLock opens what is locked for a folder: the folder itself.
 func openToLock(path string) (*os.File, error) { return os.Open(path) }
 

@@ -20,6 +20,17 @@ func SyncFolder(path string) error {
 	return err
 }
 
+// Free is how many bytes the disk of a file has left for this user.
+func Free(path string) (int64, error) {
+	folder, err := windows.UTF16PtrFromString(filepath.Dir(path))
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(folder, &free, nil, nil)
+	return int64(free), err
+}
+
 // openToLock opens what is locked for a folder: Windows locks only files.
 func openToLock(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(path, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/turn"
 
 	modernc "modernc.org/sqlite"
@@ -35,6 +37,16 @@ func (c *connection) connect(path string, settings url.Values) (err error) {
 
 // Name is the path of the database file.
 func (c *connection) Name() string { return c.path }
+
+// Room gives the size of the database file, and what its disk has room for.
+func (c *connection) Room() (used, most int64, err error) {
+	info, err := os.Stat(c.path)
+	if err != nil {
+		return 0, 0, err
+	}
+	free, err := disk.Free(c.path)
+	return info.Size(), info.Size() + free, err
+}
 
 // disconnect closes the connection, if there is one.
 func (c *connection) disconnect() error {

@@ -20,6 +20,8 @@ type Reader interface {
 	Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error)
 	// Name names the store in messages to the operator.
 	Name() string
+	// Room gives how many bytes the store takes, and how many it can take at most.
+	Room() (used, most int64, err error)
 	Close() error
 }
 

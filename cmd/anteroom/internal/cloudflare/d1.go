@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"anteroom/edge/store/migrations"
@@ -29,7 +30,11 @@ type Store struct {
 	id, name    string // of the database
 	dataset     string // "" if none is bound
 	host        string
+	size        atomic.Int64 // in bytes, as the last answer said
 }
+
+// maxSize is how many bytes a database can take on a paid plan.
+const maxSize = 10_000_000_000
 
 // Open opens the D1 database of an environment of the wrangler.toml at path. It refuses a database
 // whose migrations are not those of this program.
@@ -94,6 +99,9 @@ func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name
 
 // Host is the custom domain of the environment, "" if it has none.
 func (s *Store) Host() string { return s.host }
+
+// Room gives the size of the database, and how large it can be.
+func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
 // Vacuum does nothing: D1 lets no caller rebuild it. See RetentionNote.
 func (s *Store) Vacuum(context.Context) error { return nil }
@@ -193,6 +201,7 @@ func (s *Store) run(
 		if !page.Result[i].Success {
 			return nil, fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf("statement %d failed", i+1)})
 		}
+		s.size.Store(int64(page.Result[i].Meta.SizeAfter))
 	}
 	return page.Result, nil
 }

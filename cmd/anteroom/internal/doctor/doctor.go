@@ -247,6 +247,7 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 	default:
 		r.add(check, OK, "", "%s opens, and belongs to this service", name)
 	}
+	r.room(store)
 	if err := r.messages(ctx, store, now); err != nil {
 		r.err("records", Fault, err, "try again")
 		return
@@ -275,6 +276,21 @@ func sound(ctx context.Context, store records.Reader, file string) error {
 		err = fmt.Errorf("%s is damaged: %v", file, rows[0][0][0])
 	}
 	return err
+}
+
+// room looks how much the store has left.
+func (r *Report) room(store records.Reader) {
+	const check, full = "room", 0.8 // of what it can take
+	used, most, err := store.Room()
+	status, fix := OK, ""
+	if float64(used) >= full*float64(most) {
+		status, fix = Warning, "see Capacity in OPERATIONS.md"
+	}
+	if err != nil {
+		r.err(check, Fault, err, "look at the disk")
+		return
+	}
+	r.add(check, status, fix, "the store takes %s, and has room for %s", cli.ByteSize(used), cli.ByteSize(most))
 }
 
 // messages looks for messages that are not delivered.

@@ -28,6 +28,7 @@ const (
 // Server is the API of an account with one database.
 type Server struct {
 	Calls []string     // the body of each call of the database
+	Size  int64        // of the database, as answers say
 	Other http.Handler // answers all other calls
 	// Fail, if set, answers calls of the database in place of it, until it reports false.
 	Fail func(w http.ResponseWriter, call int) bool
@@ -146,7 +147,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			columns = make([]string, len(all[i][0])) // nobody reads their names
 		}
 		results[i] = map[string]any{
-			"success": true, "meta": map[string]any{"changes": changes[i]},
+			"success": true, "meta": map[string]any{"changes": changes[i], "size_after": s.Size},
 			"results": map[string]any{"columns": columns, "rows": append([][]any{}, all[i]...)},
 		}
 	}
