@@ -21,7 +21,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 		Long: `Copy all records of one moment into FILE, an SQLite database that only its owner may read, and print
 what is in it. The copy is checked before it replaces a former one of the same store: if backup is
 interrupted, FILE is the old one or the new one. A run that was killed may leave a file beside it whose
-name begins with .anteroom-draft-; the next run removes it. While backup runs, records erase refuses.
+name begins with .anteroom-draft-; a run an hour later removes it. While backup runs, records erase refuses.
 
 A service on Cloudflare is copied with wrangler d1 export; OPERATIONS.md has the steps.
 

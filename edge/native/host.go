@@ -13,9 +13,11 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -103,6 +105,7 @@ type Host struct {
 	config    Config
 	log       *slog.Logger
 	now       func() time.Time
+	lock      *os.File // of the data folder
 	store     *sqlite.Store
 	extent    *records.Extent // of the store when it was opened
 	relay     *mail.Relay     // nil: there is none
@@ -135,7 +138,8 @@ type site struct {
 	zipped    zipped
 }
 
-// Open makes a host: it opens the database and the relay. The caller calls Close in the end.
+// Open makes a host: it locks the data folder, and opens the database and the relay. The caller
+// calls Close in the end.
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
@@ -173,7 +177,13 @@ func Open(c Config) (*Host, error) {
 		}
 	}
 	var err error
+	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
+		return nil, sqlite.ErrNone
+	} else if err != nil {
+		return nil, err
+	}
 	if h.store, err = open(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
+		h.lock.Close()
 		return nil, err
 	}
 	address := c.Relay
@@ -181,7 +191,7 @@ func Open(c Config) (*Host, error) {
 		address = "maildir:" + filepath.Join(c.Data, MailFolder)
 	}
 	if h.relay, err = mail.Open(address); err != nil {
-		h.store.Close()
+		h.closeStore()
 		return nil, err
 	}
 	if h.relay == nil {
@@ -213,7 +223,7 @@ func (h *Host) closeStore() error {
 	if h.reader != nil {
 		err = errors.Join(err, h.reader.Close())
 	}
-	return err
+	return errors.Join(err, h.lock.Close())
 }
 
 // claimStore writes into the store which service it is of. It refuses the store of another one: the

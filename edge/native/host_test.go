@@ -318,6 +318,11 @@ func TestOpenFaults(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "none")); err == nil {
 		t.Error("a folder was made unasked")
 	}
+	// A second server, also of another service, would take over the store and the mail of the first.
+	h, _ := open(t, Config{}, fake{})
+	if _, err := Open(Config{Data: h.config.Data, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "folder "+h.config.Data+": it is locked by another process, such as anteroom serve") {
+		t.Errorf("a second server: %v", err)
+	}
 	listener, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -475,9 +480,12 @@ func TestStoreOfTheContent(t *testing.T) {
 	}
 	// What is replaced while the host serves fails the check of readiness.
 	put(t, h.store, "UPDATE store SET id = 'another'")
-	address, _ := serve(t, h)
+	address, stop := serve(t, h)
 	if text := bodyOf(raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")); !strings.Contains(text, `"failing":["store"]`) {
 		t.Errorf("ready with another store: %s", text)
+	}
+	if err := errors.Join(stop(), h.Close()); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "this database is store another") {
 		t.Errorf("opened: %v", err)

@@ -223,20 +223,26 @@ func TestLentByRoot(t *testing.T) {
 	}
 }
 
-// TestLockFile: a file that is locked is not locked again until it is closed.
-func TestLockFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	first, err := LockFile(path)
-	if err != nil {
-		t.Fatal(err)
+// TestLock: a file or a folder that is locked is not locked again until that is closed, and nobody
+// waits for it.
+func TestLock(t *testing.T) {
+	folder := t.TempDir()
+	for _, lock := range []func() (*os.File, error){
+		func() (*os.File, error) { return LockFile(filepath.Join(folder, "lock")) },
+		func() (*os.File, error) { return LockFolder(folder) },
+	} {
+		first, err := lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lock(); !errors.Is(err, ErrLocked) {
+			t.Errorf("locked twice: %v", err)
+		}
+		first.Close()
+		second, err := lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Close()
 	}
-	if _, err := LockFile(path); !errors.Is(err, ErrLocked) {
-		t.Errorf("locked twice: %v", err)
-	}
-	first.Close()
-	second, err := LockFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second.Close()
 }

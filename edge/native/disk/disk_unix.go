@@ -36,18 +36,10 @@ func Free(path string) (int64, error) {
 // openToLock opens what is locked for a folder: the folder itself.
 func openToLock(path string) (*os.File, error) { return os.Open(path) }
 
-func lock(f *os.File, wait bool) error {
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
+func lock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == unix.EWOULDBLOCK {
+		err = ErrLocked
 	}
-	for {
-		switch err := unix.Flock(int(f.Fd()), how); err {
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
-			return ErrLocked
-		default:
-			return err
-		}
-	}
+	return err
 }

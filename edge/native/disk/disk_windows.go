@@ -36,11 +36,8 @@ func openToLock(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(path, ".lock"), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-func lock(f *os.File, wait bool) error {
-	var flags uint32 = windows.LOCKFILE_EXCLUSIVE_LOCK
-	if !wait {
-		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
-	}
+func lock(f *os.File) error {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		err = ErrLocked

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
@@ -57,25 +58,24 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 		return nil, err
 	}
 	defer from.Close()
-	d, err := begin(filepath.Dir(file))
+	folder := filepath.Dir(file)
+	removeDrafts(folder, abandoned)
+	made, err := draft(ctx, from, folder)
 	if err != nil {
 		return nil, err
 	}
-	defer d.end()
-	if err := d.fill(ctx, from); err != nil {
-		return nil, err
-	}
-	c, err := check(ctx, d.path)
+	defer removeDraft(made)
+	c, err := check(ctx, made)
 	if err != nil {
 		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(d.path, file); err != nil {
+	if err := os.Rename(made, file); err != nil {
 		return nil, err
 	}
-	return c, disk.SyncFolder(d.folder)
+	return c, disk.SyncFolder(folder)
 }
 
 // partOf reports whether a file is one of those that make up a database, or has the name of one.
@@ -217,8 +217,9 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 // folder if it is missing, and touches nothing else in it. A backup of an older program stays as it
 // is: the server applies the migrations that it lacks.
 //
-// Restore refuses a folder that has a database, also one that a server makes meanwhile. The new one
-// is on the disk before it gets its name: if Restore is killed, the folder has all of it or none.
+// Restore refuses a folder that has a database or is in use. It locks the folder, so that no server
+// begins meanwhile. The new database is on the disk before it gets its name: if Restore is killed,
+// the folder has all of it or none.
 func Restore(ctx context.Context, file, folder string) (*Content, error) {
 	c, err := Check(ctx, file)
 	if err != nil {
@@ -239,84 +240,62 @@ func restore(ctx context.Context, file, folder string) error {
 	if err := disk.MakeFolder(folder); err != nil {
 		return fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
-	d, err := begin(folder)
+	lock, err := disk.LockFolder(folder)
 	if err != nil {
 		return err
 	}
-	defer d.end()
+	defer lock.Close()
 	path := filepath.Join(folder, sqlite.FileName)
 	if there, err := sqlite.Exists(path); err != nil {
 		return err
 	} else if there {
-		return errOccupied
+		return errors.New("it has a database (stop its server and move the database away, or name another folder)")
 	}
-	os.Remove(path) // an empty file is not a database
-	if err := d.fill(ctx, from); err != nil {
+	removeDrafts(folder, 0)
+	made, err := draft(ctx, from, folder)
+	if err != nil {
 		return err
 	}
-	if err := os.Link(d.path, path); errors.Is(err, fs.ErrExist) { // unlike a rename, it replaces nothing
-		return errOccupied
-	} else if err != nil {
+	defer removeDraft(made)
+	if err := os.Rename(made, path); err != nil {
 		return err
 	}
 	return disk.SyncFolder(folder)
 }
 
-var errOccupied = errors.New("it has a database (stop its server and move the database away, or name another folder)")
-
-// draft is a file in the making. Until end, no other draft is in its folder.
-type draft struct {
-	folder, path string
-	lock         *os.File
-}
-
-// draftPrefix begins the name of each draft, and of what SQLite puts beside it.
+// draftPrefix begins the name of each file in the making, and of what SQLite puts beside it.
 const draftPrefix = ".anteroom-draft-"
 
-// begin makes an empty draft in a folder, for this user alone. It removes those that killed
-// processes left.
-func begin(folder string) (*draft, error) {
-	lock, err := disk.LockFolder(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s (make it first)", folder)
-	} else if err != nil {
-		return nil, err
-	}
-	d := &draft{folder: folder, lock: lock}
-	d.sweep() // no process that is alive has a draft here
-	made, err := os.CreateTemp(folder, draftPrefix+"*")
+// abandoned is how long ago a draft was written to if its process was killed.
+const abandoned = time.Hour
+
+// draft copies a database to a new file in a folder, for this user alone, and brings it to the disk.
+// The caller calls removeDraft in the end.
+func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
+	f, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
+		return "", fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
-	d.path = made.Name()
-	return d, made.Close()
+	if err := errors.Join(from.CopyTo(ctx, f.Name()), disk.Sync(f), f.Close()); err != nil {
+		removeDraft(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
 }
 
-// fill copies a database into the draft, and brings it to the disk.
-func (d *draft) fill(ctx context.Context, from *sqlite.Reader) error {
-	if err := from.CopyTo(ctx, d.path); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(d.path, os.O_RDWR, 0) // some systems sync only what may be written to
-	if err != nil {
-		return err
-	}
-	return errors.Join(disk.Sync(f), f.Close())
-}
-
-// sweep removes the drafts in the folder. One that cannot be removed does no harm.
-func (d *draft) sweep() {
-	entries, _ := os.ReadDir(d.folder)
+// removeDrafts removes the drafts in a folder to which nothing was written for some time.
+func removeDrafts(folder string, age time.Duration) {
+	entries, _ := os.ReadDir(folder)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), draftPrefix) {
-			os.Remove(filepath.Join(d.folder, entry.Name()))
+		info, err := entry.Info()
+		if err == nil && strings.HasPrefix(entry.Name(), draftPrefix) && time.Since(info.ModTime()) >= age {
+			os.Remove(filepath.Join(folder, entry.Name()))
 		}
 	}
 }
 
-// end removes the draft unless it was renamed.
-func (d *draft) end() {
-	d.sweep()
-	d.lock.Close()
+// removeDraft removes a draft unless it was renamed.
+func removeDraft(path string) {
+	os.Remove(path)
+	os.Remove(path + "-journal")
 }

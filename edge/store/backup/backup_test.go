@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
@@ -252,7 +253,7 @@ func TestWriteRefuses(t *testing.T) {
 	before, _ := os.ReadDir(to)
 	for name, want := range map[string]string{
 		"text": "is not a backup", "folder": "is not a backup", "link": "is not a backup",
-		"live": "live-wal lies beside it", "other": "is a backup of store ", "none/file": "there is no folder",
+		"live": "live-wal lies beside it", "other": "is a backup of store ", "none/file": "name a folder that",
 	} {
 		if _, err := Write(t.Context(), s.path, filepath.Join(to, name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
@@ -433,8 +434,15 @@ func TestKilled(t *testing.T) {
 	if left == 0 {
 		t.Error("no backup was killed in its midst")
 	}
+	// A draft to which nothing was written for an hour is of no process any more.
+	drafts, _ := filepath.Glob(filepath.Join(to, draftPrefix+"*"))
+	for _, draft := range drafts[1:] {
+		if err := os.Chtimes(draft, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.backUp(file)
-	if entries, _ := os.ReadDir(to); len(entries) != 1 {
+	if entries, _ := os.ReadDir(to); len(entries) != 2 {
 		t.Errorf("left: %v", entries)
 	}
 }
@@ -485,6 +493,13 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	locked := t.TempDir()
+	lock, err := disk.LockFolder(locked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fault("the folder of a server", locked, "folder "+locked+": it is locked by another process, such as anteroom serve")
+	lock.Close()
 	other := newStore(t)
 	before := dump(t, other.path)
 	fault("a server that runs", filepath.Dir(other.path), "it has a database (stop its server")
