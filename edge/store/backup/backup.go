@@ -269,8 +269,8 @@ const draftPrefix = ".anteroom-draft-"
 // abandoned is how long ago a draft was written to if its process was killed.
 const abandoned = time.Hour
 
-// draft copies a database to a new file in a folder, for this user alone, and brings it to the disk.
-// The caller calls removeDraft in the end.
+// draft copies a database to a new file in a folder, for this user alone, and syncs it. The caller
+// calls removeDraft in the end.
 func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
 	f, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
