@@ -34,14 +34,11 @@ made before hold the address still.`,
 			return checkRecordIDs(args)
 		}, func(ctx context.Context, store records.Store, ids []string) error {
 			if address != "" {
-				var err error
-				if ids, err = records.WithAddress(ctx, store, address); err != nil {
-					return err
-				}
-				named, err := records.NamedAs(ctx, store, address)
+				with, named, err := records.WithAddress(ctx, store, address)
 				if err != nil {
 					return err
 				}
+				ids = with
 				if named > 0 {
 					t.Printf("%d with that address as the very name: what was registered or filed is never erased", named)
 				}

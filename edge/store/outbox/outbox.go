@@ -28,9 +28,9 @@ import (
 	"anteroom/edge/turn"
 )
 
-// LeaseSeconds is how long a run has for its digest. It is longer than any relay takes to refuse a
-// digest twice and then take it.
-const LeaseSeconds = 3600
+// LeaseSeconds is how long a run has for its digest. It is longer than any relay takes for three
+// messages.
+const LeaseSeconds = 50 * 60
 
 // MaxDigests is how many digests a host sends before it pauses, so that a relay that fails is not
 // flooded.

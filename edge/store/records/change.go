@@ -17,35 +17,28 @@ type Erased struct {
 	Digests []string
 }
 
-// NamedAs gives how many registrations and charters have an address as their very name, in whatever
-// case. These are never erased: their commitments are public.
-func NamedAs(ctx context.Context, r Reader, address string) (int64, error) {
-	rows, err := r.Read(ctx, turn.Statement{
-		SQL: "SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + " +
-			"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
-		Args: []any{address, address, address},
-	})
-	if err != nil {
-		return 0, fmt.Errorf("find an address among names: %w", err)
-	}
-	n, _ := rows[0][0][0].(int64)
-	return n, nil
-}
-
-// WithAddress gives the records that an e-mail address was given with, in whatever case.
-func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, err error) {
+// WithAddress gives the records that an e-mail address was given with, and the number of
+// registrations and charters that have it as their very name, in whatever case. Names are never
+// erased: their commitments are public.
+func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, named int64, err error) {
 	rows, err := r.Read(ctx,
 		turn.Statement{SQL: "SELECT record_id FROM contacts WHERE lower(address) = lower(?)", Args: []any{address}},
 		turn.Statement{SQL: "SELECT record_id FROM outbox WHERE lower(json_extract(payload, '$.address')) = lower(?)", Args: []any{address}},
+		turn.Statement{
+			SQL: "SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + " +
+				"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
+			Args: []any{address, address, address},
+		},
 	)
 	if err != nil {
-		return nil, fmt.Errorf("find an address: %w", err)
+		return nil, 0, fmt.Errorf("find an address: %w", err)
 	}
-	for _, row := range slices.Concat(rows...) {
+	for _, row := range slices.Concat(rows[:2]...) {
 		id, _ := row[0].(string)
 		recordIDs = append(recordIDs, id)
 	}
-	return recordIDs, nil
+	named, _ = rows[2][0][0].(int64)
+	return recordIDs, named, nil
 }
 
 // Erase erases the e-mail addresses that were given with records, from the contacts and from the
