@@ -280,7 +280,7 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if fresh || op.Cache == NoStore {
 		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
-	if noneMatch(t.Request.Get("if-none-match"), made.etag) {
+	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
 		r := respond.Empty(304, string(op.Cache))
 		r.Set("etag", made.etag)
 		return r
@@ -465,9 +465,9 @@ func preflight(route *Route) *turn.Response {
 	}}
 }
 
-// noneMatch reports whether an If-None-Match field holds the tag by weak comparison (RFC 9110,
+// NoneMatch reports whether an If-None-Match field holds the tag by weak comparison (RFC 9110,
 // section 13.1.2).
-func noneMatch(field, etag string) bool {
+func NoneMatch(field, etag string) bool {
 	for field != "" {
 		var tag string
 		tag, field, _ = strings.Cut(field, ",")

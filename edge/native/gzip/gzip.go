@@ -7,6 +7,8 @@ package gzip
 import (
 	"bytes"
 	"compress/gzip"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -48,20 +50,24 @@ func compress(w *gzip.Writer, body []byte) []byte {
 	return b.Bytes()
 }
 
+// weights matches the parameter of an element with a weight.
+var weights = regexp.MustCompile(`^[ \t]*[Qq]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*$`)
+
 // Accepted reports whether the lines of an Accept-Encoding field prefer gzip to what is not
 // compressed (RFC 9110, section 12.5.3). An element with a faulty weight counts for nothing.
 func Accepted(lines []string) bool {
-	const unnamed = -1
+	const unnamed = -1.0
 	zipped, plain, other := unnamed, unnamed, unnamed
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
 			name, parameters, has := strings.Cut(item, ";")
-			weight, ok := 1000, true
+			weight := 1.0
 			if has {
-				weight, ok = parseWeight(parameters)
-			}
-			if !ok {
-				continue
+				match := weights.FindStringSubmatch(parameters)
+				if match == nil {
+					continue
+				}
+				weight, _ = strconv.ParseFloat(match[1], 64)
 			}
 			switch strings.ToLower(strings.Trim(name, " \t")) {
 			case Name, "x-gzip": // the same by section 8.4.1.3
@@ -77,26 +83,6 @@ func Accepted(lines []string) bool {
 		zipped = other
 	}
 	return zipped > 0 && zipped >= plain
-}
-
-// parseWeight reads "q=0.8", with white space around it, in thousandths.
-func parseWeight(text string) (thousandths int, ok bool) {
-	name, value, _ := strings.Cut(strings.Trim(text, " \t"), "=")
-	if !strings.EqualFold(name, "q") {
-		return 0, false
-	}
-	whole, fraction, _ := strings.Cut(value, ".")
-	if whole != "0" && whole != "1" || len(fraction) > 3 {
-		return 0, false
-	}
-	thousandths = int(whole[0]-'0') * 1000
-	for i, unit := 0, 100; i < len(fraction); i, unit = i+1, unit/10 {
-		if fraction[i] < '0' || fraction[i] > '9' {
-			return 0, false
-		}
-		thousandths += int(fraction[i]-'0') * unit
-	}
-	return thousandths, thousandths <= 1000
 }
 
 const mark = "-" + Name + `"` // how a tag of a gzip form ends

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -38,21 +39,26 @@ var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
 
+// failures are the labels of what an effect may come to.
+var failures = []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable}
+
+// sent is the label of a message that was relayed.
+const sent = "sent"
+
 // Metrics are the numbers of one host. Several goroutines may call the methods at once. Those that
 // count do nothing for a nil *Metrics.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	routes            map[string]bool // the paths of api.Routes
-	requests          *prometheus.CounterVec
-	durations         *prometheus.HistogramVec
-	groups, commits   prometheus.Histogram
-	storeErrors       map[turn.Failure]prometheus.Counter
-	relayed           map[turn.Failure]prometheus.Counter
-	refusals          prometheus.Counter
-	content           *prometheus.GaugeVec
-	reloads, reloaded prometheus.Counter // that failed, and that did not
-	lastReload        prometheus.Gauge
+	routes               map[string]bool // the paths of api.Routes
+	requests             *prometheus.CounterVec
+	durations            *prometheus.HistogramVec
+	groups, commits      prometheus.Observer
+	storeErrors, relayed *prometheus.CounterVec
+	refusals             prometheus.Counter
+	content              *prometheus.GaugeVec
+	reloads              *prometheus.CounterVec
+	lastReload           prometheus.Gauge
 }
 
 // New makes the metrics of a host. version is that of the program, revision the commit that it was
@@ -60,36 +66,42 @@ type Metrics struct {
 func New(version, revision string) *Metrics {
 	registry := prometheus.NewRegistry()
 	of := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return of.NewCounterVec(prometheus.CounterOpts{Name: "anteroom_" + name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return of.NewGaugeVec(prometheus.GaugeOpts{Name: "anteroom_" + name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return of.NewHistogramVec(prometheus.HistogramOpts{Name: "anteroom_" + name, Help: help, Buckets: buckets}, labels)
+	}
 	m := &Metrics{
 		registry: registry,
 		routes:   map[string]bool{},
-		requests: of.NewCounterVec(prometheus.CounterOpts{
-			Name: "anteroom_http_requests_total", Help: "Requests that were answered.",
-		}, []string{"route", "method", "code"}),
-		durations: of.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "anteroom_http_request_duration_seconds", Help: "How long a request took, from its head to the end of its answer.",
-			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
-		}, []string{"route"}),
-		groups: of.NewHistogram(prometheus.HistogramOpts{
-			Name:    "anteroom_store_commit_group_size",
-			Help:    "How many executions of the store shared a transaction; the sum is that of all executions.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
-		}),
-		commits: of.NewHistogram(prometheus.HistogramOpts{
-			Name: "anteroom_store_commit_duration_seconds", Help: "How long a transaction of the store took, with its sync to the disk.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
-		}),
-		refusals: of.NewCounter(prometheus.CounterOpts{
-			Name: "anteroom_limiter_refusals_total", Help: "Writes that the rate limit refused.",
-		}),
-		content: of.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "anteroom_content_info", Help: "The version of the content that is served; the value is 1.",
-		}, []string{"version"}),
-		lastReload: of.NewGauge(prometheus.GaugeOpts{
-			Name: "anteroom_content_last_reload_success_timestamp_seconds",
-			Help: "When the content was read without a fault for the last time, at the start or by a reload.",
-		}),
+		requests: counter("http_requests_total", "Requests that were answered.", "route", "method", "code"),
+		durations: histogram("http_request_duration_seconds", "How long a request took, from its head to the end of its answer.",
+			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, "route"),
+		groups: histogram("store_commit_group_size",
+			"How many executions of the store shared a transaction; the sum is that of all executions.",
+			prometheus.ExponentialBuckets(1, 2, 9)).WithLabelValues(),
+		commits: histogram("store_commit_duration_seconds", "How long a transaction of the store took, with its sync to the disk.",
+			prometheus.ExponentialBuckets(0.0001, 2.5, 12)).WithLabelValues(),
+		storeErrors: counter("store_errors_total",
+			"Executions that the store did not do: refused (certainly nothing was written), timeout (that is not known), unavailable.", "kind"),
+		relayed: counter("relay_messages_total", "Messages to the operator, by what became of them while a turn waited: "+
+			"sent, refused, timeout (that is not known), unavailable (no relay).", "outcome"),
+		refusals: counter("limiter_refusals_total", "Writes that the rate limit refused.").WithLabelValues(),
+		content:  gauge("content_info", "The version of the content that is served; the value is 1.", "version"),
+		reloads: counter("content_reloads_total", "Reloads of the content, by outcome: success, or failure, "+
+			"after which the content before is served on; a start with that counts as one.", "outcome"),
+		lastReload: gauge("content_last_reload_success_timestamp_seconds",
+			"When the content was read without a fault for the last time, at the start or by a reload.").WithLabelValues(),
 	}
+	gauge("build_info", "Which program this is; the value is 1.", "version", "revision", "goversion").
+		WithLabelValues(version, revision, runtime.Version()).Set(1)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
+	// What is 0 is shown, too.
 	for _, route := range api.Routes {
 		m.routes[route.Path] = true
 		m.durations.WithLabelValues(route.Path)
@@ -97,29 +109,13 @@ func New(version, revision string) *Metrics {
 	for _, route := range []string{Document, Apex, Health, NotFound} {
 		m.durations.WithLabelValues(route)
 	}
-	storeErrors := of.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_store_errors_total",
-		Help: "Executions that the store did not do: refused (certainly nothing was written), timeout (that is not known), unavailable.",
-	}, []string{"kind"})
-	relayed := of.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_relay_messages_total",
-		Help: "Messages to the operator, by what became of them while a turn waited: sent, refused, timeout (that is not known), unavailable (no relay).",
-	}, []string{"outcome"})
-	m.storeErrors, m.relayed = map[turn.Failure]prometheus.Counter{}, map[turn.Failure]prometheus.Counter{turn.None: relayed.WithLabelValues("sent")}
-	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
-		m.storeErrors[failure] = storeErrors.WithLabelValues(string(failure))
-		m.relayed[failure] = relayed.WithLabelValues(string(failure))
+	for _, failure := range failures {
+		m.storeErrors.WithLabelValues(string(failure))
+		m.relayed.WithLabelValues(string(failure))
 	}
-	reloads := of.NewCounterVec(prometheus.CounterOpts{
-		Name: "anteroom_content_reloads_total",
-		Help: "Reloads of the content, by outcome: success, or failure, after which the content before is served on; a start with that counts as one.",
-	}, []string{"outcome"})
-	m.reloads, m.reloaded = reloads.WithLabelValues("failure"), reloads.WithLabelValues("success")
-	of.NewGauge(prometheus.GaugeOpts{
-		Name: "anteroom_build_info", Help: "Which program this is; the value is 1.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
-	}).Set(1)
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.relayed.WithLabelValues(sent)
+	m.reloads.WithLabelValues("failure")
+	m.reloads.WithLabelValues("success")
 	return m
 }
 
@@ -155,13 +151,11 @@ func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
 	for i, effect := range effects {
 		switch r := &results[i]; effect.(type) {
 		case turn.Exec:
-			if counter := m.storeErrors[r.Failure]; counter != nil {
-				counter.Inc()
+			if r.Failure != turn.None {
+				m.storeErrors.WithLabelValues(string(r.Failure)).Inc()
 			}
 		case turn.Relay:
-			if counter := m.relayed[r.Failure]; counter != nil {
-				counter.Inc()
-			}
+			m.relayed.WithLabelValues(cmp.Or(string(r.Failure), sent)).Inc()
 		case turn.Limit:
 			if r.Failure == turn.None && !r.OK {
 				m.refusals.Inc()
@@ -197,35 +191,27 @@ func (m *Metrics) Reload(err error) {
 	switch {
 	case m == nil:
 	case err != nil:
-		m.reloads.Inc()
+		m.reloads.WithLabelValues("failure").Inc()
 	default:
-		m.reloaded.Inc()
+		m.reloads.WithLabelValues("success").Inc()
 		m.lastReload.SetToCurrentTime()
 	}
 }
 
+var messages = prometheus.NewDesc("anteroom_outbox_messages",
+	"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil)
+
 // Outbox says how the messages in the outbox are counted. Each scrape calls count.
 func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
-	m.registry.MustRegister(outbox(count))
-}
-
-var messages = prometheus.NewDesc(
-	"anteroom_outbox_messages", "Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil,
-)
-
-// outbox is a prometheus.Collector.
-type outbox func() (pending, dead int64, err error)
-
-func (outbox) Describe(to chan<- *prometheus.Desc) { to <- messages }
-
-func (count outbox) Collect(to chan<- prometheus.Metric) {
-	pending, dead, err := count()
-	if err != nil {
-		to <- prometheus.NewInvalidMetric(messages, err)
-		return
-	}
-	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(pending), "pending")
-	to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(dead), "dead")
+	m.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		pending, dead, err := count()
+		if err != nil {
+			to <- prometheus.NewInvalidMetric(messages, err)
+			return
+		}
+		to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(pending), "pending")
+		to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(dead), "dead")
+	}))
 }
 
 // Handler shows the metrics at /metrics, and nothing else. A number that cannot be found out is

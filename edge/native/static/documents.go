@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/native/gzip"
 )
@@ -148,7 +149,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", gzip.Name)
 	}
 	h.Set("ETag", etag)
-	if noneMatch(r.Header.Values("If-None-Match"), etag) {
+	if api.NoneMatch(strings.Join(r.Header.Values("If-None-Match"), ","), etag) {
 		h.Del("Content-Type")
 		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
@@ -167,17 +168,4 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	if r.Method != http.MethodHead {
 		w.Write(body)
 	}
-}
-
-// noneMatch reports whether an If-None-Match holds an entity tag, by the weak comparison (RFC 9110,
-// section 13.1.2).
-func noneMatch(lines []string, etag string) bool {
-	for _, line := range lines {
-		for tag := range strings.SplitSeq(line, ",") {
-			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -46,12 +46,20 @@ func Files() (map[string][]byte, bool) {
 	if carried == nil {
 		return nil, false
 	}
-	files := map[string][]byte{}
-	names, _ := fs.Glob(carried, filesFolder+"/*") // the pattern is valid
-	for _, name := range names {
-		files[path.Base(name)] = mustRead(name)
-	}
+	files, _ := read(carried, filesFolder+"/*") // they are in the program itself
 	return files, true
+}
+
+// read reads the files that match a pattern, by their names without a folder.
+func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
+	names, err := fs.Glob(fsys, pattern)
+	files := map[string][]byte{}
+	for _, name := range names {
+		if err == nil {
+			files[path.Base(name)], err = fs.ReadFile(fsys, name)
+		}
+	}
+	return files, err
 }
 
 // Toolchain is what the compiler of edge.wasm calls itself, in one line. It is "" if this program
@@ -60,15 +68,8 @@ func Toolchain() string {
 	if carried == nil {
 		return ""
 	}
-	return strings.TrimSpace(string(mustRead(toolchainFile)))
-}
-
-func mustRead(name string) []byte {
-	text, err := fs.ReadFile(carried, name)
-	if err != nil {
-		panic(err) // the file is in the program itself
-	}
-	return text
+	files, _ := read(carried, toolchainFile) // it is in the program itself
+	return strings.TrimSpace(string(files[toolchainFile]))
 }
 
 // worker gives the files of a bundle that depend on no content: compiled where the source code is
@@ -94,17 +95,12 @@ func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, n
 var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
 
 func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
-	files = map[string][]byte{}
-	scripts, err := filepath.Glob(workerFolder + "/*.mjs")
+	files, err = read(os.DirFS(workerFolder), "*.mjs")
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range scripts {
-		script, err := os.ReadFile(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		files[filepath.Base(name)] = commentLine.ReplaceAll(script, nil)
+	for name, script := range files {
+		files[name] = commentLine.ReplaceAll(script, nil)
 	}
 	temporary, err := os.MkdirTemp("", "anteroom-build-")
 	if err != nil {
@@ -178,13 +174,7 @@ func write(folder string, files map[string][]byte) error {
 // writeMigrations writes the migrations of the database where wrangler finds them. Those that are
 // there are the same, or older ones.
 func writeMigrations(folder string) error {
-	names, err := fs.Glob(migrations.Files, "*.sql")
-	files := map[string][]byte{}
-	for _, name := range names {
-		var text []byte
-		text, err = migrations.Files.ReadFile(name)
-		files[name] = text
-	}
+	files, err := read(migrations.Files, "*.sql")
 	if err == nil {
 		err = writeAll(folder, files)
 	}
