@@ -189,42 +189,32 @@ func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *ans
 	}
 }
 
-// ask makes a request, in which $body is the body of the answer before.
+// ask makes a request, in which $body is the body of the answer before, to the canonical host or to
+// the host that its fields name. It follows no redirect.
 func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	t.Helper()
 	head, body, _ := strings.Cut(strings.ReplaceAll(e.request, "$body", string(before)), "\n\n")
 	first, fields, _ := strings.Cut(head, "\n")
 	method, target, _ := strings.Cut(first, " ")
-	var headers []string
-	for line := range strings.Lines(fields) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		headers = append(headers, name, value)
-	}
-	return ask(t, base, method, target, strings.TrimSuffix(body, "\n"), headers...)
-}
-
-// ask makes a request to the canonical host, or to the host that headers name, and follows no
-// redirect. headers alternates names and values.
-func ask(t *testing.T, base, method, target, body string, headers ...string) *answer {
-	t.Helper()
-	r, err := http.NewRequest(method, base+target, strings.NewReader(body))
+	r, err := http.NewRequest(method, base+target, strings.NewReader(strings.TrimSuffix(body, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Host = "www.example.org"
-	for pair := range slices.Chunk(headers, 2) {
-		if r.Header.Add(pair[0], pair[1]); pair[0] == "host" {
-			r.Host = pair[1]
+	for line := range strings.Lines(fields) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if r.Header.Add(name, value); name == "host" {
+			r.Host = value
 		}
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, target, err)
+		t.Fatalf("%s: %v", first, err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, target, err)
+		t.Fatalf("%s: %v", first, err)
 	}
 	return &answer{resp.StatusCode, resp.Header, text}
 }

@@ -31,7 +31,7 @@ const (
 	notCompared = "no content was compared"
 )
 
-// reach asks a question for a check. What cannot be read is a difference, and nil.
+// reach asks for a check. What cannot be read is a difference, and nil.
 func (i *inspection) reach(ctx context.Context, c *Check, method, target, body string, edit func(*http.Request)) *answer {
 	got, err := i.ask(ctx, method, target, body, edit)
 	if err != nil {
@@ -41,14 +41,14 @@ func (i *inspection) reach(ctx context.Context, c *Check, method, target, body s
 }
 
 // read reads a JSON object for a check, and reports whether it is there.
-func (i *inspection) read(ctx context.Context, c *Check, path string, into any) bool {
-	got := i.reach(ctx, c, "GET", path, "", nil)
+func (i *inspection) read(ctx context.Context, c *Check, method, target, body string, into any) bool {
+	got := i.reach(ctx, c, method, target, body, nil)
 	if got == nil {
 		return false
 	}
 	wrong := got.object(into)
 	if wrong != "" {
-		c.differs(path, "%s", wrong)
+		c.differs(target, "%s", wrong)
 	}
 	return wrong == ""
 }
@@ -90,7 +90,7 @@ func (i *inspection) board(ctx context.Context, c *Check) string {
 		AsOf string `json:"as_of"`
 		Age  int    `json:"counts_age_days"`
 	}
-	if !i.read(ctx, c, scoreboard, &document) || !i.read(ctx, c, rosterPath, &endpoint) {
+	if !i.read(ctx, c, "GET", scoreboard, "", &document) || !i.read(ctx, c, "GET", rosterPath, "", &endpoint) {
 		return ""
 	}
 	want := document.AsOf
@@ -109,7 +109,7 @@ func (i *inspection) board(ctx context.Context, c *Check) string {
 // key compares the key that signs receipts with the published one.
 func (i *inspection) key(ctx context.Context, c *Check) string {
 	var k keys
-	if !i.read(ctx, c, receiptPath, &k) {
+	if !i.read(ctx, c, "GET", receiptPath, "", &k) {
 		return ""
 	}
 	want := i.manifest.ReceiptKey
@@ -164,11 +164,7 @@ func (i *inspection) write(ctx context.Context, c *Check) string {
 	var said struct {
 		Recorded *bool `json:"recorded"`
 	}
-	if got := i.reach(ctx, c, "POST", rehearsalPath, rehearsalBody, nil); got == nil {
-		return ""
-	} else if wrong := got.object(&said); wrong != "" {
-		c.differs(rehearsalPath, "%s", wrong)
-	} else if said.Recorded == nil || *said.Recorded {
+	if i.read(ctx, c, "POST", rehearsalPath, rehearsalBody, &said) && (said.Recorded == nil || *said.Recorded) {
 		c.differs(rehearsalPath, "does not say that nothing was recorded")
 	}
 	return "a registration is taken, as a dry run"
@@ -185,7 +181,7 @@ func (i *inspection) selftest(ctx context.Context, c *Check) string {
 			Verdict string `json:"verdict"`
 		}
 		path := selftest.Path + "?suite=" + suite
-		if slow.read(ctx, c, path, &said) && !said.Pass {
+		if slow.read(ctx, c, "GET", path, "", &said) && !said.Pass {
 			c.differs(path, "says: %s", said.Verdict)
 		}
 	}
