@@ -53,7 +53,7 @@ func (g *family) aiCatalog() object {
 				{"type", "application/agent-skills+md"},
 				{"url", g.URL(published.SkillPath)},
 				{"displayName", g.Site.Quest.Quest},
-				{"description", g.skillDescription()},
+				{"description", g.SkillDescription()},
 			},
 		}},
 	}

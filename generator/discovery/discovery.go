@@ -5,11 +5,12 @@ package discovery
 
 import (
 	"bytes"
+	"embed"
 	"encoding/xml"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
+	"text/template"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -29,9 +30,9 @@ type family struct{ answers.Family }
 // for a registry, the verification kit and the conformance vectors.
 func Files(a *answers.Answers) ([]published.File, error) {
 	g := &family{answers.Family{Answers: a}}
-	g.Add("/robots.txt", g.robots())
+	g.Add("/robots.txt", g.text("robots.txt"))
 	g.Add("/sitemap.xml", g.sitemap())
-	g.Add(published.SecurityTxtPath, g.securityTxt())
+	g.Add(published.SecurityTxtPath, g.text("security.txt"))
 	g.Add("/.well-known/api-catalog", ordered.Indented(g.apiCatalog()))
 	g.Add(published.ServerCardPath, ordered.Indented(g.serverCard()))
 	g.Add(published.AICatalogPath, ordered.Indented(g.aiCatalog()))
@@ -52,41 +53,52 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	return g.Result()
 }
 
-func (g *family) robots() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Content signals: search is indexing and linking, ai-input is use in an answer, ai-train is training.\n")
-	fmt.Fprintf(&b, "User-agent: *\n")
-	for _, line := range g.contentPreferences() {
-		fmt.Fprintf(&b, "%s\n", line)
+// The templates of documents that are texts. Their dot is the family.
+//
+//go:embed templates
+var templates embed.FS
+
+// text makes a document by its template.
+func (g *family) text(name string) []byte {
+	var b bytes.Buffer
+	quote := func(text string) string { return string(ordered.Compact(text)) } // a JSON string is a YAML string too
+	t, err := template.New(name).Funcs(template.FuncMap{"quote": quote}).ParseFS(templates, "templates/"+name)
+	if err == nil {
+		err = t.Execute(&b, g)
 	}
+	if err != nil {
+		g.Fail("%s: %w", name, err)
+	}
+	return b.Bytes()
+}
+
+// WrittenByGet are the paths of endpoints where a GET with a query may write, which is not for
+// crawlers. Without a query it only reads.
+func (g *family) WrittenByGet() (paths []string) {
 	for _, route := range g.Routes {
-		// A GET with a query may write, which is not for crawlers. Without a query it only reads.
 		if slices.ContainsFunc(answers.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
-			fmt.Fprintf(&b, "Disallow: %s?\n", route.Path)
+			paths = append(paths, route.Path)
 		}
 	}
-	fmt.Fprintf(&b, "Allow: /\n\nSitemap: %s\n", g.URL("/sitemap.xml"))
-	return []byte(b.String())
+	return paths
 }
 
-// contentPreferences say what readers may do with what they read, as lines of robots.txt and as
+// ContentPreferences say what readers may do with what they read, as lines of robots.txt and as
 // header fields alike: the signals of contentsignals.org, and those of the IETF's drafts on AI
 // preferences. Both are written from the same settings, so that they agree.
-func (g *family) contentPreferences() []string {
+func (g *family) ContentPreferences() []string {
 	signals := &g.Site.Service.ContentSignals
+	word := func(allowed bool) string {
+		if allowed {
+			return "yes"
+		}
+		return "no"
+	}
+	search, input, train := word(signals.Search), word(signals.AIInput), word(signals.AITrain)
 	return []string{
-		fmt.Sprintf("Content-Signal: search=%s, ai-input=%s, ai-train=%s",
-			Choose(signals.Search, "yes", "no"), Choose(signals.AIInput, "yes", "no"), Choose(signals.AITrain, "yes", "no")),
-		fmt.Sprintf("Content-Usage: train-ai=%s, search=%s", Choose(signals.AITrain, "y", "n"), Choose(signals.Search, "y", "n")),
+		fmt.Sprintf("Content-Signal: search=%s, ai-input=%s, ai-train=%s", search, input, train),
+		fmt.Sprintf("Content-Usage: train-ai=%.1s, search=%.1s", train, search),
 	}
-}
-
-// Choose is the word for a permission.
-func Choose(allowed bool, yes, no string) string {
-	if allowed {
-		return yes
-	}
-	return no
 }
 
 func (g *family) sitemap() []byte {
@@ -103,24 +115,6 @@ func (g *family) xml(path string, v any) []byte {
 		g.Fail("%s: %w", path, err)
 	}
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
-}
-
-// securityTxt follows RFC 9116. It names both hosts in Canonical: the apex host redirects here, and
-// a reader compares Canonical with the address that the reader asked for (section 2.5.2).
-func (g *family) securityTxt() []byte {
-	service := &g.Site.Service
-	var b bytes.Buffer
-	for _, contact := range service.Security.Contacts {
-		fmt.Fprintf(&b, "Contact: %s\n", contact)
-	}
-	fmt.Fprintf(&b, published.ExpiresField+"%s\n", service.Security.Expires)
-	if service.Security.Languages != "" {
-		fmt.Fprintf(&b, "Preferred-Languages: %s\n", service.Security.Languages)
-	}
-	for _, host := range []string{service.CanonicalHost, service.ApexHost} {
-		fmt.Fprintf(&b, "Canonical: https://%s%s\n", host, published.SecurityTxtPath)
-	}
-	return b.Bytes()
 }
 
 // apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC

@@ -108,7 +108,7 @@ func Configuration(a *answers.Answers, documents []published.File) ([]published.
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	write("/*", slices.Concat(commonHeaders, g.contentPreferences()))
+	write("/*", slices.Concat(commonHeaders, g.ContentPreferences()))
 	for _, path := range slices.Sorted(maps.Keys(rules)) {
 		write(path, rules[path])
 	}

@@ -184,14 +184,11 @@ func LogAs(p string) *Path {
 	return nil
 }
 
-// ExpiresField begins the line of security.txt that says when it expires.
-const ExpiresField = "Expires: "
-
 // SecurityTxtExpires reads from a published security.txt when it expires. The zero time is that of
 // a text that does not say so.
 func SecurityTxtExpires(text []byte) time.Time {
 	for line := range strings.Lines(string(text)) {
-		if value, is := strings.CutPrefix(line, ExpiresField); is {
+		if value, is := strings.CutPrefix(line, "Expires: "); is {
 			expires, _ := time.Parse(time.RFC3339, strings.TrimSpace(value))
 			return expires
 		}
