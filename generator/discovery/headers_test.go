@@ -31,10 +31,10 @@ var logHeaders = []struct{ path, mediaType, cache string }{
 	{tlog.CheckpointOf("/log/12", 7), "text/plain; charset=utf-8", short},
 	{tlog.LookupPath("abc"), "text/plain; charset=utf-8", short},
 	{tlog.ProofPath("2026-11-20"), "text/plain; charset=utf-8", short},
-	{"/log" + tlog.TilePath(0, 0, 1), "application/octet-stream", permanent},
-	{"/log" + tlog.TilePath(0, 1234067, 256), "application/octet-stream", permanent},
-	{"/log" + tlog.TilePath(-1, 0, 256), "application/octet-stream", permanent},
-	{"/log/2" + tlog.TilePath(-1, 1234067, 7), "application/octet-stream", permanent},
+	{"/log/tile/0/000.p/1", "application/octet-stream", permanent},
+	{"/log/tile/0/x001/x234/067", "application/octet-stream", permanent},
+	{"/log/tile/entries/000", "application/octet-stream", permanent},
+	{"/log/2/tile/entries/x001/x234/067.p/7", "application/octet-stream", permanent},
 }
 
 // configured are documents at these paths beside a page, and their _headers.
@@ -78,7 +78,7 @@ func TestHeadersOfLog(t *testing.T) {
 		}
 	}
 	// The headers of a tile that is not there yet are those of the others: see published.Paths.
-	if got := rules.Of("/log" + tlog.TilePath(0, 99, 256)).Get("Cache-Control"); got != permanent {
+	if got := rules.Of("/log/tile/0/099").Get("Cache-Control"); got != permanent {
 		t.Errorf("a tile that comes later: %s", got)
 	}
 	if _, headers := configured(t, "/robots.txt"); strings.Contains(headers, tlog.Folder) {
@@ -91,7 +91,7 @@ func TestRulesOfLog(t *testing.T) {
 	count := func(headers string) int { return strings.Count("\n"+headers, "\n/") }
 	var few, many []string
 	for n := range int64(2000) {
-		many = append(many, "/log"+tlog.TilePath(0, n, 256), tlog.CheckpointOf("/log", n))
+		many = append(many, fmt.Sprintf("/log/tile/0/x%03d/%03d", n/1000, n%1000), tlog.CheckpointOf("/log", n))
 	}
 	few = append(few, many[:2]...)
 	_, small := configured(t, few...)

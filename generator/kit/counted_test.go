@@ -21,7 +21,9 @@ import (
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 // logHost is the host in the origins of the logs. They are served elsewhere.
@@ -306,7 +308,8 @@ func TestTampered(t *testing.T) {
 	// Tiles: the sibling of the entry's subtree at the first level of each.
 	for level := range 3 {
 		at := index >> (8 * level)
-		path := l.Trees[0].Path() + tlog.TilePath(level, at>>8, min(256, last.Size>>(8*level)-at>>8<<8))
+		width := min(256, last.Size>>(8*level)-at>>8<<8)
+		path := l.Trees[0].Path() + "/" + torchwood.TilePath(merkle.Tile{H: 8, L: level, N: at >> 8, W: int(width)})
 		tile := files[path]
 		changed := slices.Clone(tile)
 		changed[(at^1)&255*32+int64(level*9)] ^= 1 << level

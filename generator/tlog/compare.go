@@ -158,17 +158,10 @@ func (c *check) compareProof(path string, text, want []byte, s *Stage) {
 	if bytes.Equal(text, want) {
 		return
 	}
-	p, err := ParseProof(text)
-	if err != nil {
-		c.fault(path, "%v", err)
-		return
-	}
+	head, checkpoint, _ := bytes.Cut(text, []byte("\n\n"))
+	wanted, _, _ := bytes.Cut(want, []byte("\n\n"))
 	t := c.trees[slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Tree == s.Tree })]
-	if c.open(t, path, p.Checkpoint, s.Size) == nil {
-		return
-	}
-	p.Checkpoint = s.Checkpoint
-	if !bytes.Equal(p.Append(nil), want) {
+	if c.open(t, path, checkpoint, s.Size) != nil && !bytes.Equal(head, wanted) {
 		c.fault(path, "does not prove verification %s, which is entry %d", s.Name, s.Size-1)
 	}
 }

@@ -45,12 +45,6 @@ func CheckpointOf(tree string, size int64) string {
 	return tree + "/checkpoints/" + strconv.FormatInt(size, 10)
 }
 
-// TilePath is the path below its tree of the tile n of a level, which has width hashes. A level of
-// -1 is that of the bundles.
-func TilePath(level int, n, width int64) string {
-	return "/" + torchwood.TilePath(merkle.Tile{H: tileHeight, L: level, N: n, W: int(width)})
-}
-
 // Published reports whether a published path is that of a file of a log.
 func Published(p string) bool { return strings.HasPrefix(p, Folder+"/") }
 

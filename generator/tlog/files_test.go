@@ -11,29 +11,9 @@ import (
 
 	"anteroom/generator/tlog"
 
+	"filippo.io/torchwood"
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
-
-// Tiles have the names of C2SP tlog-tiles: those of the checksum database of Go without the height,
-// and bundles are called entries.
-func TestTilePath(t *testing.T) {
-	for _, c := range []struct {
-		level    int
-		n, width int64
-		want     string
-	}{
-		{0, 0, 256, "/tile/0/000"},
-		{2, 1000, 256, "/tile/2/x001/000"},
-		{0, 1234067, 256, "/tile/0/x001/x234/067"},
-		{0, 1000000, 112, "/tile/0/x001/x000/000.p/112"},
-		{-1, 0, 256, "/tile/entries/000"},
-		{-1, 1234067, 8, "/tile/entries/x001/x234/067.p/8"},
-	} {
-		if got := tlog.TilePath(c.level, c.n, c.width); got != c.want {
-			t.Errorf("tile %d of level %d with %d: %s, want %s", c.n, c.level, c.width, got, c.want)
-		}
-	}
-}
 
 // A tree is published with every tile of every checkpoint, and with no other file.
 func TestFiles(t *testing.T) {
@@ -47,14 +27,14 @@ func TestFiles(t *testing.T) {
 				for have, level := size, 0; have > 0; have, level = have/256, level+1 {
 					for tile := range (have + 255) / 256 {
 						width := min(256, have-tile*256)
-						p := "/log" + tlog.TilePath(level, tile, width)
+						p := "/log/" + torchwood.TilePath(merkle.Tile{H: 8, L: level, N: tile, W: int(width)})
 						if want[p] = true; int64(len(files[p])) != width*merkle.HashSize {
 							t.Errorf("%s has %d bytes", p, len(files[p]))
 						}
 						if level > 0 {
 							continue
 						}
-						p = "/log" + tlog.TilePath(-1, tile, width)
+						p = "/log/" + torchwood.TilePath(merkle.Tile{H: 8, L: -1, N: tile, W: int(width)})
 						want[p] = true
 						var bundle []byte
 						for i := range width {

@@ -19,8 +19,6 @@ type Proof struct {
 	Checkpoint []byte
 }
 
-const proofHeader = "c2sp.org/tlog-proof@v1\n"
-
 // Append appends the text of the proof.
 func (p *Proof) Append(b []byte) []byte {
 	if p.Extra == nil {
@@ -29,49 +27,24 @@ func (p *Proof) Append(b []byte) []byte {
 	return append(b, torchwood.FormatProofWithExtraData(p.Index, p.Extra, p.Hashes, p.Checkpoint)...)
 }
 
-// maxProof is how many hashes a proof has at most: those of a tree of 2^63 entries.
-const maxProof = 63
-
 // ParseProof reads a proof. It takes only the bytes that Append gives, and does not verify them.
 func ParseProof(text []byte) (*Proof, error) {
-	p, err := parseProof(string(text))
-	if err == nil && string(p.Append(nil)) != string(text) { // base64 has more than one form
-		err = errors.New("it is not in the form that proofs have")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read proof: %w", err)
-	}
-	return p, nil
-}
-
-func parseProof(text string) (p *Proof, err error) {
-	rest, ok := strings.CutPrefix(text, proofHeader)
-	if !ok {
-		return nil, fmt.Errorf("its first line is not %q", strings.TrimSpace(proofHeader))
-	}
-	p = &Proof{}
-	line, rest, _ := strings.Cut(rest, "\n")
-	if extra, there := strings.CutPrefix(line, "extra "); there {
-		if p.Extra, err = base64.StdEncoding.DecodeString(extra); err != nil {
-			return nil, errors.New("its extra data is not base64")
+	head, checkpoint, _ := strings.Cut(string(text), "\n\n")
+	p := &Proof{Index: -1, Checkpoint: []byte(checkpoint)}
+	for i, line := range strings.Split(head, "\n") { // what is not read right is not what Append gives
+		switch word, value, _ := strings.Cut(line, " "); {
+		case i == 0:
+		case word == "extra":
+			p.Extra, _ = base64.StdEncoding.DecodeString(value)
+		case word == "index":
+			p.Index, _ = strconv.ParseInt(value, 10, 64)
+		default:
+			hash, _ := merkle.ParseHash(line)
+			p.Hashes = append(p.Hashes, hash)
 		}
-		line, rest, _ = strings.Cut(rest, "\n")
 	}
-	index, ok := strings.CutPrefix(line, "index ")
-	if p.Index, err = strconv.ParseInt(index, 10, 64); !ok || err != nil || p.Index < 0 {
-		return nil, errors.New("it has no line with an index")
-	}
-	head, checkpoint, ok := strings.Cut("\n"+rest, "\n\n")
-	if !ok {
-		return nil, errors.New("it has no checkpoint")
-	}
-	p.Checkpoint = []byte(checkpoint)
-	for _, line := range strings.Split(head, "\n")[1:] {
-		h, err := merkle.ParseHash(line)
-		if err != nil || len(p.Hashes) == maxProof {
-			return nil, errors.New("a line is not a SHA-256 in base64, or there are too many")
-		}
-		p.Hashes = append(p.Hashes, h)
+	if p.Index < 0 || string(p.Append(nil)) != string(text) {
+		return nil, errors.New("read proof: it is not a tlog-proof (C2SP)")
 	}
 	return p, nil
 }

@@ -141,12 +141,12 @@ func TestProofRefused(t *testing.T) {
 	line := func(n int) string { return strings.Split(text, "\n")[n] }
 	for name, c := range map[string]struct{ old, new, want string }{
 		"nothing":                       {"", "", ""},
-		"another header":                {"@v1", "@v2", `read proof: its first line is not "c2sp.org/tlog-proof@v1"`},
+		"another header":                {"@v1", "@v2", "read proof: it is not a tlog-proof"},
 		"no extra data":                 {line(1) + "\n", "", ""},
-		"an index with a zero":          {"index 3", "index 03", "read proof: it is not in the form that proofs have"},
+		"an index with a zero":          {"index 3", "index 03", "read proof: it is not a tlog-proof"},
 		"another index":                 {"index 3", "index 2", "verify proof: the entry is not number 2 of the 7 that the checkpoint has signed"},
-		"a hash that is none":           {line(3), line(3)[1:], "read proof: a line is not a SHA-256 in base64, or there are too many"},
-		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: it has no checkpoint"},
+		"a hash that is none":           {line(3), line(3)[1:], "read proof: it is not a tlog-proof"},
+		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: it is not a tlog-proof"},
 		"a checkpoint with a line more": {text[len(text)-5:], text[len(text)-5:] + "x\n", "verify proof: open checkpoint: malformed note"},
 	} {
 		p, err := tlog.ParseProof([]byte(strings.Replace(text, c.old, c.new, 1)))
