@@ -182,14 +182,11 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 // of a tree under a new key. It gives what the content has of the stage: the entries, one a line,
 // and the checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
-	lines, checkpoint, err = l.append(name, entries, signer)
-	if err != nil {
-		return nil, nil, fmt.Errorf("append to log: %w", err)
-	}
-	return lines, checkpoint, nil
-}
-
-func (l *Log) append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
+	defer func() {
+		if err != nil {
+			lines, checkpoint, err = nil, nil, fmt.Errorf("append to log: %w", err)
+		}
+	}()
 	t, err := l.tree(signer.Name())
 	if err != nil {
 		return nil, nil, err
