@@ -127,13 +127,16 @@ func (f *Family) Add(path string, doc []byte) {
 	f.Files = append(f.Files, published.NewFile(path, doc))
 }
 
+// AddJSON publishes a JSON document. Its text is indented, so that a change is readable as a diff.
+func (f *Family) AddJSON(path string, v any) { f.Add(path, ordered.Indented(v)) }
+
 // AddWithTrailer publishes a JSON object that ends with the trailer, as the canonical host writes
-// it. The text is indented, so that a change of the document is readable as a diff.
+// it.
 func (f *Family) AddWithTrailer(path string, v any) {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(ordered.Compact(v), []byte("}"))}
 	f.Snapshot.Trailer(&w, f.Site.Service.CanonicalHost)
 	w.Close('}')
-	f.Add(path, ordered.Indented(model.JSON(w.Buf)))
+	f.AddJSON(path, model.JSON(w.Buf))
 }
 
 // Fail keeps an error of the family. What is left is made all the same, to find further errors.

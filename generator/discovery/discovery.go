@@ -33,9 +33,9 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	g.Add("/robots.txt", g.text("robots.txt"))
 	g.Add("/sitemap.xml", g.sitemap())
 	g.Add(published.SecurityTxtPath, g.text("security.txt"))
-	g.Add("/.well-known/api-catalog", ordered.Indented(g.apiCatalog()))
-	g.Add(published.ServerCardPath, ordered.Indented(g.serverCard()))
-	g.Add(published.AICatalogPath, ordered.Indented(g.aiCatalog()))
+	g.AddJSON("/.well-known/api-catalog", g.apiCatalog())
+	g.AddJSON(published.ServerCardPath, g.serverCard())
+	g.AddJSON(published.AICatalogPath, g.aiCatalog())
 	g.skills()
 	g.feeds()
 	if key := a.Site.Service.IndexNow.Key; key != "" {

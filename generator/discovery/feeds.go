@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"anteroom/generator/answers"
-	"anteroom/generator/ordered"
 	"anteroom/generator/published"
 	"anteroom/generator/site"
 )
@@ -49,7 +48,7 @@ func inWords(s *site.Scoreboard) string {
 
 func (g *family) feeds() {
 	items := g.feedItems()
-	g.Add(published.JSONFeedPath, ordered.Indented(g.jsonFeed(items)))
+	g.AddJSON(published.JSONFeedPath, g.jsonFeed(items))
 	g.Add(published.AtomFeedPath, g.atomFeed(items))
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/ordered"
 	"anteroom/generator/published"
 )
 
@@ -45,7 +44,7 @@ func (g *family) serverJSON() {
 				"shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
 		}
 	}
-	g.Add("/server.json", ordered.Indented(object{
+	g.AddJSON("/server.json", object{
 		{"$schema", serverSchema},
 		{"name", g.registryName()},
 		{"title", service.Name},
@@ -54,5 +53,5 @@ func (g *family) serverJSON() {
 		{"websiteUrl", g.URL("/")},
 		{"icons", g.registryIcons()},
 		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.URL(protocol.Path)}}}},
-	}))
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"anteroom/generator/ordered"
 	"anteroom/generator/published"
 )
 
@@ -20,7 +19,7 @@ func (g *family) skills() {
 	skill := g.text("SKILL.md")
 	sum := sha256.Sum256(skill)
 	g.Add(published.SkillPath, skill)
-	g.Add(published.SkillsIndexPath, ordered.Indented(object{
+	g.AddJSON(published.SkillsIndexPath, object{
 		{"$schema", skillsSchema},
 		{"skills", []object{{
 			{"name", published.SkillName},
@@ -29,7 +28,7 @@ func (g *family) skills() {
 			{"url", g.URL(published.SkillPath)},
 			{"digest", "sha256:" + hex.EncodeToString(sum[:])},
 		}}},
-	}))
+	})
 }
 
 // SkillDescription says what the skill does and when to use it. An agent decides by it alone.

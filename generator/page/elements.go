@@ -30,14 +30,36 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		return ast.WalkContinue, node.(*placed).component.Render(context.Background(), w)
 	})
 	r.Register(ast.KindHeading, renderHeading)
-	r.Register(ast.KindText, renderText)
-	r.Register(ast.KindCodeSpan, renderCodeSpan)
-	r.Register(ast.KindFencedCodeBlock, renderCodeBlock)
-	r.Register(ast.KindCodeBlock, renderCodeBlock)
+	r.Register(ast.KindText, leaf(renderText))
+	r.Register(ast.KindCodeSpan, leaf(renderCodeSpan))
+	r.Register(ast.KindFencedCodeBlock, leaf(renderCodeBlock))
+	r.Register(ast.KindCodeBlock, leaf(renderCodeBlock))
 	r.Register(tables.KindTable, renderTable)
-	r.Register(tables.KindTableHeader, renderTableHeader)
-	r.Register(tables.KindTableRow, renderTableRow)
+	r.Register(tables.KindTableHeader, between("<thead><tr>", "</tr></thead><tbody>\n"))
+	r.Register(tables.KindTableRow, between("<tr>", "</tr>\n"))
 	r.Register(tables.KindTableCell, renderTableCell)
+}
+
+// leaf renders a node with all that is in it.
+func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			render(w, src, node)
+		}
+		return ast.WalkSkipChildren, nil
+	}
+}
+
+// between renders what is in a node between two tags.
+func between(opening, closing string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			write(w, opening)
+		} else {
+			write(w, closing)
+		}
+		return ast.WalkContinue, nil
+	}
 }
 
 func write(w util.BufWriter, texts ...string) {
@@ -82,15 +104,12 @@ func holdsLink(node ast.Node) bool {
 }
 
 // renderText marks dates, which do not break across lines.
-func renderText(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func renderText(w util.BufWriter, src []byte, node ast.Node) {
 	t := node.(*ast.Text)
 	value := t.Segment.Value(src)
 	if t.IsRaw() {
 		renderers.DefaultWriter.RawWrite(w, value)
-		return ast.WalkContinue, nil
+		return
 	}
 	eachDate(string(value),
 		func(words string) { renderers.DefaultWriter.Write(w, []byte(words)) },
@@ -101,7 +120,6 @@ func renderText(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast
 	case t.SoftLineBreak():
 		write(w, "\n")
 	}
-	return ast.WalkContinue, nil
 }
 
 // Dated is text whose dates do not break across lines.
@@ -140,10 +158,7 @@ func eachDate(text string, words, date func(string)) {
 // table on a phone.
 const longCode = 22
 
-func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
 	var code []byte
 	for c := node.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -158,14 +173,10 @@ func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node, entering bool) 
 	}
 	renderers.DefaultWriter.RawWrite(w, code)
 	write(w, "</code>")
-	return ast.WalkSkipChildren, nil
 }
 
 // renderCodeBlock renders a block of code. One command can be selected with one click.
-func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 	lines := node.Lines()
 	fenced, ok := node.(*ast.FencedCodeBlock)
 	if ok && string(fenced.Language(src)) == "sh" && lines.Len() == 1 {
@@ -178,7 +189,6 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node, entering bool)
 		renderers.DefaultWriter.RawWrite(w, line.Value(src))
 	}
 	write(w, "</code></pre>\n")
-	return ast.WalkContinue, nil
 }
 
 // stacks is the attribute of a table whose rows become cards on a phone. It holds the number of the
@@ -229,24 +239,6 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 		write(w, `<table class="stack">`)
 	}
 	node.SetAttributeString(stacks, proseColumn(node, src))
-	return ast.WalkContinue, nil
-}
-
-func renderTableHeader(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		write(w, "<thead><tr>")
-	} else {
-		write(w, "</tr></thead><tbody>\n")
-	}
-	return ast.WalkContinue, nil
-}
-
-func renderTableRow(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		write(w, "<tr>")
-	} else {
-		write(w, "</tr>\n")
-	}
 	return ast.WalkContinue, nil
 }
 
