@@ -342,8 +342,7 @@ const Consent = "supplying one needs the owner's consent"
 // own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
 // that name a field's limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
-	var faults Errors
-	d := s.document("endpoints.yaml", &faults)
+	d := s.document("endpoints.yaml")
 	var ids []string
 	for _, route := range routes {
 		ids = append(ids, route.ID)
@@ -375,7 +374,6 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	}
 	limits := Limits(routes)
 	for _, d := range s.documents {
-		d.faults = &faults
 		d.eachPlaceholder(func(at offset, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
 				d.report(at.place(), "unknown limit [["+name+"]]",
@@ -383,19 +381,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			}
 		})
 	}
-	return faults.err()
-}
-
-// document finds the document of a file. A Site that was made by hand has none, so document gives
-// one without places.
-func (s *Site) document(file string, faults *Errors) *document {
-	for _, d := range s.documents {
-		if d.file == file {
-			d.faults = faults
-			return d
-		}
-	}
-	return &document{file: file, faults: faults}
+	return s.faults()
 }
 
 // FieldNames are the names under which an operation's input fields have their words: the field's

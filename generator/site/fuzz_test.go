@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,40 +49,42 @@ func FuzzYAML(f *testing.F) {
 	seeds(f, "../../content/scoreboard/*.yaml")
 	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		var faults Errors
-		open := func() *document { return &document{file: "f", places: map[string]place{}, faults: &faults} }
-		var s Site
-		for _, target := range []any{&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs} {
-			open().decode(src, target)
+		s := Site{Scoreboards: []Scoreboard{{File: "2026-01-31"}, {File: "2026-02-01"}}}
+		for i, target := range []any{
+			&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs, &s.Scoreboards[0], &s.Scoreboards[1],
+		} {
+			file := fmt.Sprint(i)
+			if board, is := target.(*Scoreboard); is {
+				file = "scoreboard/" + board.File + ".yaml"
+			}
+			s.document(file).decode(src, target)
 		}
-		quest := open()
+		quest := s.document("quest.yaml")
 		quest.decode(src, &s.Quest)
 		if quest.decoded {
 			checkQuest(quest, &s.Quest)
 		}
 		checkPlaceholders(quest)
-		board := Scoreboard{File: "2026-01-31"}
-		verification := open()
-		verification.decode(src, &board)
-		checkScoreboards([]*document{verification, verification}, []Scoreboard{board, board}, nil)
-		_, more := readList("f.yaml", src, jobs)
-		checkFaults(t, append(faults, more...).err())
+		s.checkVerifications()
+		checkFaults(t, s.faults())
+		_, faults := readList("f.yaml", src, jobs)
+		checkFaults(t, faults.err())
 	})
 }
 
 func FuzzPage(f *testing.F) {
 	seeds(f, "../../content/pages/*.md")
 	f.Fuzz(func(t *testing.T, src []byte) {
-		l := loader{site: &Site{}}
+		s := &Site{}
 		page := Page{Name: "field-guide"}
-		d := l.newDocument("pages/field-guide.md")
+		d := s.document("pages/field-guide.md")
 		d.decodePage(src, &page)
 		checkFaults(t, d.faults.err())
-		if len(*d.faults) == 0 && !bytes.HasSuffix(src, page.Markdown) {
+		if len(d.faults) == 0 && !bytes.HasSuffix(src, page.Markdown) {
 			t.Fatal("the page is not the end of its file")
 		}
-		l.site.Pages = append(l.site.Pages, page)
-		checkFaults(t, l.site.CheckLinks(map[string]bool{"/": true}, nil))
+		s.Pages = append(s.Pages, page)
+		checkFaults(t, s.CheckLinks(map[string]bool{"/": true}, nil))
 	})
 }
 

@@ -20,10 +20,8 @@ var (
 // page's path. CheckLinks looks at the links of pages, code left out, and at every address of the
 // service itself in any text, written out or with [[base_url]]. The error is Errors.
 func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
-	var faults Errors
 	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
 	for _, d := range s.documents {
-		d.faults = &faults
 		own := ""
 		for i := range s.Pages {
 			if "pages/"+s.Pages[i].Name+".md" == d.file {
@@ -34,7 +32,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 			d.texts[i].eachLink(s.Service.BaseURL(), address, func(at offset, target string) { d.checkLink(at, target, own, paths, anchors) })
 		}
 	}
-	return faults.err()
+	return s.faults()
 }
 
 // eachLink calls each with every link of a text and with the path of every address of the service

@@ -218,27 +218,27 @@ type listReader struct {
 	kind    *listKind
 	entries []ListEntry
 	places  []place // of the entries
-	faults  Errors
+	faults  Errors  // of the entries
 }
 
 // readList reads the list in src, the bytes of a YAML or JSON file.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	r := &listReader{file: file, kind: kind}
-	d := r.document()
+	d := newDocument(file)
 	var top *yaml.Node
 	if path.Ext(file) == ".json" {
 		top = r.readJSON(d, src)
 	} else if top = d.parse(src); top != nil {
 		r.takeEntries(top)
 	}
-	if top == nil {
-		return nil, r.located(src)
+	list := &List{Counts: map[string]int{}, kind: kind}
+	if top != nil {
+		head := reflect.New(kind.file).Elem()
+		d.decodeValue(top, head, "", &Member{})
+		list.AsOf = head.Field(0).String()
+		r.checkTogether(list.AsOf)
 	}
-	head := reflect.New(kind.file).Elem()
-	d.decodeValue(top, head, "", &Member{})
-	list := &List{AsOf: head.Field(0).String(), Counts: map[string]int{}, kind: kind}
-	r.checkTogether(list.AsOf)
-	if len(r.faults) > 0 {
+	if r.faults = append(r.faults, d.faults...); len(r.faults) > 0 {
 		return nil, r.located(src)
 	}
 	for _, name := range kind.groups {
@@ -258,11 +258,6 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 		slices.SortFunc(g.Entries, ListEntry.compare)
 	}
 	return list, nil
-}
-
-// document makes a document for the object around the entries, or for one of them.
-func (r *listReader) document() *document {
-	return &document{file: r.file, places: map[string]place{}, faults: &r.faults}
 }
 
 // located gives the faults that are reported. In a JSON file the reader knows of each place its
@@ -445,21 +440,24 @@ func (m *Member) holds(v reflect.Value) bool {
 
 // add decodes and checks one entry.
 func (r *listReader) add(node *yaml.Node) {
-	before, d, v := len(r.faults), r.document(), reflect.New(r.kind.entry)
+	d, v := newDocument(r.file), reflect.New(r.kind.entry)
 	d.decodeValue(node, v.Elem(), "", &Member{})
 	entry := v.Interface().(ListEntry)
-	if len(r.faults) == before {
+	if len(d.faults) == 0 {
 		entry.check(d.fault)
 	}
+	r.faults = append(r.faults, d.faults...)
 	r.entries, r.places = append(r.entries, entry), append(r.places, nodePlace(node))
 }
 
 // checkTogether compares the dates of the entries with as_of, and finds entries that are there
 // twice.
 func (r *listReader) checkTogether(asOf string) {
-	d, seen := r.document(), make(map[[2]string]bool, len(r.entries))
+	seen := make(map[[2]string]bool, len(r.entries))
 	for i, e := range r.entries {
-		report := func(what, hint string) { d.report(r.places[i], what, hint) }
+		report := func(what, hint string) {
+			r.faults = append(r.faults, Error{File: r.file, Line: r.places[i].line, Column: r.places[i].column, What: what, Hint: hint})
+		}
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {
 				report(r.kind.dates[n]+" "+date+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")

@@ -8,12 +8,10 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/tlog"
@@ -32,15 +30,13 @@ const dateForm = "2026-11-20"
 // fault that was found, with files relative to the folder. With a fault there is no Site.
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
-	l := &loader{fsys: fsys, site: s, sums: map[string][32]byte{}}
-	files, err := l.walk()
-	if err != nil {
+	l := &loader{fsys: fsys, site: s}
+	if err := l.walk(); err != nil {
 		return nil, Errors{{
 			File: ".", What: "cannot read the content folder: " + withoutPath(err),
 			Hint: "name the folder that holds service.yaml",
 		}}
 	}
-	l.files = files
 
 	// The files that take longest to read come first.
 	l.queueList("jobs", jobs, &s.Jobs)
@@ -53,40 +49,32 @@ func Load(fsys fs.FS) (*Site, error) {
 	queueYAML(l, "aup.yaml", &s.AUP, checkAUP)
 	queueYAML(l, "org.yaml", &s.Org, checkOrg)
 	queueYAML(l, "problems.yaml", &s.Problems, checkProblems)
-	queueYAML(l, "llms.yaml", &s.LLMs)
+	queueYAML(l, "llms.yaml", &s.LLMs, nil)
 	queueYAML(l, "mcp.yaml", &s.MCP, checkMCP)
-	boards := l.queueScoreboards()
-	verifications := l.queueVerifications()
+	l.queueScoreboards()
+	l.queueVerifications()
 	l.queueLog()
 	l.run()
 	if service.decoded {
 		l.readLog(&s.Service)
 	}
-
-	for _, d := range s.documents {
-		l.faults = append(l.faults, *d.faults...)
-		d.faults = &l.faults
-	}
-	for _, file := range files {
-		if _, read := l.sums[file]; !read {
-			l.fault(file, "nothing reads this file", didYouMean(file, l.expected))
+	expected := slices.Sorted(maps.Keys(s.documents))
+	for _, file := range l.files {
+		if s.documents[file] == nil {
+			l.fault(file, "nothing reads this file", didYouMean(file, expected))
 		}
 	}
-
 	for _, d := range s.documents {
 		if d.decoded && d.check != nil {
 			d.check()
 		}
+		checkPlaceholders(d)
 	}
-	checkScoreboards(boards, s.Scoreboards, files)
-	checkVerifications(verifications, boards, s)
+	s.checkVerifications()
 	if service.decoded {
 		checkKeys(service, &s.Service, s.Verifications)
 	}
-	for _, d := range s.documents {
-		checkPlaceholders(d)
-	}
-	if err := l.faults.err(); err != nil {
+	if err := s.faults(); err != nil {
 		return nil, err
 	}
 	s.Source = l.contentVersion()
@@ -95,17 +83,11 @@ func Load(fsys fs.FS) (*Site, error) {
 
 // loader is a content folder while it is read.
 type loader struct {
-	fsys     fs.FS
-	files    []string // all files that are not Ignored
-	expected []string // names asked for, for hints
-	site     *Site
-
-	tasks  []func() // each reads one file
+	fsys   fs.FS
+	files  []string // all that are not Ignored, sorted by name
+	site   *Site
+	tasks  []func() // each reads one file, into a document of its own
 	stages []string // of the log, by their names
-
-	mutex  sync.Mutex // guards what follows
-	sums   map[string][32]byte
-	faults Errors // those outside the documents, until all files are read
 }
 
 // run does the tasks side by side. They begin in the order in which they were queued.
@@ -118,24 +100,35 @@ func (l *loader) run() {
 			return nil
 		})
 	}
-	_ = group.Wait() // tasks keep their faults themselves
+	_ = group.Wait() // documents keep their faults
 }
 
+// fault adds a fault about a whole file.
 func (l *loader) fault(file, what, hint string) {
-	l.addFaults(Errors{{File: file, What: what, Hint: hint}})
+	l.site.document(file).report(place{}, what, hint)
 }
 
-func (l *loader) addFaults(faults Errors) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.faults = append(l.faults, faults...)
+// document is the document of a file. Making it says that something reads the file.
+func (s *Site) document(file string) *document {
+	d := s.documents[file]
+	if d == nil {
+		d = newDocument(file)
+		if s.documents == nil {
+			s.documents = map[string]*document{}
+		}
+		s.documents[file] = d
+	}
+	return d
 }
 
-// keepSum keeps the SHA-256 of a file. Load reports a file that has none: nothing reads it.
-func (l *loader) keepSum(file string, sum [32]byte) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.sums[file] = sum
+// faults takes the faults of all documents as an error, nil where there are none.
+func (s *Site) faults() error {
+	var all Errors
+	for _, d := range s.documents {
+		all = append(all, d.faults...)
+		d.faults = nil
+	}
+	return all.err()
 }
 
 // packageFile makes the shipped content a Go package, which the program carries. It is not content
@@ -153,10 +146,9 @@ func Ignored(name string) bool {
 	return false
 }
 
-// walk lists the files of the folder, sorted by name. It leaves out what is Ignored, and
-// packageFile at the top.
-func (l *loader) walk() (files []string, err error) {
-	err = fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+// walk lists the files of the folder. It leaves out what is Ignored, and packageFile at the top.
+func (l *loader) walk() error {
+	err := fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -165,12 +157,12 @@ func (l *loader) walk() (files []string, err error) {
 				return fs.SkipDir
 			}
 		case !entry.IsDir() && name != packageFile:
-			files = append(files, name)
+			l.files = append(l.files, name)
 		}
 		return nil
 	})
-	slices.Sort(files)
-	return files, err
+	slices.Sort(l.files)
+	return err
 }
 
 // withoutPath is the message of an error without the operation and the path, which the caller names
@@ -183,93 +175,70 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read reads a file of at most limit bytes and keeps its sum. Where that fails, read reports a
+// read reads the file of a document, which has at most limit bytes. Where that fails, read reports a
 // fault and gives nil.
-func (l *loader) read(file string, limit int64) []byte {
-	l.keepSum(file, [32]byte{})
-	if info, err := fs.Stat(l.fsys, file); err == nil && info.Size() > limit {
-		l.fault(file, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
+func (l *loader) read(d *document, limit int64) []byte {
+	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
+		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
 	}
-	src, err := fs.ReadFile(l.fsys, file)
+	src, err := fs.ReadFile(l.fsys, d.file)
+	d.sum = sha256.Sum256(src)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		l.fault(file, "missing", "every content folder has one")
-		return nil
+		d.report(place{}, "missing", "every content folder has one")
 	case err != nil:
-		l.fault(file, "cannot be read: "+withoutPath(err), "")
-		return nil
+		d.report(place{}, "cannot be read: "+withoutPath(err), "")
 	case len(bytes.TrimSpace(src)) == 0:
-		l.fault(file, "empty", "write it")
-		return nil
+		d.report(place{}, "empty", "write it")
+	default:
+		// What is found in a file later would repeat parts of it: one with a secret is not read on.
+		if !d.refuse(src) {
+			return src
+		}
 	}
-	// What is found in the file later would repeat parts of it: a file with a secret is not read
-	// on.
-	if secrets := findSecrets(file, src); secrets != nil {
-		l.addFaults(secrets)
-		return nil
-	}
-	if at := conflict.FindIndex(src); at != nil {
-		l.addFaults(Errors{{
-			File: file, Line: 1 + bytes.Count(src[:at[0]], []byte{'\n'}), Column: 1, What: "git left a conflict here",
-			Hint: "keep one side; of two verifications that were made apart keep the published one with git checkout --ours or --theirs, then generate and verify again",
-		}})
-		return nil
-	}
-	l.keepSum(file, sha256.Sum256(src))
-	return src
+	return nil
 }
 
-// conflict is how the first side of a conflict begins that a merge has left in a file.
-var conflict = regexp.MustCompile(`(?m)^<<<<<<< `)
+const secretHint = "everything in the content is published: remove it, and if others may have seen it, make a new one with "
 
-// secretHints say what each kind of secret key is, and what makes a new one.
-var secretHints = map[string][2]string{
-	receipt.SecretPrefix: {"receipt key", "anteroom key rotate"},
-	receipt.NotePrefix:   {"key of the log", "anteroom key rotate --log"},
+const conflict = "<<<<<<< " // begins the line
+
+// refused are what no content holds: secret keys, and what git begins a conflict with.
+var refused = []struct{ text, what, hint string }{
+	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
+	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
+	{conflict, "git left a conflict here", "keep one side; of two verifications that were made apart keep the published one with " +
+		"git checkout --ours or --theirs, then generate and verify again"},
 }
 
-// findSecrets reports the secret keys in a file, without repeating them.
-func findSecrets(file string, src []byte) (faults Errors) {
-	for _, prefix := range receipt.SecretPrefixes {
-		if !bytes.Contains(src, []byte(prefix)) {
+// refuse reports the places of what no content holds, without repeating secrets.
+func (d *document) refuse(src []byte) (found bool) {
+	for _, r := range refused {
+		if !bytes.Contains(src, []byte(r.text)) {
 			continue
 		}
-		hint := secretHints[prefix]
 		number := 0
 		for line := range bytes.Lines(src) {
 			number++
-			if at := bytes.Index(line, []byte(prefix)); at >= 0 {
-				faults = append(faults, Error{
-					File: file, Line: number, Column: placeOf(line, at).column, What: "a secret " + hint[0] + " is here",
-					Hint: "everything in the content is published: remove it, and if others may have seen it, make a new one with " + hint[1],
-				})
+			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict {
+				d.report(place{number, placeOf(line, at).column}, r.what, r.hint)
+				found = true
 			}
 		}
 	}
-	return faults
+	return found
 }
 
-// newDocument makes the document of a file. It has a list of faults of its own until all files are
-// read, because files are read side by side.
-func (l *loader) newDocument(file string) *document {
-	d := &document{file: file, places: map[string]place{}, faults: &Errors{}}
-	l.site.documents = append(l.site.documents, d)
-	return d
-}
-
-// queueYAML queues the reading of one YAML file into target, and checks of what its values mean
+// queueYAML queues the reading of one YAML file into target, and a check of what its values mean
 // together. A file that cannot be parsed leaves the document undecoded and unchecked.
-func queueYAML[T any](l *loader, file string, target *T, checks ...func(*document, *T)) *document {
-	l.expected = append(l.expected, file)
-	d := l.newDocument(file)
-	d.check = func() {
-		for _, check := range checks {
-			check(d, target)
-		}
+func queueYAML[T any](l *loader, file string, target *T, check func(*document, *T)) *document {
+	d := l.site.document(file)
+	if check != nil {
+		d.check = func() { check(d, target) }
 	}
 	l.tasks = append(l.tasks, func() {
-		if src := l.read(file, maxFile); src != nil {
+		if src := l.read(d, maxFile); src != nil {
 			d.decode(src, target)
 		}
 	})
@@ -286,7 +255,6 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 			continue
 		}
 		if !tlog.IsName(name) {
-			l.keepSum(file, [32]byte{})
 			l.fault(file, "not the name of a hand verification",
 				"name it after its as_of: "+folder+dateForm+ending+", a second one on that date "+dateForm+"-2"+ending)
 			continue
@@ -297,33 +265,29 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-// queueScoreboards queues the reading of all boards, and gives the document of each.
-func (l *loader) queueScoreboards() (documents []*document) {
+// queueScoreboards queues the reading of all boards.
+func (l *loader) queueScoreboards() {
 	names := l.dated("scoreboard/", ".yaml")
 	if len(names) == 0 {
-		l.fault("scoreboard", "holds no hand verification", "anteroom verify makes one, named after its date: scoreboard/2026-11-20.yaml")
+		l.fault("scoreboard", "holds no hand verification",
+			"anteroom verify makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		documents = append(documents, queueYAML(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i]))
+		queueYAML(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i], nil)
 	}
-	return documents
 }
 
-// queueVerifications queues the reading of all verifications, and gives the document of each.
-func (l *loader) queueVerifications() (documents []*document) {
+// queueVerifications queues the reading of all verifications.
+func (l *loader) queueVerifications() {
 	names := l.dated("verifications/", ".yaml")
 	l.site.Verifications = make([]Verification, len(names))
 	for i, name := range names {
-		v := &l.site.Verifications[i]
+		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
 		v.File = name
-		file := "verifications/" + name + ".yaml"
-		l.expected = append(l.expected, file)
-		d := l.newDocument(file)
-		documents = append(documents, d)
 		l.tasks = append(l.tasks, func() {
-			src := l.read(file, maxListBytes)
+			src := l.read(d, maxListBytes)
 			if src == nil {
 				return
 			}
@@ -333,95 +297,83 @@ func (l *loader) queueVerifications() (documents []*document) {
 			}
 		})
 	}
-	return documents
 }
 
-// checkVerifications checks every verification by itself, against the one before it, and the board
-// of its name against both.
-func checkVerifications(documents, boards []*document, s *Site) {
-	ledger := NewLedger()
-	matched := 0 // boards that have a verification or a fault for the lack of one
-	lacks := func(board *document, name string) {
-		board.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
+// checkVerifications checks every hand verification: its board and its file, each against the one
+// before it, and both against each other.
+func (s *Site) checkVerifications() {
+	boards, verifications := map[string]*Scoreboard{}, map[string]*Verification{}
+	var names []string
+	for i := range s.Scoreboards {
+		boards[s.Scoreboards[i].File] = &s.Scoreboards[i]
+		names = append(names, s.Scoreboards[i].File)
 	}
+	for i := range s.Verifications {
+		verifications[s.Verifications[i].File] = &s.Verifications[i]
+		names = append(names, s.Verifications[i].File)
+	}
+	slices.SortFunc(names, tlog.CompareNames)
+	ledger, halves := NewLedger(), false
+	var previousBoard *Scoreboard
 	var previous *Verification
-	for i, d := range documents {
-		v := &s.Verifications[i]
-		for ; matched < len(boards) && before(s.Scoreboards[matched].File, v.File); matched++ {
-			lacks(boards[matched], s.Scoreboards[matched].File)
+	for _, name := range slices.Compact(names) {
+		board, v := boards[name], verifications[name]
+		shown, of := s.documents["scoreboard/"+name+".yaml"], s.documents["verifications/"+name+".yaml"]
+		if board != nil && shown.decoded {
+			if before := previousName(name); name != before && boards[before] == nil {
+				shown.fault("as_of", "scoreboard/"+before+".yaml is missing", "the numbers of one date follow each other")
+			}
+			checkScoreboard(shown, board, previousBoard)
+			previousBoard = board
 		}
-		if !d.decoded {
-			return // what follows would be judged by halves
+		// Behind a file that was not decoded, verifications would be judged by halves.
+		if halves = halves || v != nil && !of.decoded; halves {
+			continue
 		}
-		checkVerification(d, v, previous, ledger)
+		if v == nil {
+			shown.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
+			continue
+		}
+		checkVerification(of, v, previous, ledger)
 		previous = v
-		if matched == len(boards) || s.Scoreboards[matched].File != v.File {
-			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
-			continue
+		if board == nil {
+			of.report(place{}, "has no scoreboard/"+name+".yaml", "anteroom verify writes both")
+		} else if shown.decoded {
+			checkCounts(shown, board, v, ledger)
 		}
-		if boards[matched].decoded {
-			checkCounts(boards[matched], &s.Scoreboards[matched], v, ledger)
-		}
-		matched++
-	}
-	for ; matched < len(boards); matched++ {
-		lacks(boards[matched], s.Scoreboards[matched].File)
-	}
-}
-
-// before reports whether one name of a hand verification comes before another.
-func before(a, b string) bool { return tlog.CompareNames(a, b) < 0 }
-
-// checkScoreboards checks every hand verification by itself and against the one before it.
-func checkScoreboards(documents []*document, boards []Scoreboard, files []string) {
-	var previous *Scoreboard
-	for i, d := range documents {
-		if !d.decoded {
-			continue
-		}
-		board := &boards[i]
-		if name := board.File; name != board.day() && !slices.Contains(files, "scoreboard/"+previousName(name)+".yaml") {
-			d.fault("as_of", "scoreboard/"+previousName(name)+".yaml is missing", "the numbers of one date follow each other")
-		}
-		checkScoreboard(d, board, previous)
-		previous = board
 	}
 }
 
 // previousName is the name of the verification that a numbered verification of the same day
-// follows.
+// follows. That of the first one is its own.
 func previousName(name string) string {
-	date, number := name[:len(dateForm)], name[len(dateForm)+1:]
+	date, number := name[:len(dateForm)], strings.TrimPrefix(name[len(dateForm):], "-")
 	if n, _ := strconv.Atoi(number); n > 2 {
 		return date + "-" + strconv.Itoa(n-1)
 	}
 	return date
 }
 
-// queuePages queues the reading of all pages.
+// queuePages queues the reading of all pages: those that every folder has, and those that are there.
 func (l *loader) queuePages() {
-	for _, name := range slices.Sorted(maps.Keys(Markers)) {
-		file := "pages/" + name + ".md"
-		l.expected = append(l.expected, file)
-		if !slices.Contains(l.files, file) {
-			l.fault(file, "missing", "every content folder has one")
-		}
-	}
+	names := slices.Collect(maps.Keys(Markers))
 	for _, file := range l.files {
 		dir, base := path.Split(file)
 		if name, markdown := strings.CutSuffix(base, ".md"); dir == "pages/" && markdown {
-			l.site.Pages = append(l.site.Pages, Page{Name: name})
+			names = append(names, name)
 		}
 	}
-	for i := range l.site.Pages {
-		page := &l.site.Pages[i]
-		d := l.newDocument("pages/" + page.Name + ".md")
+	slices.Sort(names)
+	names = slices.Compact(names)
+	l.site.Pages = make([]Page, len(names))
+	for i, name := range names {
+		page, d := &l.site.Pages[i], l.site.document("pages/"+name+".md")
+		page.Name = name
 		l.tasks = append(l.tasks, func() {
-			src := l.read(d.file, maxFile)
-			if !validID(page.Name) {
-				l.fault(d.file, "not the name of a page", "its name is its address: "+formats["id"].want)
+			if !validID(name) {
+				d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
 			}
-			if src != nil {
+			if src := l.read(d, maxFile); src != nil {
 				d.decodePage(src, page)
 			}
 		})
@@ -451,22 +403,19 @@ func (d *document) decodePage(src []byte, page *Page) {
 
 // queueList queues the reading of one of the lists that grow.
 func (l *loader) queueList(name string, kind *listKind, target *List) {
-	inYAML, inJSON := name+".yaml", name+".json"
-	l.expected = append(l.expected, inYAML, inJSON)
-	file := inYAML
-	if slices.Contains(l.files, inJSON) {
-		file = inJSON
-		if slices.Contains(l.files, inYAML) {
-			l.keepSum(inYAML, [32]byte{})
-			l.keepSum(inJSON, [32]byte{})
-			l.fault(inJSON, inYAML+" is there too", "keep one of them")
+	inYAML, inJSON := l.site.document(name+".yaml"), l.site.document(name+".json")
+	d := inYAML
+	if slices.Contains(l.files, inJSON.file) {
+		d = inJSON
+		if slices.Contains(l.files, inYAML.file) {
+			d.report(place{}, inYAML.file+" is there too", "keep one of them")
 			return
 		}
 	}
 	l.tasks = append(l.tasks, func() {
-		if src := l.read(file, maxListBytes); src != nil {
-			list, faults := readList(file, src, kind)
-			l.addFaults(faults)
+		if src := l.read(d, maxListBytes); src != nil {
+			list, faults := readList(d.file, src, kind)
+			d.faults = append(d.faults, faults...)
 			if list != nil {
 				*target = *list
 			}
@@ -478,10 +427,9 @@ func (l *loader) queueList(name string, kind *listKind, target *List) {
 func (l *loader) contentVersion() []byte {
 	hash := sha256.New()
 	for _, file := range l.files {
-		sum := l.sums[file]
 		hash.Write([]byte(file))
 		hash.Write([]byte{0})
-		hash.Write(sum[:])
+		hash.Write(l.site.documents[file].sum[:])
 	}
 	return hash.Sum(nil)
 }

@@ -30,18 +30,14 @@ func LogFiles(name string) (entries, checkpoint string) {
 	return logFolder + name + logEntries, logFolder + name + logCheckpoint
 }
 
-// queueLog queues the reading of the log. Its stages are read one after the other, as each extends
-// the tree of the one before.
+// queueLog finds the stages of the log. They are read one after the other, as each extends the tree
+// of the one before.
 func (l *loader) queueLog() {
 	l.stages = l.dated(logFolder, logEntries, logCheckpoint)
 	for _, name := range l.stages {
 		entries, checkpoint := LogFiles(name)
-		l.expected = append(l.expected, entries, checkpoint)
-		for _, file := range []string{entries, checkpoint} {
-			if slices.Contains(l.files, file) {
-				l.keepSum(file, [32]byte{}) // a file after a faulty one is not read
-			}
-		}
+		l.site.document(entries)
+		l.site.document(checkpoint)
 	}
 }
 
@@ -52,39 +48,43 @@ func (l *loader) readLog(service *Service) {
 		return // checkLogKeys says what is wrong: the files may be as they should be
 	}
 	for _, name := range l.stages {
-		entries, checkpoint := LogFiles(name)
-		if !slices.Contains(l.files, checkpoint) {
-			l.fault(checkpoint, "missing", logBringItBack)
+		if !l.readStage(service, name) {
 			return
 		}
-		note := l.read(checkpoint, maxFile)
-		lines, err := fs.ReadFile(l.fsys, entries)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			l.fault(entries, "missing", logBringItBack)
-		case err != nil:
-			l.fault(entries, "cannot be read: "+withoutPath(err), logBringItBack)
-		case len(service.Log.Keys) == 0:
-			l.fault(entries, "service.yaml lists no key of the log", logHintOtherKeys)
-		}
-		if err != nil || note == nil || len(service.Log.Keys) == 0 {
-			return
-		}
-		if f := l.site.Log.Read(name, lines, note); f != nil {
-			at := Error{File: checkpoint, What: f.What, Hint: logBringItBack}
-			if f.Line > 0 {
-				at.File, at.Line, at.Column = entries, f.Line, 1
-			}
-			if other := l.apartFrom(service, name); other != "" {
-				what := "was made apart from verification " + other + ": it extends the log without that"
-				at = Error{File: checkpoint, What: what, Hint: logHintApart}
-			}
-			l.addFaults(Errors{at})
-			return
-		}
-		l.keepSum(entries, sha256.Sum256(lines))
 	}
 	l.checkStages()
+}
+
+func (l *loader) readStage(service *Service, name string) (good bool) {
+	entries, checkpoint := LogFiles(name)
+	if !slices.Contains(l.files, checkpoint) {
+		l.fault(checkpoint, "missing", logBringItBack)
+		return false
+	}
+	note := l.read(l.site.document(checkpoint), maxFile)
+	lines, err := fs.ReadFile(l.fsys, entries)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.fault(entries, "missing", logBringItBack)
+	case err != nil:
+		l.fault(entries, "cannot be read: "+withoutPath(err), logBringItBack)
+	case len(service.Log.Keys) == 0:
+		l.fault(entries, "service.yaml lists no key of the log", logHintOtherKeys)
+	case note != nil:
+		wrong := l.site.Log.Read(name, lines, note)
+		if wrong == nil {
+			l.site.document(entries).sum = sha256.Sum256(lines)
+			return true
+		}
+		if other := l.apartFrom(service, name); other != "" {
+			l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", logHintApart)
+		} else if wrong.Line > 0 {
+			l.site.document(entries).report(place{wrong.Line, 1}, wrong.What, logBringItBack)
+		} else {
+			l.fault(checkpoint, wrong.What, logBringItBack)
+		}
+	}
+	return false
 }
 
 // apartFrom gives the first earlier verification without which a faulty stage has no fault: the two
@@ -94,7 +94,7 @@ func (l *loader) apartFrom(service *Service, name string) string {
 	add := func(log *tlog.Log, name string) bool {
 		entries, checkpoint := LogFiles(name)
 		lines, err := fs.ReadFile(l.fsys, entries)
-		note := l.read(checkpoint, maxFile)
+		note := l.read(l.site.document(checkpoint), maxFile)
 		return err == nil && note != nil && log.Read(name, lines, note) == nil
 	}
 	for _, before := range l.stages {
@@ -113,42 +113,35 @@ func (l *loader) apartFrom(service *Service, name string) string {
 // checkStages compares the stages of the log with the verifications: each from the first stage on
 // has a stage, and its counts are those of the board.
 func (l *loader) checkStages() {
-	stages := l.site.Log.Stages
-	if len(stages) == 0 {
-		return
-	}
-	verified := func(name string) bool {
-		return slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == name })
-	}
-	for i := range stages {
-		if !verified(stages[i].Name) {
-			entries, _ := LogFiles(stages[i].Name)
-			l.fault(entries, "there is no verifications/"+stages[i].Name+".yaml", "anteroom verify writes both")
+	stages := map[string]*tlog.Stage{}
+	for i := range l.site.Log.Stages {
+		stage := &l.site.Log.Stages[i]
+		stages[stage.Name] = stage
+		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == stage.Name }) {
+			entries, _ := LogFiles(stage.Name)
+			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", "anteroom verify writes both")
 		}
 	}
-	first := stages[0].Name
 	for i := range l.site.Verifications {
 		name := l.site.Verifications[i].File
-		if before(name, first) {
+		if len(stages) == 0 || tlog.CompareNames(name, l.site.Log.Stages[0].Name) < 0 {
 			continue
 		}
 		entries, _ := LogFiles(name)
-		if len(stages) == 0 || stages[0].Name != name {
+		if stages[name] == nil {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logBringItBack)
 			return
 		}
-		stage := &stages[0]
-		stages = stages[1:]
-		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name })
+		at, entry := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
 		if at < 0 {
 			continue
 		}
 		board := &l.site.Scoreboards[at]
-		if board.Logged() != stage.Entry.Counts {
+		if board.Logged() != entry.Counts {
 			l.fault(entries, "its counts are not those of scoreboard/"+name+".yaml", logBringItBack)
 		}
-		if stage.Entry.AsOf != board.AsOf {
-			l.fault(entries, "it is as of "+stage.Entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logBringItBack)
+		if entry.AsOf != board.AsOf {
+			l.fault(entries, "it is as of "+entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logBringItBack)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 
 // decodeService decodes and checks service.yaml alone.
 func decodeService(text []byte) (s Service, err error) {
-	d := &document{file: "service.yaml", places: map[string]place{}, faults: &Errors{}}
+	d := newDocument("service.yaml")
 	if d.decode(text, &s); d.decoded {
 		checkService(d, &s)
 	}

@@ -61,7 +61,7 @@ type Site struct {
 	MCP           MCP
 	Source        []byte // the version of the content: SHA-256 over its sorted file names and the SHA-256 of each file
 
-	documents []*document // for the faults that Load cannot see; none in a Site made by hand
+	documents map[string]*document // by their files, for the faults that Load cannot see; none in a Site made by hand
 }
 
 // Current is the newest hand verification.

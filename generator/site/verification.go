@@ -435,12 +435,11 @@ func (s *Service) Keys() []string {
 
 // CheckDay refuses boards of days after today, a date in UTC. The error is Errors.
 func (s *Site) CheckDay(today string) error {
-	var faults Errors
 	for i := range s.Scoreboards {
 		if board := &s.Scoreboards[i]; board.AsOf > today {
-			s.document("scoreboard/"+board.File+".yaml", &faults).fault("as_of", "as_of is "+board.AsOf+", and today is "+today,
+			s.document("scoreboard/"+board.File+".yaml").fault("as_of", "as_of is "+board.AsOf+", and today is "+today,
 				"set this machine's clock; if the clock was ahead when it was made, remove it with its verifications/"+board.File+".yaml, or wait if it is published")
 		}
 	}
-	return faults.err()
+	return s.faults()
 }

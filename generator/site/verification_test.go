@@ -42,11 +42,9 @@ func setSums(fsys fstest.MapFS) {
 
 // decodeVerification reads a verification's file.
 func decodeVerification(src []byte) (*Verification, Errors) {
-	var faults Errors
-	v := &Verification{}
-	d := &document{file: "f", places: map[string]place{}, faults: &faults}
+	v, d := &Verification{}, newDocument("f")
 	d.decode(src, v)
-	return v, faults
+	return v, d.faults
 }
 
 // The example is a verification as Encode writes it, and says of its records what its ledger does.
@@ -131,8 +129,7 @@ func TestFollowing(t *testing.T) {
 		{"one", "a disk", 3, 2, "correction does not say which records are lost"},
 		{"two", "a disk", 3, 2, "correction does not say which records are lost"},
 	} {
-		var faults Errors
-		d := &document{file: "f", places: map[string]place{}, faults: &faults}
+		d := newDocument("f")
 		v := &Verification{
 			File: "2026-01-31", Store: c.store, Through: "2026-01-31T12:00:00Z", Lost: c.lost,
 			Follows: previous.File, FollowsSHA256: previous.SHA256, Told: map[string]int{},
@@ -148,8 +145,8 @@ func TestFollowing(t *testing.T) {
 		board := &Scoreboard{}
 		board.PilotWaitlist.RegistrationsRecorded = c.total
 		checkCounts(d, board, v, ledger)
-		if len(faults) != min(1, len(c.want)) || len(faults) == 1 && !strings.Contains(faults.Error(), c.want) {
-			t.Errorf("%+v: %v", c, faults)
+		if len(d.faults) != min(1, len(c.want)) || len(d.faults) == 1 && !strings.Contains(d.faults.Error(), c.want) {
+			t.Errorf("%+v: %v", c, d.faults)
 		}
 	}
 }

@@ -1,17 +1,19 @@
 package site
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // With is the site with one hand verification more, of this name, whose two files are not in the
 // folder yet. They are checked as Load would check them. The log is that of the site. The error is
 // Errors.
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
-	var faults Errors
+	next.documents = maps.Clone(s.documents)
 	add := func(folder string, src []byte, target any) *document {
-		d := &document{file: folder + name + ".yaml", places: map[string]place{}, faults: &faults}
-		next.documents = append(slices.Clip(next.documents), d)
-		if faults = append(faults, findSecrets(d.file, src)...); len(faults) == 0 {
+		d := next.document(folder + name + ".yaml")
+		if !d.refuse(src) {
 			d.decode(src, target)
 		}
 		return d
@@ -33,7 +35,7 @@ func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 		checkCounts(shown, &b, &v, ledger)
 		checkPlaceholders(shown)
 	}
-	if err := faults.err(); err != nil {
+	if err := next.faults(); err != nil {
 		return nil, err
 	}
 	next.Verifications = append(slices.Clip(next.Verifications), v)

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"reflect"
@@ -22,13 +23,18 @@ const maxNesting = 16
 // it.
 type document struct {
 	file   string
-	places map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts  []text           // every text of the document
-	faults *Errors
+	sum    [sha256.Size]byte // of the file
+	places map[string]place  // of every value, by its path: "orgs.rules", "steps[2].call"
+	texts  []text            // every text of the document
+	faults Errors
 
 	check        func() // of what its values mean together; may be nil
 	decoded      bool
 	faultyPlaces []place // where decoding found faults
+}
+
+func newDocument(file string) *document {
+	return &document{file: file, places: map[string]place{}}
 }
 
 // text is one text of a content file.
@@ -40,7 +46,7 @@ type text struct {
 
 // report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
-	*d.faults = append(*d.faults, Error{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
+	d.faults = append(d.faults, Error{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
 }
 
 // fault reports what is wrong with the value at a path, or with the nearest value around it. It
@@ -73,10 +79,10 @@ func (d *document) decode(src []byte, target any) {
 	if body == nil {
 		return
 	}
-	first := len(*d.faults)
+	first := len(d.faults)
 	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &Member{})
 	d.decoded = true
-	for _, f := range (*d.faults)[first:] {
+	for _, f := range d.faults[first:] {
 		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
 	}
 }

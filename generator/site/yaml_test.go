@@ -72,7 +72,7 @@ func TestYAML(t *testing.T) {
 				Texts []string          `yaml:"texts,omitempty" json:"texts,omitempty"`
 				Words map[string]string `yaml:"words,omitempty" json:"words,omitempty"`
 			}
-			d := document{file: "f", places: map[string]place{}, faults: &Errors{}}
+			d := newDocument("f")
 			d.decode([]byte(test.src), &target)
 			data, err := json.Marshal(target)
 			if err != nil {
@@ -92,10 +92,10 @@ func TestYAML(t *testing.T) {
 // TestLongLines has lines as long as a file may be, and what stays open in them.
 func TestLongLines(t *testing.T) {
 	for _, src := range []string{"[", "- ", "? ", "{a: ", "a", "a, ", "\"", "é", " ", "\t"} {
-		d := document{file: "f", places: map[string]place{}, faults: &Errors{}}
+		d := newDocument("f")
 		var target struct{}
 		d.decode([]byte("a: "+strings.Repeat(src, maxFile/len(src))), &target)
-		if len(*d.faults) != 1 {
+		if len(d.faults) != 1 {
 			t.Errorf("%q: %v", src, d.faults)
 		}
 	}
