@@ -175,7 +175,7 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read reads the file of a document, which has at most limit bytes. Where that fails, read reports a
+// read reads the file of a document, which has at most limit bytes. Where that fails, it reports a
 // fault and gives nil.
 func (l *loader) read(d *document, limit int64) []byte {
 	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
@@ -354,7 +354,7 @@ func previousName(name string) string {
 	return date
 }
 
-// queuePages queues the reading of all pages: those that every folder has, and those that are there.
+// queuePages queues the reading of all pages: those that every folder has, and further ones.
 func (l *loader) queuePages() {
 	names := slices.Collect(maps.Keys(Markers))
 	for _, file := range l.files {
