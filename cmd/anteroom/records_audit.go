@@ -36,6 +36,9 @@ Exit codes: 0 all is as it was verified, 1 something is not.`,
 			for _, note := range found.Notes {
 				t.Printf("note: %s; it was verified so", note)
 			}
+			for _, own := range found.Own {
+				t.Warnf("%s (anteroom verify proposes to set it apart)", own)
+			}
 			for _, finding := range slices.Concat(found.Changed, found.Early) {
 				t.Printf("%s", finding)
 			}

@@ -17,6 +17,7 @@ import (
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
@@ -251,6 +252,16 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 	if err := r.messages(ctx, store, now); err != nil {
 		r.err("records", Fault, err, "try again")
 		return
+	}
+	if loaded != nil && len(loaded.Service.OwnNames) > 0 && s.Remote == "" {
+		audited, err := verification.Audit(ctx, store, loaded)
+		if err != nil {
+			r.err("records", Fault, err, "run anteroom records audit")
+			return
+		}
+		for _, own := range audited.Own {
+			r.add("records", Warning, "run anteroom verify, which proposes to set it apart", "%s", own)
+		}
 	}
 	const stale = 30 // days; then a verification is due if records wait
 	if loaded != nil && extent.New > 0 {

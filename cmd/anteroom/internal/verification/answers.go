@@ -26,6 +26,7 @@ import (
 //	charters: [{org_name: Tern & Co, decision: own}]
 //	suggestions: [{record_id: 90aa7d1f3e1a4c0b9a8d7c6b5a493827, decision: own}]
 //	numbers: {suggestions.shipped: 0, observed_attention.named_clients: [claude, cursor]}
+//	confirm: [suggestions.shipped]                   # of numbers that look like a slip
 //	texts: unchanged                     # or those that change, by their places in the board
 //	correction: two records were counted twice       # for readers, if a number falls
 //
@@ -39,6 +40,7 @@ type Answers struct {
 	Charters      []Answer       `yaml:"charters"`
 	Suggestions   []Answer       `yaml:"suggestions"`
 	Numbers       map[string]any `yaml:"numbers"`
+	Confirm       []string       `yaml:"confirm"`
 	// Texts is Unchanged, or a map of texts by their places in the board. A text that is Unchanged
 	// was read and is still true.
 	Texts      any    `yaml:"texts"`

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 
 	"go.yaml.in/yaml/v4"
@@ -40,9 +41,11 @@ type Board struct {
 
 // Places in a board that have rules of their own.
 const (
-	namedClients     = "observed_attention.named_clients" // a list, whose length is a number
-	honestRead       = "observed_attention.honest_read"
-	monitoredThrough = "operations_monitored_through" // the day up to which the operator watched the service
+	namedClients       = "observed_attention.named_clients" // a list, whose length is a number
+	completedHandshake = "observed_attention.named_clients_that_completed_a_handshake"
+	toolCalls          = "observed_attention.tool_calls_by_anything_not_auditing_us"
+	honestRead         = "observed_attention.honest_read"
+	monitoredThrough   = "operations_monitored_through" // the day up to which the operator watched the service
 	// The texts of a new dated update are no places in a board, but answered beside texts that are.
 	newWhatChanged = "observed_attention.update.what_changed"
 	newAmbiguous   = "observed_attention.update.one_ambiguous_read"
@@ -176,6 +179,9 @@ func (b *Board) numbers(p *Pending, d *Decided, a *Answers) {
 		}
 		if n.Told {
 			d.Verification.Told[n.Path] = c.Is
+			if why := p.doubt(&c, value); why != "" && !slices.Contains(a.Confirm, n.Path) {
+				b.faults.add("numbers."+n.Path, "%s (if it is right, say confirm: [%s])", why, n.Path)
+			}
 		}
 		if n.Path != namedClients {
 			b.set(n.Path, strconv.Itoa(c.Is))
@@ -185,6 +191,33 @@ func (b *Board) numbers(p *Pending, d *Decided, a *Answers) {
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		b.faults.add("numbers."+path, "the board has no such number")
 	}
+}
+
+// doubt says why a number that was entered by hand may be a slip, "" if nothing says so. value is
+// the answer, which may be a list of clients.
+func (p *Pending) doubt(c *Change, value any) string {
+	attention := records.AttentionOf(p.seen)
+	most, observed := map[string]int{completedHandshake: attention.CompletedHandshake, toolCalls: int(attention.ToolCalls)}[c.Path]
+	if list, _ := value.([]any); p.seen != nil {
+		known := slices.Clone(p.Site.Current().ObservedAttention.NamedClients)
+		for _, o := range p.seen {
+			known = append(known, o.Client)
+		}
+		for _, name := range list {
+			if text, is := name.(string); is && !slices.Contains(known, text) {
+				return fmt.Sprintf("no client was seen that names itself %q", text)
+			}
+		}
+	}
+	switch {
+	case c.Is <= c.Was:
+		return ""
+	case observed && p.seen != nil && c.Is > most:
+		return fmt.Sprintf("it is %d, and what was seen is %d", c.Is, most)
+	case c.Is > 10*max(1, c.Was):
+		return fmt.Sprintf("it is %d, more than ten times what it was", c.Is)
+	}
+	return ""
 }
 
 // clients sets the list of named clients, if it changes, and gives its length.

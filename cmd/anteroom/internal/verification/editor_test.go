@@ -120,6 +120,9 @@ func TestTemplateShows(t *testing.T) {
 	if text, err = pending.Template(); err != nil {
 		t.Fatal(err)
 	}
+	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`}) {
+		t.Errorf("the audit says of own_names %q", own)
+	}
 	proposal := "  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
 	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#", "", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
 	if err != nil || !strings.Contains(string(d.Verification.Encode()), "corrects: '"+day+"'") {
@@ -127,6 +130,11 @@ func TestTemplateShows(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("%s", text)
+	}
+	s.put(pending, "")
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["lark"]`), []byte(`["tern*"]`), 1)
+	if text = must(s.take("13:00:00").Template()); !strings.Contains(string(text), "  #- {decision: own, reason: a name of own_names, earlier: true, record_id: \""+id(10)+"\"}\n") {
+		t.Errorf("no proposal for a charter:\n%s", text)
 	}
 }
 

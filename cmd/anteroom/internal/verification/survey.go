@@ -232,6 +232,33 @@ func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	return ""
 }
 
+// counted is a record that was counted, or the agent of one, and what there is of it.
+type counted struct{ id, what string }
+
+// nowOwn gives what was counted of a kind before own_names had its name.
+func (p *Pending) nowOwn(kind string) (list []counted) {
+	entries, agents := p.ledger.Entries(), map[*Agent]bool{}
+	for _, found := range p.kinds {
+		for i := range found.covered {
+			r := &found.covered[i]
+			own := ""
+			if found.kind.Name == kind && entries[r.ID].Decision != site.Own {
+				own = p.ownRecord(kind, r)
+			}
+			switch a := p.byName[identityOf(r)]; {
+			case own == "":
+			case kind == site.Charter:
+				list = append(list, counted{r.ID, fmt.Sprintf("charter %q was counted, and own_names has %q", r.Values[0], own)})
+			case !agents[a]:
+				agents[a] = true
+				list = append(list, counted{a.Earlier[0].ID, fmt.Sprintf("%q was counted, with %s, and own_names has %q",
+					a.text, cli.Plural(len(a.Earlier), "registration"), own)})
+			}
+		}
+	}
+	return list
+}
+
 // matches reports whether a name is like a pattern, in which * is any characters and \* an
 // asterisk.
 func matches(pattern, name string) bool {

@@ -118,7 +118,7 @@ func (p *Pending) registrations(s *sheet) {
 		}
 		s.propose(site.Registration, "agent", a.New[0], a.Own)
 	}
-	p.nowOwn(s)
+	p.proposeOwn(s, site.Registration, "agent")
 }
 
 // names gives the names of agents that look alike, by their skeletons, and those that have
@@ -204,19 +204,14 @@ func (s *sheet) fold(agents []*Agent) {
 	}
 }
 
-// nowOwn proposes to set apart what was counted before own_names had its name.
-func (p *Pending) nowOwn(s *sheet) {
-	entries, first := p.ledger.Entries(), true
-	for _, a := range p.agents {
-		if a.Own == "" || !slices.ContainsFunc(a.Earlier, func(r *records.Record) bool { return entries[r.ID].Decision != site.Own }) {
-			continue
-		}
-		if first {
+// proposeOwn proposes to set apart what was counted before own_names had its name.
+func (p *Pending) proposeOwn(s *sheet, kind, member string) {
+	for i, o := range p.nowOwn(kind) {
+		if i == 0 {
 			s.note("  ", "These were counted, and own_names has them now. To set one apart, remove the # before its answer.")
-			first = false
 		}
-		s.note("  ", "  %q, %s verified before", a.text, cli.Plural(len(a.Earlier), "registration"))
-		s.line("  #- {decision: %s, reason: %s, earlier: true, agent: %q}", site.Own, ownReason, a.Earlier[0].ID)
+		s.note("  ", "  %s", o.what)
+		s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, member, o.id)
 	}
 }
 
@@ -248,6 +243,7 @@ func (p *Pending) charters(s *sheet) {
 		}
 		s.propose(site.Charter, "record_id", r, p.ownRecord(site.Charter, r))
 	}
+	p.proposeOwn(s, site.Charter, "record_id")
 }
 
 func (p *Pending) suggestions(s *sheet) {

@@ -52,17 +52,23 @@ type Audited struct {
 	Changed []string // what is gone, was changed, or is not as a host records it
 	Early   []string // new records of a time that was verified already
 	Notes   []string // such records that a verification covers: the operator was warned of them then
+	Own     []string // what was counted before own_names had its name
 }
 
 // Audit checks every verification of a site against the store.
 func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error) {
-	p := &Pending{Site: s, ledger: s.Ledger()}
+	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}}
 	if err := p.compare(ctx, r, Scope{}); err != nil {
 		return nil, err
 	}
 	a := &Audited{Changed: p.Broken}
 	for _, kind := range p.kinds {
 		a.Changed, a.Early, a.Notes = append(a.Changed, kind.altered...), append(a.Early, kind.early...), append(a.Notes, kind.notes...)
+	}
+	if p.group() == nil { // else the records are among those that are not as a host records them
+		for _, o := range append(p.nowOwn(site.Registration), p.nowOwn(site.Charter)...) {
+			a.Own = append(a.Own, o.what)
+		}
 	}
 	return a, nil
 }

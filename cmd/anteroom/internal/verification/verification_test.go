@@ -728,6 +728,34 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 	}
 }
 
+// A number that is more than was seen, or ten times what it was, and a client that nobody saw have
+// to be confirmed.
+func TestDoubt(t *testing.T) {
+	s := newService(t)
+	s.exec("INSERT INTO observed VALUES (?, 'claude', 'tools/call', 4), (?, 'claude', 'handshake', 1)", day, day)
+	for _, c := range []struct{ numbers, want string }{
+		{"observed_attention.tool_calls_by_anything_not_auditing_us: 4", ""},
+		{"observed_attention.tool_calls_by_anything_not_auditing_us: 5", "it is 5, and what was seen is 4"},
+		{"observed_attention.named_clients_that_completed_a_handshake: 2", "it is 2, and what was seen is 1"},
+		{"observed_attention.named_clients: [claude]", ""},
+		{"observed_attention.named_clients: [claude, GhostBot]", `no client was seen that names itself "GhostBot"`},
+		{"suggestions.originated_internally: 10", ""},
+		{"suggestions.originated_internally: 11", "it is 11, more than ten times what it was"},
+	} {
+		path, _, _ := strings.Cut(c.numbers, ":")
+		want := ""
+		if c.want != "" {
+			want = "numbers." + path + ": " + c.want + " (if it is right, say confirm: [" + path + "])"
+		}
+		if _, err := s.try(s.take("12:00:00"), "numbers: {"+c.numbers+"}"); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %s", c.numbers, err, want)
+		}
+		if _, err := s.try(s.take("12:00:00"), "numbers: {"+c.numbers+"}\nconfirm: ["+path+"]"); err != nil && !strings.Contains(err.Error(), "name them in named_clients") {
+			t.Errorf("%s, confirmed: %v", c.numbers, err) // a completed handshake needs its client
+		}
+	}
+}
+
 // A board is the one before it, with its comments, and what changes.
 func TestBoard(t *testing.T) {
 	s := newService(t)
@@ -735,6 +763,7 @@ func TestBoard(t *testing.T) {
 	current.Data = append([]byte("# Mine.\n"), current.Data...)
 	s.register(1, "lark", "", "10:00:00")
 	loaded := s.verify("12:00:00", `
+confirm: [observed_attention.named_clients]
 numbers: {suggestions.originated_internally: 2, suggestions.shipped: 1, observed_attention.named_clients: [claude, "o'clock: x"], operations_monitored_through: 2027-02-28}
 texts:
   observed_attention.honest_read: "One came: we do not know it."
