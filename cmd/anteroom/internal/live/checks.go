@@ -2,21 +2,25 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/turn"
 	paths "anteroom/generator/published"
+	"anteroom/generator/tlog"
 )
 
 // ExpiryNotice is how long before the expiry of security.txt the warnings begin.
@@ -84,26 +88,53 @@ func (i *inspection) ready(ctx context.Context, c *Check) string {
 	return "store, key and documents"
 }
 
-// board compares the newest board among the documents with that of the endpoint.
-func (i *inspection) board(ctx context.Context, c *Check) string {
-	var document, endpoint struct {
-		AsOf string `json:"as_of"`
-		Age  int    `json:"counts_age_days"`
+// shownBoard is what the newest board says of itself, as a document or as an answer.
+type shownBoard struct {
+	AsOf     string `json:"as_of"`
+	Age      int    `json:"counts_age_days"` // of the answer
+	Waitlist struct {
+		Registrations int `json:"registrations_recorded"`
+	} `json:"pilot_waitlist"`
+}
+
+// newestBoard finds the newest dated board that a manifest lists.
+func (m *manifest) newestBoard() (name, sum string) {
+	for _, d := range m.Documents {
+		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); continuity.IsBoard(d.Path) && (name == "" || tlog.CompareNames(at, name) > 0) {
+			name, sum = at, d.SHA256
+		}
 	}
+	return name, sum
+}
+
+// board compares the newest board, by its name and its numbers, with the one that was generated,
+// and the document with the endpoint.
+func (i *inspection) board(ctx context.Context, c *Check) string {
+	var document, endpoint shownBoard
 	if !i.read(ctx, c, "GET", scoreboard, "", &document) || !i.read(ctx, c, "GET", rosterPath, "", &endpoint) {
 		return ""
 	}
-	want := document.AsOf
+	words := func(name string, b *shownBoard) string {
+		return fmt.Sprintf("%s (%s)", orNone(cmp.Or(name, b.AsOf)), cli.Plural(b.Waitlist.Registrations, "registration"))
+	}
+	want, differs := document, false
+	name, sum := i.manifest.newestBoard()
 	if i.artifact != nil {
-		want = i.artifact.Snapshot.AsOf
+		if err := json.Unmarshal(i.artifact.File(scoreboard), &want); err != nil {
+			return c.end(Skipped, "read the generated "+scoreboard+": "+err.Error())
+		}
+		wantName, wantSum := i.generated.newestBoard()
+		if differs = i.manifestWrong == "" && (name != wantName || sum != wantSum); differs {
+			c.differs(scoreboard, "is %s, want %s", words(name, &document), words(wantName, &want))
+		}
 	}
-	if document.AsOf != want {
-		c.differs(scoreboard, "is as of %s, want %s", orNone(document.AsOf), want)
+	if document.AsOf != want.AsOf && !differs {
+		c.differs(scoreboard, "is as of %s, want %s", orNone(document.AsOf), want.AsOf)
 	}
-	if endpoint.AsOf != want {
-		c.differs(rosterPath, "is as of %s, want %s", orNone(endpoint.AsOf), orNone(want))
+	if endpoint.AsOf != want.AsOf || endpoint.Waitlist != want.Waitlist {
+		c.differs(rosterPath, "is %s, want %s", words("", &endpoint), words("", &want))
 	}
-	return fmt.Sprintf("%s, verified %s ago", endpoint.AsOf, cli.Plural(endpoint.Age, "day"))
+	return fmt.Sprintf("%s, verified %s ago", words(name, &document), cli.Plural(endpoint.Age, "day"))
 }
 
 // key compares the key that signs receipts with the published one.

@@ -212,12 +212,12 @@ func (i *inspection) run(ctx context.Context) []Check {
 		name  string
 		check func(context.Context, *Check) string
 	}{
+		{"board", i.board},
 		{"content", i.content},
 		{"readiness", i.ready},
 		{"documents", i.documents},
 		{"headers", i.headers},
 		{"endpoints", i.endpoints},
-		{"board", i.board},
 		{"key", i.key},
 		{"security.txt", i.contact},
 		{"write", i.write},

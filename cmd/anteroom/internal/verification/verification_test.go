@@ -457,6 +457,13 @@ func TestOdd(t *testing.T) {
 	if found := s.audit(); len(found) > 0 {
 		t.Errorf("the audit finds %q", found)
 	}
+	// It stays covered, also if a time before it is named.
+	s.register(5, "lark", "", "12:30:00")
+	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("13:00:00")}, moment("14:00:00"))
+	if err != nil || len(survey.Broken)+len(survey.Odd) > 0 {
+		t.Fatalf("%v, %+v", err, survey)
+	}
+	s.wantCounts(s.put(survey, ""), [5]int{0, 3, 0, 0, 0})
 	s.exec("INSERT INTO registrations SELECT 0, '" + id(9) + "', recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
 	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, which no record gets") {
 		t.Errorf("a number below 1: %q", found)
