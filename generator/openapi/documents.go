@@ -131,23 +131,16 @@ func (d *description) documentPath(p *published.Path, path string, parameter obj
 // each media type.
 func (d *description) documentResponse(p *published.Path, path string) object {
 	mediaType, _, _ := strings.Cut(p.MediaType, ";")
-	headers := d.headerRefs("Cache-Control", "ETag", "Link")
+	content := object{}
 	if strings.HasSuffix(mediaType, "json") {
-		shape := d.documentSchema(path)
-		if shape == nil {
-			shape = object{{"type", "object"}}
-		}
-		return object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{{"schema", shape}}}}}}
+		content.Set("schema", d.documentSchema(path))
+	}
+	response := d.response("The document.", mediaType, content, "Cache-Control", "ETag", "Link")
+	if len(content) > 0 {
+		return response
 	}
 	name := strings.TrimPrefix(derivedID("", strings.ReplaceAll(mediaType, "+", "-")), "/")
-	d.responses.Set(name, object{{"description", "The document."}, {"headers", headers}, {"content", object{{mediaType, object{}}}}})
-	return ref("responses", name)
-}
-
-// sharedResponse refers to a response without a described body, and makes it if there is none
-// yet.
-func (d *description) sharedResponse(name, text string, headers ...string) object {
-	d.responses.Set(name, object{{"description", text}, {"headers", d.headerRefs(headers...)}})
+	d.responses.Set(name, response)
 	return ref("responses", name)
 }
 
@@ -181,7 +174,7 @@ func (d *description) documentSchema(path string) object {
 	case published.AuditorsPath:
 		return withTrailer("Auditors", d.listSchema("Audit", published.AuditorsSchemaPath, &d.Site.Auditors))
 	}
-	return nil
+	return object{{"type", "object"}}
 }
 
 // thirdParties are the documents whose formats are described elsewhere, with the members that are

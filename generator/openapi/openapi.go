@@ -153,14 +153,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
 		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
-	for len(problems) > 0 {
-		status, end := problems[0].Status, 1
-		for end < len(problems) && problems[end].Status == status {
-			end++
-		}
-		responses.Set(strconv.Itoa(status), d.problemResponse(problems[:end]))
-		problems = problems[end:]
-	}
+	d.addProblems(&responses, problems...)
 	described.Set("responses", responses)
 	return described
 }
@@ -184,14 +177,9 @@ func (d *description) refusedGet(route *api.Route) object {
 	shape := object{{"allOf", []object{
 		d.schemas.Ref(reflect.TypeFor[model.Problem]()), d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}},
 	}}}
-	responses := object{{strconv.Itoa(p.Status), object{
-		{"description", p.Title + ": " + d.Site.Problems.Types[p.Slug]},
-		{"headers", d.headerRefs("Allow", "Cache-Control", "Link")},
-		{"content", object{{respond.MediaProblem, object{{"schema", shape}}}}},
-	}}}
-	for _, p := range []*respond.ProblemType{respond.Misdirected, respond.Internal} {
-		responses.Set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
-	}
+	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
+		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link")}}
+	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{route.Tag}},
 		{"operationId", derivedID(http.MethodGet, route.Path)},
@@ -221,22 +209,17 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	})
 	d.schemas.Components.Set("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
 	replies := func(example object) object {
-		return object{{respond.MediaJSON, object{{"schema", ref("schemas", "MCPAnswers")}, {"example", example}}}}
+		return object{{"schema", ref("schemas", "MCPAnswers")}, {"example", example}}
 	}
-	d.responses.Set("JSONRPCError", object{
-		{"description", "A JSON-RPC error, whose message says what is wrong with the request."},
-		{"headers", d.headerRefs("Cache-Control")},
-		{"content", replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}})},
-	})
+	d.responses.Set("JSONRPCError", d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
+		replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}}),
+		"Cache-Control"))
 	failed := ref("responses", "JSONRPCError")
 	responses := object{
-		{"200", object{
-			{"description", "An answer to every request, an array for an array. " +
-				"A call that the endpoint refused is a result with isError true and the problem as its text; " +
-				"so is one over the limit of writes (429), and one whose relay or store fails (502, 503)."},
-			{"headers", d.headerRefs("Cache-Control", "RateLimit-Policy", "RateLimit")},
-			{"content", replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}})},
-		}},
+		{"200", d.response("An answer to every request, an array for an array. "+
+			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
+			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
+			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "RateLimit-Policy", "RateLimit")},
 		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
 		// An unknown method of the revision without a handshake.
 		{strconv.Itoa(http.StatusNotFound), failed},
@@ -244,7 +227,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	for _, p := range answers.ProblemsOf(op) {
 		switch p.Status {
 		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
-			responses.Set(strconv.Itoa(p.Status), d.problemResponse([]*respond.ProblemType{p}))
+			d.addProblems(&responses, p)
 		default:
 			responses.Set(strconv.Itoa(p.Status), failed)
 		}
@@ -263,19 +246,17 @@ func anyOf(schemas []object) object {
 }
 
 func (d *description) optionsOperation(tag, path string) object {
+	responses := object{{"204", d.sharedResponse("Options",
+		"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
+		"Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+		"Access-Control-Max-Age", "Access-Control-Expose-Headers")}}
+	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{tag}},
 		{"operationId", derivedID(http.MethodOptions, path)},
 		{"summary", "What may be sent here."},
 		{"description", "Answers a CORS preflight too."},
-		{"responses", object{
-			{"204", d.sharedResponse("Options",
-				"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
-				"Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-				"Access-Control-Max-Age", "Access-Control-Expose-Headers")},
-			{strconv.Itoa(respond.Misdirected.Status), d.problemResponse([]*respond.ProblemType{respond.Misdirected})},
-			{strconv.Itoa(respond.Internal.Status), d.problemResponse([]*respond.ProblemType{respond.Internal})},
-		}},
+		{"responses", responses},
 	}
 }
 

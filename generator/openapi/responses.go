@@ -50,10 +50,34 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 	if len(answers) > 1 {
 		description = "One of the answers."
 	}
-	return object{
-		{"description", description},
-		{"headers", d.headerRefs(headers...)},
-		{"content", object{{respond.MediaJSON, content}}},
+	return d.response(description, respond.MediaJSON, content, headers...)
+}
+
+// response describes an answer with these headers, and with a body unless content is nil.
+func (d *description) response(text, mediaType string, content object, headers ...string) object {
+	response := object{{"description", text}, {"headers", d.headerRefs(headers...)}}
+	if content != nil {
+		response.Set("content", object{{mediaType, content}})
+	}
+	return response
+}
+
+// sharedResponse refers to a response without a described body, and makes it if there is none yet.
+func (d *description) sharedResponse(name, text string, headers ...string) object {
+	d.responses.Set(name, d.response(text, "", nil, headers...))
+	return ref("responses", name)
+}
+
+// addProblems adds the response of each status of some problem types, which are in the order of
+// their statuses.
+func (d *description) addProblems(responses *object, types ...*respond.ProblemType) {
+	for len(types) > 0 {
+		n := 1
+		for n < len(types) && types[n].Status == types[0].Status {
+			n++
+		}
+		responses.Set(strconv.Itoa(types[0].Status), d.problemResponse(types[:n]))
+		types = types[n:]
 	}
 }
 
@@ -103,11 +127,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	if p == respond.TooManyWrites { // one is enough, since all problems have one form
 		content.Set("example", d.problemExample(p, api.RateLimited))
 	}
-	d.responses.Set(name, object{
-		{"description", strings.Join(texts, " ")},
-		{"headers", d.headerRefs(headers...)},
-		{"content", object{{respond.MediaProblem, content}}},
-	})
+	d.responses.Set(name, d.response(strings.Join(texts, " "), respond.MediaProblem, content, headers...))
 	return ref
 }
 
