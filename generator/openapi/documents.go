@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
@@ -15,7 +14,6 @@ import (
 	"anteroom/generator/published"
 	"anteroom/generator/schema"
 	"anteroom/generator/site"
-	"anteroom/generator/vectors"
 )
 
 const documentsTag = "documents"
@@ -149,44 +147,53 @@ func (d *description) notModified() object {
 }
 
 func (d *description) documentSchema(path string) object {
-	withTrailer := func(name string, shape object) object {
-		d.schemas.Components.Set(name, shape)
-		return object{{"allOf", []object{ref("schemas", name), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
-	}
 	if types := thirdParties[path]; types != nil {
 		return thirdPartySchema(types)
 	}
 	switch path {
-	case published.VectorsPath:
-		return d.vectorsSchema()
 	case "/manifest.json":
-		return object{{"allOf", []object{d.schemas.Ref(reflect.TypeFor[model.Manifest]()), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+		return d.withTrailer(d.schemas.Ref(reflect.TypeFor[model.Manifest]()))
 	case "/scoreboard.json":
 		board := reflect.TypeFor[model.Roster]()
 		published, added := splitEdgeMembers(d.schemas.OfStruct(board), board)
-		shape := withTrailer("Scoreboard", published)
-		d.schemas.Components.Set(schema.ComponentName(board), object{{"allOf", []object{ref("schemas", "Scoreboard"), added}}})
-		return shape
+		shape := d.component("Scoreboard", published)
+		d.component(schema.ComponentName(board), object{{"allOf", []object{shape, added}}})
+		return d.withTrailer(shape)
 	case datedScoreboards:
 		return numbersSchema(answers.Verification(d.Site.Current()))
 	case published.JobsPath:
-		return withTrailer("Jobs", d.listSchema("Job", published.JobsSchemaPath, &d.Site.Jobs))
+		return d.withTrailer(d.listSchema("Jobs", "Job", published.JobsSchemaPath, &d.Site.Jobs))
 	case published.AuditorsPath:
-		return withTrailer("Auditors", d.listSchema("Audit", published.AuditorsSchemaPath, &d.Site.Auditors))
+		return d.withTrailer(d.listSchema("Auditors", "Audit", published.AuditorsSchemaPath, &d.Site.Auditors))
 	}
 	return object{{"type", "object"}}
 }
 
-// thirdParties are the documents whose formats are described elsewhere, with the members that are
-// always there and their types.
+// withTrailer is the schema of an object with the members of the trailer.
+func (d *description) withTrailer(shape object) object {
+	return object{{"allOf", []object{shape, d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+}
+
+// component makes a component of a schema, and refers to it.
+func (d *description) component(name string, shape object) object {
+	d.schemas.Components.Set(name, shape)
+	return ref("schemas", name)
+}
+
+// thirdParties are the documents that are described elsewhere or in themselves, with the members
+// that are always there and their types.
 var thirdParties = map[string]object{
-	published.OpenAPIPath:        {{"openapi", "string"}, {"info", "object"}, {"paths", "object"}},
-	"/server.json":               {{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}},
-	"/.well-known/api-catalog":   {{"linkset", "array"}},
-	published.ServerCardPath:     {{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}},
-	published.AICatalogPath:      {{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}},
-	published.SkillsIndexPath:    {{"$schema", "string"}, {"skills", "array"}},
-	published.JSONFeedPath:       {{"version", "string"}, {"title", "string"}, {"items", "array"}},
+	published.OpenAPIPath:      {{"openapi", "string"}, {"info", "object"}, {"paths", "object"}},
+	"/server.json":             {{"$schema", "string"}, {"name", "string"}, {"description", "string"}, {"version", "string"}, {"remotes", "array"}},
+	"/.well-known/api-catalog": {{"linkset", "array"}},
+	published.ServerCardPath:   {{"$schema", "string"}, {"name", "string"}, {"version", "string"}, {"description", "string"}, {"remotes", "array"}},
+	published.AICatalogPath:    {{"specVersion", "string"}, {"host", "object"}, {"entries", "array"}},
+	published.SkillsIndexPath:  {{"$schema", "string"}, {"skills", "array"}},
+	published.JSONFeedPath:     {{"version", "string"}, {"title", "string"}, {"items", "array"}},
+	published.VectorsPath: {
+		{"description", "texts"}, {"test_keys", "object"}, {"registrations", "array"}, {"charters", "array"},
+		{"receipts", "array"}, {"verdicts", "array"}, {"refused", "array"},
+	},
 	published.JobsSchemaPath:     {{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}},
 	published.AuditorsSchemaPath: {{"$schema", "string"}, {"$id", "string"}, {"type", "string"}, {"properties", "object"}},
 }
@@ -196,8 +203,11 @@ func thirdPartySchema(types object) object {
 	properties, required := object{}, []string{}
 	for _, m := range types {
 		shape := object{{"type", m.Value}}
-		if m.Value == "array" {
+		switch m.Value {
+		case "array":
 			shape.Set("items", object{{"type", "object"}})
+		case "texts":
+			shape = object{{"type", "array"}, {"items", object{{"type", "string"}}}}
 		}
 		properties.Set(m.Name, shape)
 		required = append(required, m.Name)
@@ -224,27 +234,6 @@ func numbersSchema(numbers object) object {
 	return object{{"type", "object"}, {"properties", properties}, {"required", required}, {"description", "Every number means what it means in Scoreboard."}}
 }
 
-// vectorsSchema is the schema of the conformance vectors: their members and what these are. What a
-// vector holds is said in the document itself.
-func (d *description) vectorsSchema() object {
-	text, err := jsondoc.Parse(vectors.CanonV0)
-	if err != nil {
-		d.Fail("read the conformance vectors: %w", err)
-	}
-	types := object{}
-	for _, m := range text.Members {
-		kind := "object"
-		if m.Value.Kind == jsondoc.Array {
-			kind = "array"
-		}
-		types.Set(m.Name, kind)
-	}
-	shape := thirdPartySchema(types)
-	properties := shape.Get("properties").(object)
-	properties.Set("description", object{{"type", "array"}, {"items", object{{"type", "string"}}}})
-	return shape
-}
-
 // splitEdgeMembers makes two of the schema of a type: one with the members that are published, and
 // one with those that only the edge adds.
 func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
@@ -264,7 +253,7 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 
 // listSchema is the schema of a list that grows. Its entries are a component of their own. The
 // words of their members are in the schema that is published at path.
-func (d *description) listSchema(entry, path string, l *site.List) object {
+func (d *description) listSchema(name, entry, path string, l *site.List) object {
 	shape := schema.OfEntry(entry, l)
 	isWords := func(m ordered.Member) bool { return m.Name == "title" || m.Name == "description" }
 	properties := shape.Get("properties").(object)
@@ -273,6 +262,6 @@ func (d *description) listSchema(entry, path string, l *site.List) object {
 	}
 	shape = slices.DeleteFunc(shape, isWords)
 	shape.Set("description", "What each member means is in "+path+".")
-	d.schemas.Components.Set(entry, shape)
-	return schema.OfList(l, "#/components/schemas/"+entry)
+	d.component(entry, shape)
+	return d.component(name, schema.OfList(l, "#/components/schemas/"+entry))
 }

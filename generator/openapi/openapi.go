@@ -193,8 +193,7 @@ func (d *description) refusedGet(route *api.Route) object {
 // jsonRPCOperation describes an operation whose requests and answers are JSON-RPC messages, one
 // message or an array of them.
 func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
-	request := schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
-	d.schemas.Components.Set("MCPMessage", request)
+	request := d.component("MCPMessage", schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
 		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
@@ -203,13 +202,13 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
 		{"required", true},
 		{"content", object{{respond.MediaJSON, object{
-			{"schema", oneOrMore(ref("schemas", "MCPMessage"))},
+			{"schema", oneOrMore(request)},
 			{"examples", object{{op.ID, object{{"value", answers.ExampleBody(op)}}}}},
 		}}}},
 	})
-	d.schemas.Components.Set("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
+	shape := d.component("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
 	replies := func(example object) object {
-		return object{{"schema", ref("schemas", "MCPAnswers")}, {"example", example}}
+		return object{{"schema", shape}, {"example", example}}
 	}
 	d.responses.Set("JSONRPCError", d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
 		replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}}),

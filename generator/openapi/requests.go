@@ -118,9 +118,9 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	for _, op := range operations {
 		shape := schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
 		if op.DryRun {
-			d.schemas.Components.Set("DryRun", schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+			dryRun := d.component("DryRun", schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name, ref("schemas", "DryRun"))
+			properties.Set(api.DryRun.Name, dryRun)
 			shape.Set("properties", properties)
 		}
 		if len(op.AnyOf) > 0 {
@@ -129,9 +129,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if op.Strict {
 			shape.Set("additionalProperties", false)
 		}
-		name := requestName(op)
-		d.schemas.Components.Set(name, shape)
-		bodies = append(bodies, ref("schemas", name))
+		bodies = append(bodies, d.component(requestName(op), shape))
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false

@@ -24,7 +24,7 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 	examples := object{}
 	for _, op := range operations {
 		for _, answer := range d.AnswerTypes(op) {
-			answers = append(answers, object{{"allOf", []object{d.schemas.Ref(answer), d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}})
+			answers = append(answers, d.withTrailer(d.schemas.Ref(answer)))
 		}
 		if op.Cache != api.NoStore {
 			headers = append(headers, "ETag")
