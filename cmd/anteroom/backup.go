@@ -16,18 +16,7 @@ import (
 func backupCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
 	cmd := &cobra.Command{
-		Use:   "backup FILE",
-		Short: "Copy the database into one file, while serve runs or not",
-		Long: `Copy all records of one moment into FILE, an SQLite database that only its owner may read, and print
-what is in it. The copy is checked before it replaces a former one of the same store: if backup is
-interrupted, FILE is the old one or the new one. A run that was killed may leave a file beside it whose
-name begins with .anteroom-draft-; a run an hour later removes it. While backup runs, records erase refuses.
-
-A service on Cloudflare is copied with wrangler d1 export; OPERATIONS.md has the steps.
-
-A backup holds e-mail addresses: keep it as the data folder, and not for longer than you need it. An
-address that is erased later stays in the backups made before. The mail to the operator, the content
-and the receipt key are not in it.`,
+		Use: "backup FILE",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := refusePublic("FILE", args[0], public); err != nil {
 				return err
@@ -49,15 +38,7 @@ and the receipt key are not in it.`,
 func restoreCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
 	cmd := &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Make the database of a data folder from a backup",
-		Long: `Check a file that anteroom backup made, make it the database of a data folder that has none, and print
-what is in it. Restore refuses a folder that has a database, and touches nothing else in the folder.
-The service continues as the same store; serve brings a backup of an older program up to date.
-
-What changed after the backup is lost, and so are erasures: an address that was erased since is back.
-Keep the identifiers of the records that you erase, and run anteroom records erase with them again.
-Messages that were delivered since are sent once more.`,
+		Use: "restore FILE",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := refusePublic("--data", data, public); err != nil {
 				return err

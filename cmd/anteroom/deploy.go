@@ -30,23 +30,7 @@ type deployFlags struct {
 func deployCommand(t *cli.Terminal) *cobra.Command {
 	var flags deployFlags
 	cmd := &cobra.Command{
-		Use:   "deploy",
-		Short: "Deploy the service to Cloudflare with wrangler",
-		Long: `Deploy what anteroom generate has written: public/ and build/snapshot.txt. It compares them with what is
-live, creates the D1 database if wrangler.toml has no id of one, applies its migrations, deploys the
-environment and, with production, the apex, and inspects the live service. It runs wrangler
-` + cloudflare.WranglerVersion + ` or a later 4.x: the one in PATH, or else npx fetches it.
-
-A step that fails ends the command. Run it again to carry on.
-
-A board, a document, a receipt key or the log never goes back, and no host is taken over, unless --allow
-names it with a --reason, which is kept with the version:
-` + strings.Join(cloudflare.Allowances, ", ") + `.
-
-The token in ` + cloudflare.TokenVariable + ` needs the permissions
-` + strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n") + `.`,
-		Example: `  anteroom deploy --dry-run
-  anteroom deploy --key-file receipt.key --location weur`,
+		Use: "deploy",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			allowances, err := cloudflare.ReadAllowances(flags.allow, flags.reasons, cloudflare.Allowances)
 			if err == nil {

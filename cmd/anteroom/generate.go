@@ -24,23 +24,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	var check bool
 	var secret keys.Receipt
 	cmd := &cobra.Command{
-		Use:   "generate",
-		Short: "Make the documents of public/ from content/",
-		Long: `Make what every host serves: the documents that content/ describes, in public/, and beside them
-build/snapshot.txt, which holds what the endpoints know of the content and the SHA-256 of every document.
-Keep both in version control, and look at their diff before you publish them. The next run repairs one
-that was interrupted.
-
-Files in public/ that generate did not make stay, and the report names them as kept. Hidden files there,
-databases and secret keys are refused, as all of public/ is deployed. Copies that editors leave beside a
-content file are ignored (*~, *.bak, *.orig, #*#).
-
-What public/ publishes never goes back: a dated scoreboard does not change or vanish, a public log extends
-its checkpoints there, and a receipt key stays in the content. Given a secret key (--key-file,
-ANTEROOM_KEY), generate refuses content that would publish it.
-
-SOURCE_DATE_EPOCH, in seconds, replaces the time that the expiry of security.txt and the dates of boards
-are checked against.`,
+		Use: "generate",
 		RunE: func(*cobra.Command, []string) error {
 			debug.SetGCPercent(gcPercent)
 			key, err := secret.Read(t)

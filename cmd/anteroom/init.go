@@ -19,18 +19,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	questions := s.Questions()
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "init DIR",
-		Short: "Begin a service of your own in a new folder",
-		Long: `Make a folder with everything that a service of your own begins with: content/ with neutral texts and a
-first scoreboard of zeros, wrangler.toml for Cloudflare, .gitignore, and a README.md with the next steps.
-On a terminal init asks for what no flag says. DIR must not exist, or be empty; it gets all files or none.
-
-  anteroom init tern --name Tern --host www.tern.example --contact ada@tern.example --yes
-  cd tern
-  anteroom generate
-  anteroom serve
-
-SOURCE_DATE_EPOCH, in seconds, replaces the time that dates are taken from.`,
+		Use: "init DIR",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask := t.Interactive && !yes
 			dir, err := scaffold.Vacant(args[0])

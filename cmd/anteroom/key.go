@@ -17,14 +17,7 @@ const serviceFile = "service.yaml"
 
 func keyCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "key",
-		Short: "Make, publish and check the keys that sign receipts and the log",
-		Long: `A receipt key has two halves. The secret one is in a file that only its owner may read, or on Cloudflare
-in the secret RECEIPT_KEY; its text begins with "` + receiptkey.Prefix + `". The public half is in receipt_keys of
-content/service.yaml. Content that holds a secret is refused.
-
-With --log, the commands are about the key that signs the public log of what was counted. The operator
-alone needs it, for anteroom verify; its public half, a verifier key, is in log.keys.`,
+		Use: "key",
 	}
 	cmd.AddCommand(keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t))
 	return cmd
@@ -69,17 +62,7 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 	var out, content string
 	var choice keyChoice
 	cmd := &cobra.Command{
-		Use:   "new --out FILE",
-		Short: "Make a key and publish nothing",
-		Long: `Write a new secret key into a file that only its owner may read, and print the public half. A file that
-exists is never overwritten. Rotate makes a key and lists its public half in the content.
-
-  anteroom key new --out receipt.key
-
-With --log it makes a key of the log. Its name is that of the content's canonical host, with a number
-if the content lists keys of the log already.
-
-  anteroom key new --log --out log.key`,
+		Use: "new --out FILE",
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err
@@ -122,8 +105,7 @@ func checkOut(out, content string) error {
 func keyPublicCommand(t *cli.Terminal) *cobra.Command {
 	var choice keyChoice
 	cmd := &cobra.Command{
-		Use:   "public",
-		Short: "Print the public half of a key",
+		Use: "public",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			public, err := choice.read(cmd, t)
 			if err == nil {

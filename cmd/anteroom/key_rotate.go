@@ -15,12 +15,7 @@ func keyCheckCommand(t *cli.Terminal) *cobra.Command {
 	var choice keyChoice
 	var content string
 	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Compare a key with those that the content publishes",
-		Long: `Print how the content lists the public half of a key: as the current key, as a retired one, or not at
-all. Of a key of the log print whether it is the last one, which signs, or an earlier one.
-
-Exit codes: 0 it is the current key, or the last of the log, 1 it is not, 2 called wrongly.`,
+		Use: "check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			public, err := choice.read(cmd, t)
 			if err != nil {
@@ -51,23 +46,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 	var out, content string
 	var choice keyChoice
 	cmd := &cobra.Command{
-		Use:   "rotate --out NEWFILE",
-		Short: "Make a new key and let the content publish it as the current one",
-		Long: `Write a new secret key into a new file that only its owner may read, and list its public half in
-service.yaml of the content as receipt_keys.current, with the date. The key that was current before
-becomes one of receipt_keys.retired: receipts that it signed stay valid while it is listed. Rotate writes
-only the block receipt_keys of that file, without the comments in it, and prints what to do next.
-
-A key that leaked leaves the content as a whole. Rotate, generate and deploy first; then remove the old
-key from receipt_keys.retired, generate and deploy again. No receipt that it signed is valid from then on.
-
-  anteroom key rotate --out receipt-2.key
-
-With --log it makes a key of the log and lists its public half as the last of log.keys. The first one
-begins a log; each one after it begins a new tree, with the end of the one before as its first entry.
-All of them stay listed.
-
-  anteroom key rotate --log --out log.key`,
+		Use: "rotate --out NEWFILE",
 		RunE: func(*cobra.Command, []string) error {
 			if err := checkOut(out, content); err != nil {
 				return err

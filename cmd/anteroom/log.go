@@ -13,8 +13,7 @@ import (
 
 func logCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "log",
-		Short: "Prove from the public log, check it, have it cosigned",
+		Use: "log",
 	}
 	cmd.AddCommand(logProveCommand(t), logCheckCommand(t), logWitnessCommand(t))
 	return cmd

@@ -22,27 +22,7 @@ type logCheckOptions struct {
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	var o logCheckOptions
 	cmd := &cobra.Command{
-		Use:   "check [FILE|HASH]",
-		Short: "Check the whole public log, or a proof that was kept",
-		Long: `Read the entries of the public log, in the folder of the documents or with --url from a service, rebuild
-the log from them, and compare every published file with it: tiles and bundles, checkpoints with their
-signatures, the proofs of the verifications, the look-up, and the numbers of every board. Say which file is
-wrong.
-
---since FILE is a checkpoint, or a proof, that was kept from earlier: the log must extend it. Two signed
-trees of which neither extends the other are a fork: both signed notes are printed, as the evidence. Keep
-both. A log that ends before the kept checkpoint is an old state, which proves nothing against its key.
-
-Who has cosigned is verified with the witnesses' keys in the published policy: compare them with what the
-witnesses publish themselves.
-
---proof PROOF checks without a network that a proof of anteroom log prove is about the record of an answer,
-FILE or HASH.
-
-Exit codes: 0 as it should be, 1 not as it should be, 2 it cannot be checked, or called wrongly.`,
-		Example: `  anteroom log check
-  anteroom log check --url https://www.anteroom.example --since checkpoint
-  anteroom log check --proof answer.tlog-proof answer.json`,
+		Use: "check [FILE|HASH]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case o.proof != "" && (len(args) == 0 || o.URL != "" || o.since != ""):

@@ -18,19 +18,7 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 	var o logsource.Target
 	var out string
 	cmd := &cobra.Command{
-		Use:   "prove FILE|HASH",
-		Short: "Prove that a hand verification has counted a record",
-		Long: `Print the proof that a registration or charter was counted, as a tlog-proof (C2SP) that anyone can
-check without the service: anteroom log check --proof. FILE is the JSON answer that the caller received, - is
-standard input; HASH is the SHA-256 that names the entry: of the record_id, a line feed and the
-payload_sha256.
-
-The proof is made from the content folder, or with --url from what a service publishes: nine small files
-at most.
-
-Exit codes: 0 proved, 1 not counted yet, or not proved, 2 no answer to prove, or called wrongly.`,
-		Example: `  anteroom log prove answer.json --url https://www.anteroom.example --out answer.tlog-proof
-  anteroom log check --proof answer.tlog-proof answer.json`,
+		Use: "prove FILE|HASH",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.URL == "" && len(o.Keys) > 0 {
 				return cli.Usage(errors.New("--key is for a proof from a service, which --url names"))

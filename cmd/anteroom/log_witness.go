@@ -20,14 +20,7 @@ import (
 func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	var content string
 	cmd := &cobra.Command{
-		Use:   "witness",
-		Short: "Have the newest checkpoint cosigned by the witnesses",
-		Long: `Ask each witness that ` + serviceFile + ` lists under log.witnesses to cosign the newest checkpoint of the
-log (C2SP tlog-witness), verify its answer, and keep the cosignature in the content. A witness cosigns
-only a log that extends what it has seen before. Call it after each anteroom verify. If one witness fails,
-the cosignatures of the others are kept, and the next call asks only those that have not cosigned.
-
-Exit codes: 0 every witness has cosigned, 1 one has not, 2 no witness, no checkpoint, or called wrongly.`,
+		Use:  "witness",
 		RunE: func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content) },
 	}
 	contentFlag(cmd.Flags(), &content)

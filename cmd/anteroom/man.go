@@ -15,13 +15,7 @@ import (
 
 func manCommand(t *cli.Terminal) *cobra.Command {
 	return &cobra.Command{
-		Use:   "man DIR",
-		Short: "Write the manual pages of all commands",
-		Long: `Write a manual page of each command into DIR: anteroom.1, anteroom-records-list.1 and so on. Put them
-where man looks for them, such as /usr/local/share/man/man1. A page names for each flag the environment
-variable that sets it, in brackets.
-
-SOURCE_DATE_EPOCH, in seconds, replaces the time that pages are dated with.`,
+		Use: "man DIR",
 		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := writeManual(args[0])
 			if err != nil {

@@ -14,8 +14,7 @@ import (
 
 func receiptCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "receipt",
-		Short: "Work with souvenir receipts",
+		Use: "receipt",
 	}
 	cmd.AddCommand(receiptVerifyCommand(t))
 	return cmd
@@ -26,13 +25,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 	var content string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "verify FILE",
-		Short: "Verify a receipt without a network",
-		Long: `Judge the receipt in a file, or on standard input if FILE is -, by the same rules as the endpoint. It is
-checked against the keys given by --key, the current one first, else against those that the content folder
-publishes.
-
-Exit codes: 0 valid, 1 not valid, 2 no receipt, or no key to verify it with.`,
+		Use: "verify FILE",
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, key := range keys {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {

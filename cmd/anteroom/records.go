@@ -17,20 +17,11 @@ import (
 func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
 	cmd := &cobra.Command{
-		Use:   "records",
-		Short: "Count, show, export, audit and erase what was recorded",
-		Long: `Read and change the database of a data folder, while serve runs or not, or with --remote that of a
-deployed service. Names and keys in it are untrusted text of unauthenticated agents. E-mail addresses
-are hidden unless --addresses asks for them.
-
-Reading opens the database read-only, and never makes one. With --remote the token comes from the
-environment, as for wrangler: CLOUDFLARE_API_TOKEN, with the permission D1 Read, or D1 Edit to erase
-and revive.`,
+		Use: "records",
 	}
 	w.flags.add(cmd.PersistentFlags())
 	outbox := &cobra.Command{
-		Use:   "outbox",
-		Short: "Look after the messages that tell you of addresses",
+		Use: "outbox",
 	}
 	outbox.AddCommand(outboxListCommand(w), outboxReviveCommand(w))
 	cmd.AddCommand(recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),

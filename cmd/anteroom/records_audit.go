@@ -16,13 +16,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var content string
 	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Check every published verification against the records",
-		Long: `Recompute every verification in content/verifications/ from the store, and name records that are gone, that
-were changed, or that came in later and say that they are of a time before. Those that a verification covers
-are noted. The kind of a suggestion and the time of any record are checked too.
-
-Exit codes: 0 all is as it was verified, 1 something is not.`,
+		Use:  "audit",
 		Args: cobra.NoArgs,
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
 			s, err := loadContent(content)

@@ -20,14 +20,7 @@ func recordsCountCommand(work *storeWork) *cobra.Command {
 	var days records.Days
 	var bursts int
 	cmd := &cobra.Command{
-		Use:   "count",
-		Short: "Count what the next hand verification looks at",
-		Long: fmt.Sprintf(`Count what was recorded. This vouches for nothing: with anteroom verify you decide which agents you vouch
-for, and which records are tests of your own.
-
-A burst is a run of registrations of one self-chosen name, each at most %s after the one before.
-It counts as one verified agent at most, and as several recorded registrations. The largest bursts have
-a line each.`, burstLength),
+		Use: "count",
 		RunE: work.reads(func([]string) error {
 			return errors.Join(checkDays(days), checkPast(t, days.Through))
 		}, func(ctx context.Context, store records.Reader, _ []string) error {

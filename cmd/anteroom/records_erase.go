@@ -17,16 +17,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var address string
 	cmd := &cobra.Command{
-		Use:   "erase [RECORD_ID...]",
-		Short: "Erase the e-mail addresses given with records",
-		Long: `Delete the addresses that were given with registrations or charters: those of the given records, or
-with --email every place that has that address. They go out of the contacts, of the messages
-that wait in the outbox, and of the names of clients that were seen over MCP. The registrations and
-charters stay; they hold no address.
-
-What was delivered to your inbox is not reached: erase names the messages, which hold the record identifiers
-in their text and in X-Anteroom-Record. The contact of a suggestion is in the inbox alone. Backups that were
-made before hold the address still.`,
+		Use: "erase [RECORD_ID...]",
 		RunE: work.changes(func(args []string) error {
 			if (address == "") == (len(args) == 0) {
 				return errors.New("want record identifiers, or --email ADDRESS")

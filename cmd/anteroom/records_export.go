@@ -23,12 +23,7 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	var l listing
 	var out, public string
 	cmd := &cobra.Command{
-		Use:   "export " + strings.Join(records.ListNames(), "|"),
-		Short: "Export records as JSON lines or CSV",
-		Long: `Write all records of a kind in the order of recording: as one JSON object a line, or as CSV (RFC
-4180) under a line of names. In CSV a text that a spreadsheet would take for a formula, as it begins with
-=, +, -, @, a tab or a line break, gets a ' before it. With --out it goes into a new file that only you
-may read, whole or not at all.`,
+		Use: "export " + strings.Join(records.ListNames(), "|"),
 		RunE: work.reads(func(args []string) error {
 			err := l.check(args)
 			if out != "" {

@@ -13,11 +13,7 @@ import (
 func recordsListCommand(work *storeWork) *cobra.Command {
 	var l listing
 	cmd := &cobra.Command{
-		Use:   "list " + strings.Join(records.ListNames(), "|"),
-		Short: "List records in the order of recording",
-		Long: `Print a line for each record, its columns separated by tabs, after a line of their names. A column
-that has no value is empty. What cannot be seen in a text is shown as <U+...>. With --json a line is an
-object, and holds the text as it was sent, with escapes for that.`,
+		Use:  "list " + strings.Join(records.ListNames(), "|"),
 		RunE: work.reads(l.check, func(ctx context.Context, store records.Reader, _ []string) error { return l.print(ctx, work.t, store) }),
 	}
 	l.addFlags(cmd.Flags())
@@ -28,8 +24,7 @@ object, and holds the text as it was sent, with escapes for that.`,
 func outboxListCommand(work *storeWork) *cobra.Command {
 	var l listing
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the messages of the outbox",
+		Use: "list",
 		RunE: work.reads(func([]string) error { return l.check([]string{"outbox"}) }, func(ctx context.Context, store records.Reader, _ []string) error {
 			return l.print(ctx, work.t, store)
 		}),
@@ -42,8 +37,7 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var addresses bool
 	cmd := &cobra.Command{
-		Use:   "show RECORD_ID",
-		Short: "Show all that is stored of one record",
+		Use: "show RECORD_ID",
 		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
 			found := false
 			for _, list := range records.Lists {

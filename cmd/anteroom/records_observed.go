@@ -16,23 +16,7 @@ func recordsObservedCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var days records.Days
 	cmd := &cobra.Command{
-		Use:   "observed",
-		Short: "Show which clients were seen over MCP",
-		Long: `Show how often clients were seen at /api/mcp, by day and by the name that they give themselves:
-
-  initialize   the first message of a session, which names its client
-  discover     the same in the stateless revision
-  handshake    a further request with the header MCP-Protocol-Version
-  tools/call   a tool call that was answered
-
-It is evidence for you, and none of it is published by itself. Anybody can choose any name. Some of it may
-be lost: the last minute of a server that was killed, and what a running one has seen since it last wrote.
-A request that was refused is not counted, and neither is the self-test.
-
-What cannot be known: before the stateless revision only initialize names a client. Its handshakes and calls
-are counted without a name, and no count says which client they were of. A server that keeps no sessions sees
-of a handshake that a later request names the revision that was agreed, which clients of the oldest revisions
-do not do. Beyond 200 names a day, clients are counted together as "other".`,
+		Use: "observed",
 		RunE: work.reads(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Reader, _ []string) error {
 			seen, err := records.Observed(ctx, store, days)
 			if err != nil {

@@ -15,11 +15,7 @@ import (
 func outboxReviveCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	return &cobra.Command{
-		Use:   "revive [RECORD_ID...]",
-		Short: "Try dead messages of the outbox again",
-		Long: `Make messages of the outbox that were given up after many tries pending again, as if they were
-new: those of the given records, else all. A running serve takes them up within a minute, a deployed
-service within five.`,
+		Use: "revive [RECORD_ID...]",
 		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
 			slices.Sort(ids)
 			ids = slices.Compact(ids)

@@ -16,18 +16,7 @@ func rollbackCommand(t *cli.Terminal) *cobra.Command {
 	var allow, reasons []string
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "rollback [VERSION]",
-		Short: "Deploy an earlier version of the service to Cloudflare again",
-		Long: `Run wrangler rollback to the version that VERSION names or begins, or to the one that was deployed
-before the live one. wrangler deployments list shows them.
-
-A version is code, documents, bindings and secrets. The database stays as it is, with its migrations, and
-so do the cron, the domains and the logs.
-
-What would go back stops it, unless --allow names it with a --reason, which is kept with the deployment:
-` + strings.Join(cloudflare.RollbackAllowances, ", ") + `.`,
-		Example: `  anteroom rollback
-  anteroom rollback 0bd3bc18 --allow as_of --reason "the new board counts tests"`,
+		Use: "rollback [VERSION]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			allowances, err := cloudflare.ReadAllowances(allow, reasons, cloudflare.RollbackAllowances)

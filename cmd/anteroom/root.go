@@ -73,26 +73,7 @@ const helpWidth = 110
 
 func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "anteroom",
-		Short: "Publish and serve a pre-launch network for agents",
-		Long: `Turn a content folder into static documents, and serve them together with the endpoints that register,
-charter, sign and relay.
-
-A first run:
-
-  anteroom init tern
-  cd tern
-  anteroom generate
-  anteroom serve
-
-Environment variables set flags too: the help of a command names the variable of each flag in brackets.
-Several values are joined with commas. A flag wins over its variable. Flags that are about one run, or
-confirm it, have none.
-
-With --json a command that fails prints {"error": {…}} to standard output, unless it has answered there
-already.
-
-Exit codes: 0 done, 1 failed, 2 called wrongly.`,
+		Use:               "anteroom",
 		Version:           thisProgram().String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -124,6 +105,7 @@ Exit codes: 0 done, 1 failed, 2 called wrongly.`,
 			root.AddCommand(cmd)
 		}
 	}
+	addTexts(root)
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
 	cli.AddHelp(root)

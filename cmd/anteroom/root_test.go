@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,9 @@ func TestCommands(t *testing.T) {
 				meanings[name] = meaning
 			}
 		})
+		if cmd.Short == "" {
+			t.Errorf("help.txt has no text about %s", cmd.CommandPath())
+		}
 		help.Reset()
 		if err := cmd.Help(); err != nil || help.Len() == 0 {
 			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())
@@ -49,6 +53,11 @@ func TestCommands(t *testing.T) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
 				t.Errorf("%s: %d characters: %s", cmd.CommandPath(), n, line)
 			}
+		}
+	}
+	for _, line := range regexp.MustCompile(`(?m)^# (.*)`).FindAllStringSubmatch(helpText, -1) {
+		if cmd, _, err := root.Find(strings.Fields(line[1])[1:]); err != nil || cmd.CommandPath() != line[1] {
+			t.Errorf("help.txt has a text about %s, which is not a command", line[1])
 		}
 	}
 	if len(meanings) < 15 {

@@ -14,24 +14,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	o := server.Options{}
 	var writesPerMinute int64
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the documents and the endpoints from this machine",
-		Long: `Serve the documents, and everything under /api/, with a database and the mail for the operator in a data
-folder. Serve reads what anteroom generate has written, public/ and build/snapshot.txt, into memory at its
-start and again on SIGHUP. It refuses documents that are not those of the snapshot, and documents that
-take back what it serves: a start fails then, and a reload leaves the old ones in place.
-
-The data folder holds e-mail addresses: serve takes the permissions of others from what is in it. The
-first start makes the folder data; --create begins an empty database in another folder. Serve refuses a
-database other than the one that was verified, and that of a service with another host.
-
-Mail to the operator goes into a Maildir, in the data folder or where --outbox says, or to a mail server:
-smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST:465. Give a URL with a password in
-ANTEROOM_SMTP, or in a file that --smtp-file names, and not on the command line, which others can see.
-
-The receipt key is the one whose public half the documents publish (anteroom key check). If neither
---key-file nor ANTEROOM_KEY gives it, serve reads receipt.key in the data folder, and makes that file
-while the documents publish no key. Without the published key, serve starts with --unsigned only.`,
+		Use:  "serve",
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {

@@ -37,25 +37,7 @@ type status struct {
 func statusCommand(t *cli.Terminal) *cobra.Command {
 	o := statusOptions{inspect: live.Options{Now: t.Now, Waiting: func(what string) { t.Warnf("waiting: %s", what) }}}
 	cmd := &cobra.Command{
-		Use:   "status [URL]",
-		Short: "Compare a running service with public/",
-		Long: `Ask a running service, on a machine or on Cloudflare, for everything that it publishes, and print what
-differs from public/ and build/snapshot.txt: documents and their headers, the endpoints, the newest board,
-the receipt key, readiness, a rehearsed write, the self-test. Status needs no token and changes nothing. Of
-the files of a public log it asks for the newest ones and a sample of the others.
-
-URL is the address of the service, by default https:// and the canonical host of the snapshot. If there is
-no public/, the service is compared with its own manifest.
-
-With --data or --remote, status also counts the messages to you that are not delivered. With --remote it
-also looks for settings on Cloudflare that spoil the service: mail that is refused, and bot protection that
-stops agents. The token in ` + cloudflare.TokenVariable + ` then needs D1 Read and, for the settings,
-` + strings.ReplaceAll(cloudflare.PermissionsSettings, "; ", ",\n") + `.
-
-Exit codes: 0 nothing differs, 1 something differs or the service cannot be compared, 2 called wrongly.`,
-		Example: `  anteroom status
-  anteroom status http://127.0.0.1:8080 --data data
-  anteroom status --wait 1m --json`,
+		Use:  "status [URL]",
 		Args: cobra.MaximumNArgs(1),
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()

@@ -22,29 +22,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 		return store.reader(ctx)
 	}
 	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Verify by hand what was recorded, and write the next board",
-		Long: `Open a file in your editor ($VISUAL, $EDITOR, else vi) with everything that was recorded since
-the last hand verification. Say in it what you vouch for and what was your own. A summary follows.
-If you confirm it, verify writes content/verifications/DATE.yaml and content/scoreboard/DATE.yaml,
-whose counts are the sums of what you decided. Nothing is published before anteroom generate.
-
-The file proposes to leave every registration, which counts it as recorded and not as verified, and to
-set apart what matches own_names of service.yaml. Its comments say what else you can decide or correct.
-If something is wrong, the file opens again with the faults in it. Your answers are kept until they are
-written. To drop them, empty the file.
-
-If the store is gone for good and there is no backup, --new-store begins with another one, and makes an
-empty database in a folder that has none. It asks why, and publishes the loss.
-
-Without a terminal, --template prints the same file, and --answers FILE --yes decides by it. Its line
-through: TIME says up to when. What was recorded later waits for the next verification.
-
-Verify asks the canonical host for its boards and its log, and refuses content that is behind them, such as
-an old checkout. --offline leaves that out.
-
-If service.yaml lists keys of a log, the verification also adds to content/log, the public log of what
-was counted. The last of these keys signs it. --log-key-file names the file of its secret half.`,
+		Use:  "verify",
 		Args: cobra.NoArgs,
 		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {

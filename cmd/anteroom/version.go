@@ -16,12 +16,7 @@ import (
 
 func versionCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Long: `Print the program's version, the commit that it was built from, the version of Go, the system and the
-format of the snapshot that it makes. A program that was built from changed files says "modified".
-
-With --json, print also the SHA-256 of the edge core that a released program carries, and its compiler.`,
+		Use: "version",
 		RunE: func(*cobra.Command, []string) error {
 			p := thisProgram()
 			if files, carried := bundle.Files(); carried && t.JSON {
