@@ -50,7 +50,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 			if err := printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c); err != nil {
 				return err
 			}
-			t.Warnf("an address that was erased after this backup is back (run anteroom records erase again for those)")
+			t.Warnf("if an address was erased after this backup, it is back (run anteroom records erase again for it)")
 			return nil
 		},
 	}
