@@ -308,8 +308,14 @@ func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	}
 }
 
-// unknown answers a path that no route has.
+// unknown answers a path that no route has. It redirects one with escapes that it does not need, as
+// a CDN does.
 func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
+	if plain, ok := input.Unescape(path); ok && find(plain) != nil {
+		r := respond.Empty(307, string(NoStore))
+		r.Set("location", plain+t.Request.Target[len(path):])
+		return r
+	}
 	p, detail := respond.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
 		p, detail = respond.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."

@@ -435,8 +435,8 @@ func ParseQuery(query string) *Input {
 			continue
 		}
 		rawName, rawValue, _ := strings.Cut(pair, "=")
-		name, nameOK := unescape(rawName)
-		value, valueOK := unescape(rawValue)
+		name, nameOK := Unescape(rawName)
+		value, valueOK := Unescape(rawValue)
 		repeated := in.find(printable(name)) >= 0
 		switch {
 		case !nameOK || !valueOK:
@@ -460,7 +460,8 @@ func ParseQuery(query string) *Input {
 // printable is a name that an answer can repeat: without bytes that are not valid UTF-8.
 func printable(name string) string { return strings.ToValidUTF8(name, "") }
 
-func unescape(s string) (string, bool) {
+// Unescape decodes a name or a value of a query, and reports whether its escapes are whole.
+func Unescape(s string) (string, bool) {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s, true
 	}

@@ -37,8 +37,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ServeHTTP answers a request: by a redirect from the apex, the core, or a document. Checks of
-// health go to the core on every host name, the apex too.
+// ServeHTTP answers a request: by a redirect from the apex, the core, or a document.
 func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &recorder{ResponseWriter: out}
@@ -57,14 +56,12 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		}
 	})
 	switch {
-	case health.IsPath(path):
-		h.dynamic(w, r, on, host, target, path)
 	case host == on.snapshot.ApexHost:
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
-	case isDynamic(path):
+	case isDynamic(path), health.IsPath(path):
 		h.dynamic(w, r, on, host, target, path)
 	default:
 		on.documents.ServeHTTP(w, r)

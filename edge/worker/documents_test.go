@@ -104,7 +104,7 @@ func TestDocumentsAlike(t *testing.T) {
 		return answer, body
 	}
 	logged := 0
-	for _, d := range append(output.Documents, assets.File{Path: "/"}, assets.File{Path: "/nope"}, assets.File{Path: "/log/9/checkpoint"}, assets.File{Path: "/mcp"}) {
+	for _, d := range append(output.Documents, assets.File{Path: "/"}, assets.File{Path: "/nope"}, assets.File{Path: "/log/9/checkpoint"}, assets.File{Path: "/mcp"}, assets.File{Path: "/%6Aobs.json"}, assets.File{Path: "/jobs%2Ejson?a=%71"}, assets.File{Path: "/%6Dcp"}) {
 		if d.Path == "/_headers" || d.Path == "/_redirects" {
 			continue
 		}

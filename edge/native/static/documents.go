@@ -10,6 +10,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"regexp"
 	"strconv"
@@ -113,13 +114,20 @@ func (d *Documents) page(f *File, at string) *page {
 // Methods of a document other than GET and HEAD are refused.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	if to, ok := d.redirects[r.URL.Path]; ok && to.Status != http.StatusOK {
+	p := d.pages[r.URL.Path]
+	to, moved := d.redirects[r.URL.Path]
+	if r.URL.RawPath != "" && (p != nil || moved) { // it has escapes that it does not need
+		d.headers.Apply(r.URL.RawPath, h)
+		h.Set("Location", (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String())
+		send(w, r, http.StatusTemporaryRedirect, nil)
+		return
+	}
+	if moved && to.Status != http.StatusOK {
 		d.headers.Apply(r.URL.Path, h)
 		h.Set("Location", to.Location(r.URL.RawQuery))
 		send(w, r, to.Status, nil)
 		return
 	}
-	p := d.pages[r.URL.Path]
 	if p == nil {
 		body := []byte("not found\n")
 		h.Set("Content-Type", "text/plain; charset=utf-8")

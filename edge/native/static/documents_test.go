@@ -108,6 +108,9 @@ func TestDocuments(t *testing.T) {
 		{"GET", "/docs/", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/../llms.txt", nil, 404, nil, "<p>missing"},
+		{"GET", "/llm%73.txt?a=%71", nil, 307, http.Header{"Location": {"/llms.txt?a=%71"}}, ""},
+		{"GET", "/mo%76ed", nil, 307, http.Header{"Location": {"/moved"}}, ""},
+		{"GET", "//llm%73.txt", nil, 404, nil, "<p>missing"},
 		{"GET", "/%2e%2e/etc/passwd", nil, 404, nil, "<p>missing"},
 		{"GET", "//llms.txt", nil, 404, nil, "<p>missing"},
 	} {
