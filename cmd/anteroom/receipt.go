@@ -8,6 +8,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/judge"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
 
 	"github.com/spf13/cobra"
 )
@@ -21,18 +22,20 @@ func receiptCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
-	var keys []string
+	var given []string
 	var content string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "verify FILE",
 		RunE: func(_ *cobra.Command, args []string) error {
-			for _, key := range keys {
+			var keys []snapshot.Key
+			for _, key := range given {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
 					// What was given is not repeated, because it may be a secret key.
 					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)",
 						ed25519.PublicKeySize))
 				}
+				keys = append(keys, snapshot.Key{PublicKey: key})
 			}
 			sent, err := judge.Read(t.In, args[0])
 			if err == nil && len(keys) == 0 {
@@ -40,7 +43,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 			}
 			var verdict *jsondoc.Value
 			if err == nil {
-				verdict, err = judge.Verify(sent, keys)
+				verdict, err = judge.Verify(sent, keys, t.Now())
 			}
 			if err != nil {
 				return cli.Unusable("%w", err)
@@ -53,21 +56,25 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&keys, "key", nil, "a public key in `base64`; may be given several times")
+	flags.StringArrayVar(&given, "key", nil, "a public key in `base64`; may be given several times")
 	flags.StringVar(&content, "content", contentFolder, "the content `folder` whose keys are used without --key")
 	flags.BoolVar(&asJSON, "json", false, "print the verdict as one JSON object")
 	return cmd
 }
 
 // publishedKeys are the receipt keys that a content folder publishes, the current key first.
-func publishedKeys(folder string) ([]string, error) {
+func publishedKeys(folder string) ([]snapshot.Key, error) {
 	s, err := loadContent(folder)
 	if err != nil {
 		return nil, err
 	}
-	keys := s.Service.Keys()
-	if len(keys) == 1 && keys[0] == "" {
+	listed := &s.Service.ReceiptKeys
+	if listed.Current == "" && len(listed.Retired) == 0 {
 		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
+	}
+	keys := []snapshot.Key{{PublicKey: listed.Current}}
+	for _, key := range listed.Retired {
+		keys = append(keys, snapshot.Key(key))
 	}
 	return keys, nil
 }

@@ -36,8 +36,8 @@ func TestReadinessIsKept(t *testing.T) {
 	address, _ := serve(t, h)
 	ready := func(method, want string) {
 		t.Helper()
-		// A name of the apex, an address or no name at all: whoever checks may use any.
-		for _, host := range []string{"example.org", "192.0.2.7", ""} {
+		// A foreign name, an address or no name at all: whoever checks may use any.
+		for _, host := range []string{"evil.example", "192.0.2.7", ""} {
 			answer := raw(t, address, method+" /readyz HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 			if text := bodyOf(answer); fmt.Sprint(answer.StatusCode, " ", text) != want {
 				t.Errorf("on %q: %d %s, want %s", host, answer.StatusCode, text, want)

@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anteroom/edge/jsondoc"
 )
@@ -36,8 +37,8 @@ type Snapshot struct {
 	Notice        string
 	NoteCanonical string
 	NoteOther     string
-	CurrentKey    string   // base64; "" when none is published
-	RetiredKeys   []string // base64
+	CurrentKey    string // base64; "" when none is published
+	RetiredKeys   []Key
 	RelayFrom     string
 	RelayTo       string
 	RelayWebhook  string   // URL that the worker posts messages to; "" where it sends mail
@@ -59,6 +60,14 @@ type Snapshot struct {
 	Shipped              int64
 
 	Documents map[string]JSON
+}
+
+// Key is a receipt key that signs no more.
+type Key struct {
+	PublicKey   string // base64
+	CurrentFrom string // the first day on which it signed, and
+	RetiredOn   string // the last; "" where that is not known
+	Revoked     string // why it counts for no receipt; "" where it does
 }
 
 // LookupDigits is how many digits of a hash name the file of the public log that has it.
@@ -107,7 +116,8 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 func (s *Snapshot) Encode() []byte {
 	var w jsondoc.Writer
 	w.Open('{')
-	s.facts(
+	written := *s
+	written.facts(
 		func(name string, fact *string) { w.Str(name, *fact) },
 		func(name string, fact *[]string) { w.Strs(name, *fact) },
 		func(name string, fact *int64) { w.Int(name, *fact) },
@@ -191,7 +201,18 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	text("host_note_canonical", &s.NoteCanonical)
 	text("host_note_other", &s.NoteOther)
 	text("receipt_key", &s.CurrentKey)
-	list("retired_keys", &s.RetiredKeys)
+	keys := make([]string, len(s.RetiredKeys)) // of each its members, with spaces between them
+	for i, k := range s.RetiredKeys {
+		keys[i] = k.PublicKey + " " + k.CurrentFrom + " " + k.RetiredOn + " " + k.Revoked
+	}
+	list("retired_keys", &keys)
+	s.RetiredKeys = make([]Key, len(keys))
+	for i, text := range keys {
+		k := &s.RetiredKeys[i]
+		k.PublicKey, text, _ = strings.Cut(text, " ")
+		k.CurrentFrom, text, _ = strings.Cut(text, " ")
+		k.RetiredOn, k.Revoked, _ = strings.Cut(text, " ")
+	}
 	text("relay_from", &s.RelayFrom)
 	text("relay_to", &s.RelayTo)
 	text("relay_webhook", &s.RelayWebhook)

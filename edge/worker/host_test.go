@@ -893,26 +893,6 @@ export default {
 	}
 }
 
-// TestBrokenBody: a body that does not arrive whole is refused in the words of its endpoint.
-func TestBrokenBody(t *testing.T) {
-	t.Parallel()
-	s := start(t, bound(t, edgetest.Snapshot()))
-	for _, c := range []struct{ path, want string }{{"waitlist", `"contract":{`}, {"mcp", `"error":{"code":-32600,`}} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		io.WriteString(conn, "POST /api/"+c.path+" HTTP/1.1\r\nHost: www.example.org\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{}")
-		conn.(*net.TCPConn).CloseWrite()
-		conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-		answer, err := io.ReadAll(conn)
-		if text := strings.ToLower(string(answer)); err != nil || !strings.HasPrefix(text, "http/1.1 400 ") || !strings.Contains(text, "access-control-allow-origin: *\r\n") || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %s (%v)", c.path, answer, err)
-		}
-	}
-}
-
 // TestLargeBodies: a body that is too large is refused, and its beginning is never read as if it
 // were the whole.
 func TestLargeBodies(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"anteroom/edge/edgetest"
+	"anteroom/edge/snapshot"
 )
 
 // vector is an input in each form in which it can be sent.
@@ -96,8 +97,8 @@ func checkSignatures(t *testing.T, verify func(edgetest.Signature) bool) {
 	cases, published, posted := edgetest.Signatures(t), edgetest.Snapshot(), 0
 	published.WritesPerMinute = 0
 	for _, c := range cases {
-		if key := b64(c.PublicKey); !slices.Contains(published.RetiredKeys, key) {
-			published.RetiredKeys = append(published.RetiredKeys, key)
+		if key := b64(c.PublicKey); !slices.Contains(published.RetiredKeys, snapshot.Key{PublicKey: key}) {
+			published.RetiredKeys = append(published.RetiredKeys, snapshot.Key{PublicKey: key})
 		}
 	}
 	s := start(t, bound(t, published))

@@ -73,7 +73,6 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		NoteCanonical: service.HostNotes.Canonical,
 		NoteOther:     service.HostNotes.Other,
 		CurrentKey:    service.ReceiptKeys.Current,
-		RetiredKeys:   []string{},
 		RelayFrom:     service.Relay.From,
 		RelayTo:       service.Relay.To,
 		RelayWebhook:  service.Relay.Webhook,
@@ -101,7 +100,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		}
 	}
 	for _, key := range service.ReceiptKeys.Retired {
-		made.RetiredKeys = append(made.RetiredKeys, key.PublicKey)
+		made.RetiredKeys = append(made.RetiredKeys, snapshot.Key(key))
 	}
 	if len(service.Log.Keys) > 0 {
 		made.LogLookup = tlog.LookupFolder

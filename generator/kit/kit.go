@@ -8,7 +8,7 @@
 //	ok     fields: they rebuild into canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
 //	ok     signature: the receipt has one
-//	FAILED key: it is a key of the service
+//	FAILED key: it is a key of the service for receipts of that time
 //
 // With --counted, verify.py and verify.mjs also check that the public log has the registration or
 // the charter. They ask the log of the service or another copy of it (--log), or read the proof in
@@ -51,7 +51,8 @@ import (
 var programs embed.FS
 
 // Program is the text of the program with this file name, filled in for a service at baseURL. keys
-// are the base64 texts of the keys that it publishes, the current one first. Without keys the
+// are the base64 texts of the keys that it publishes, the current one first; "@FIRST..LAST" after a
+// retired one are the days for whose receipts it counts, where "" is not known. Without keys the
 // program asks for one when it meets a signature. logKeys are the verifier keys of the public log
 // in the order of their use, and may be empty too.
 func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
@@ -71,7 +72,7 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"kit_exit":           "Exit status: 0 valid, 1 not valid, 2 not checked",
 		"kit_file":           "the JSON answer as it was received; standard input where it is absent",
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
-			"the current one first. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
+			"the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
 		"kit_counted": "check also that the public log has the answer, of a registration or a charter",
 		"kit_log":     "the address of the log that is asked, with --counted; " + baseURL + tlog.Folder + " where it is absent",
 		"kit_proof":   "check that it was counted by this tlog-proof of the answer, without asking the log",

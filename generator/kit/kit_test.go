@@ -5,6 +5,8 @@ package kit_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -27,7 +29,7 @@ import (
 var programs = map[string]string{"verify.py": "python3", "verify.mjs": "node", "verify.sh": "sh"}
 
 // published are the keys that the service in memory verifies with.
-var published = []string{edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)}
+var published = []string{edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey) + "@2026-01-01..2026-11-20"}
 
 // write fills a program in for a service at a base URL, and gives its file.
 func write(t *testing.T, name, base string, keys, logKeys []string) string {
@@ -193,7 +195,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 208, "verify.mjs": 261, "verify.sh": 80} {
+	for name, most := range map[string]int{"verify.py": 215, "verify.mjs": 266, "verify.sh": 86} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -316,13 +318,20 @@ func receipts(t *testing.T) (questions []question) {
 			quoted(signature[:84]), quoted(signature[:86]), quoted(signature + "=="), quoted(signature[:44] + "\n" + signature[44:]), quoted(" " + signature),
 			quoted(strings.Repeat("A", 86) + "=="), quoted(strings.Repeat("-", 86) + "=="), quoted(signature[:85] + "/=="), "7", "true", "{}",
 		},
-		"public_key_b64": {`" \t"`, "[]", quoted(" " + published[0]), quoted(published[1]), quoted(published[0] + "," + published[1])},
+		"public_key_b64": {`" \t"`, "[]", quoted(" " + published[0]), quoted(edgetest.PublicKey(edgetest.RetiredKey)), quoted(published[1]), quoted(published[0] + "," + published[1])},
 	} {
 		for _, value := range values {
 			add(name+" "+value, "", edited(t, whole, name, value))
 		}
 	}
 	add("empty", "fields", []byte("{}"))
+	for issued, key := range map[string]ed25519.PrivateKey{
+		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2026-11-19T23:59:59Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey,
+		"2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey, "2999-01-01T00:00:00Z": edgetest.Key, "2020-01-01T00:00:00Z": edgetest.Key, "7": edgetest.Key,
+	} {
+		canonical := strings.Replace(members["canonical"].(string), text("issued_at"), issued, 1)
+		add("issued at "+issued, map[bool]string{true: "key"}[service(t, signedBy(t, whole, canonical, issued, key)) == 1], signedBy(t, whole, canonical, issued, key))
+	}
 
 	for name, input := range map[string]string{
 		"no text": "", "no JSON": "receipt", "cut off": string(whole[:len(whole)-1]), "trailing data": string(plain) + "{}",
@@ -339,6 +348,13 @@ func receipts(t *testing.T) (questions []question) {
 		questions = append(questions, question{name: "not a receipt, " + name, input: []byte(input), status: 2})
 	}
 	return questions
+}
+
+// signedBy is a receipt with another time, which a key has signed.
+func signedBy(t *testing.T, receipt []byte, canonical, issued string, key ed25519.PrivateKey) []byte {
+	hash := sha256.Sum256([]byte(canonical))
+	return edited(t, receipt, "issued_at", quoted(issued), "canonical", quoted(canonical), "payload_sha256", quoted(hex.EncodeToString(hash[:])),
+		"signature", quoted(base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(canonical)))), "public_key_b64", quoted(edgetest.PublicKey(key)))
 }
 
 // ascii is a JSON text in ASCII alone, as many programs write it.

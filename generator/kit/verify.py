@@ -1,6 +1,6 @@
 # Checks a receipt, registration or charter of [[base_url]] without it; needs Python 3.6 or later.
 # With --counted it also asks the public log whether a registration or charter was counted.
-import argparse, contextlib, hashlib, itertools, json, re, sys, threading, urllib.request
+import argparse, contextlib, hashlib, itertools, json, re, sys, threading, time, urllib.request
 from base64 import b64decode, b64encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # RFC 8032, section 5.1
 D = -121665 * pow(121666, P - 2, P) % P
@@ -44,6 +44,10 @@ def rebuild(kind, o):  # the canonical string that the members give
     return json.dumps(c, separators=(",", ":"), ensure_ascii=False)
 def unique(pairs):
     return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a name is there twice")
+def counts(days, issued_at):  # where days are the first and the last, if there are such
+    first, _, last = days.partition("..")
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
+    return first <= issued_at[:10] <= (last or soon[:10]) and issued_at <= soon
 def step(name, what, passed):
     print("ok    " if passed else "FAILED", name + ":", what)
     if not passed: sys.exit(1)
@@ -181,8 +185,9 @@ def main():
         if "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
         o = dict(o.get("verify", o).items())
-        keys = [k for k in args.key.split(",") if k]
-        len(keys) * 32 == len(b"".join(map(b64decode, keys))) or refuse("a key has 32 bytes")
+        keys = [k.partition("@") for k in args.key.split(",") if k]
+        raw = b"".join(b64decode(k) for k, _, _ in keys)
+        len(keys) * 32 == len(raw) or refuse("a key has 32 bytes")
         if count: log_keys = countable(kind, o, url, args.log_key.split(","))
         if args.proof is not None: proof = open(args.proof, "rb").read(MOST + 1)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
@@ -199,8 +204,10 @@ def main():
         step("signature", "the receipt has one", o.get("signature") is not None)
         if not keys: cli.error("no key to check against: give it with --key")
         named = o.get("public_key_b64")
-        if not isinstance(named, str) or not named.strip(): named = keys[0]
-        step("key", "it is a key of the service", named in keys)
+        if not isinstance(named, str) or not named.strip(): named = keys[0][0]
+        days = next((days for k, _, days in keys if k == named), None)
+        good = days is not None and counts(days, o["issued_at"])
+        step("key", "it is a key of the service for receipts of that time", good)
         raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(o["signature"]))
         good = raw and signed(b64decode(named), canonical.encode("utf-8"), b64decode(raw[0]))
         step("signature", "it is one by %s over canonical" % named, good)

@@ -65,15 +65,21 @@ function pair(at, name, form) {
   pair(at, "canonical", J[at, "canonical"] == "\"" t "\"" ? any : "^ $"); printf "%s", c >"message"
   print "ok     fields: they rebuild into canonical"; k = J[at, "public_key_b64"]
   k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[at, "signature"]
-  gsub(/,/, ".", k); if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
-  print kind "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts" }' || exit
-{ read -r kind; read -r hash; read -r signature; read -r key; } <facts
+  gsub(/[,@]/, ".", k); if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
+  print kind "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
+  print J[at, "issued_at"] >"facts" }' || exit
+{ read -r kind; read -r hash; read -r signature; read -r key; read -r issued; } <facts
 [ "$hash" = "\"$(sha256sum <message | cut -c 1-64)\"" ]
 step "hash: payload_sha256 is the SHA-256 of canonical"
 [ "$kind" = receipt ] || { echo "valid $kind"; exit 0; }
 case $signature in "" | null) false ;; esac; step "signature: the receipt has one"
-[ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%,*}}
-case ,$keys, in *",$key,"*) ;; *) false ;; esac; step "key: it is a key of the service"
+[ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%[,@]*}}
+case ,$keys, in *",$key,"*) days= ;; *",$key@"*) days=${keys#*"$key@"} ;; *) days=9 ;; esac
+soon=$(TZ=X-0:05 date +%Y-%m-%dT%H:%M:%SZ) days=${days%%,*} # in five minutes
+LC_ALL=C awk -v at="$issued" -v soon="$soon" -v first="${days%%..*}" -v last="${days##*..}" '
+  BEGIN { at = substr(at, 2, length(at) - 2); day = substr(at, 1, 10) # first and last may be ""
+  exit !(first <= day && day <= (last == "" ? soon : last) && at <= soon) }'
+step "key: it is a key of the service for receipts of that time"
 printf '\060\052\060\005\006\003\053\145\160\003\041\000' >k; echo "$key" | openssl base64 -A -d >>k
 echo "$signature" | tr -d '"' | openssl base64 -A -d >s
 openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in message -sigfile s >/dev/null 2>&1

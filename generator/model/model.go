@@ -329,18 +329,26 @@ type Position struct {
 
 // ReceiptSpec is the answer of GET /api/receipt.
 type ReceiptSpec struct {
-	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
-	Algorithm        string   `json:"algorithm" doc:"Signature algorithm."`
-	Canonicalization string   `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
-	SignedFields     []string `json:"signed_fields" doc:"The exact keys in the exact order signed."`
-	VerifyOffline    []string `json:"verify_offline" doc:"How to verify a receipt without this service."`
-	RetiredKeys      []string `json:"retired_public_keys_b64" doc:"Keys that sign no more and still verify."`
-	VerifyKit        []string `json:"verify_kit" doc:"Programs that follow verify_offline, for Python, JavaScript and the shell."`
+	ReceiptSpec      string       `json:"receipt_spec" doc:"Identifier of the receipt format."`
+	Algorithm        string       `json:"algorithm" doc:"Signature algorithm."`
+	Canonicalization string       `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
+	SignedFields     []string     `json:"signed_fields" doc:"The exact keys in the exact order signed."`
+	VerifyOffline    []string     `json:"verify_offline" doc:"How to verify a receipt without this service."`
+	RetiredKeys      []RetiredKey `json:"retired_keys" doc:"Keys that sign no more, each with the days for whose receipts it counts."`
+	VerifyKit        []string     `json:"verify_kit" doc:"Programs that follow verify_offline, for Python, JavaScript and the shell."`
 	Contract
 
 	PublicKey     string `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	SigningLive   bool   `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
 	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
+}
+
+// RetiredKey is a receipt key that signs no more.
+type RetiredKey struct {
+	PublicKey   string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64."`
+	CurrentFrom string `json:"current_from,omitempty" format:"date" doc:"The first day for whose receipts it counts; absent where that is not known."`
+	RetiredOn   string `json:"retired_on" format:"date" doc:"The last day for whose receipts it counts."`
+	Revoked     string `json:"revoked,omitempty" doc:"Why it counts for no receipt; absent where it does."`
 }
 
 // BusinessDays is the answer of GET /api/business-days without a computation's parameters.

@@ -60,7 +60,7 @@ func content(version string, texts map[string]string) (docs []assets.File, s *sn
 	manifest := `{"content_version":"` + version + `","documents":[` + strings.Join(listed, ",") + `]}`
 	docs = append(docs, assets.File{Path: "/manifest.json", Bytes: []byte(manifest)})
 	return docs, &snapshot.Snapshot{
-		Format: snapshot.Format, Version: version + "0000", PreviewHosts: []string{}, RetiredKeys: []string{}, IndexNowURLs: []string{}, Sitemap: []string{},
+		Format: snapshot.Format, Version: version + "0000", PreviewHosts: []string{}, RetiredKeys: []snapshot.Key{}, IndexNowURLs: []string{}, Sitemap: []string{},
 		Documents: map[string]snapshot.JSON{"aup": snapshot.JSON(`{"version":"` + version + `"}`)},
 	}
 }

@@ -32,6 +32,9 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 			block += fmt.Sprintf("      current_from: %q\n", key.CurrentFrom)
 		}
 		block += fmt.Sprintf("      retired_on: %q\n", key.RetiredOn)
+		if key.Revoked != "" {
+			block += fmt.Sprintf("      revoked: %q\n", key.Revoked)
+		}
 	}
 	return withBlock(service, block, &want)
 }

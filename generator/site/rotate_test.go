@@ -52,8 +52,8 @@ func TestRotateKey(t *testing.T) {
 		"no value":           {"receipt_keys:\n    # above\n    current:\n\n    retired: [ ]  # none\n", begun},
 		"a first is retired": {"receipt_keys:\n  current: " + secondKey + "\n  current_from: 2026-01-31\n  retired: []\n", retired(second + "      current_from: \"2026-01-31\"\n      retired_on: \"2026-11-20\"\n")},
 		"a second is retired": {
-			"receipt_keys:\n  retired:\n  - {public_key: " + thirdKey + ", retired_on: 2026-01-31}\n  current: '" + secondKey + "'\n",
-			retired(third + second + "      retired_on: \"2026-11-20\"\n"),
+			"receipt_keys:\n  retired:\n  - {public_key: " + thirdKey + ", retired_on: 2026-01-31, revoked: it leaked}\n  current: '" + secondKey + "'\n",
+			retired(third + "      revoked: \"it leaked\"\n" + second + "      retired_on: \"2026-11-20\"\n"),
 		},
 		"the same key":     {current(firstKey), ""},
 		"a retired key":    {"receipt_keys:\n  current: " + secondKey + "\n  retired:\n    - public_key: " + firstKey + "\n      retired_on: 2026-01-31\n", ""},

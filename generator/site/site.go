@@ -130,12 +130,13 @@ type ReceiptKeys struct {
 	Retired     []RetiredKey `yaml:"retired"`
 }
 
-// RetiredKey is a receipt key that signs no more and still verifies. It signed from CurrentFrom,
-// which is "" where that is not known, to RetiredOn.
+// RetiredKey is a receipt key that signs no more. It signed from CurrentFrom, which is "" where
+// that is not known, to RetiredOn, and counts for receipts of that time unless it is Revoked.
 type RetiredKey struct {
 	PublicKey   string `yaml:"public_key" is:"key"`
 	CurrentFrom string `yaml:"current_from,omitempty" is:"date"`
 	RetiredOn   string `yaml:"retired_on" is:"date"`
+	Revoked     string `yaml:"revoked,omitempty" is:"line" max:"200"` // why
 }
 
 // Scoreboard is one hand verification: content/scoreboard/<as_of>[-2].yaml.

@@ -416,7 +416,7 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	for _, v := range verifications {
 		for _, key := range v.ReceiptKeys {
 			if !slices.Contains(listed, key) {
-				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File, "list it under retired: its receipts are out there")
+				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File, "list it under retired, if it leaked with revoked: REASON")
 				listed = append(listed, key)
 			}
 		}

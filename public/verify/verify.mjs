@@ -55,8 +55,13 @@ export async function check({ kind, o }, keys, show) {
   if (!show("signature", "the receipt has one", (o.signature ?? null) !== null)) return false;
   if (!keys.length) throw new Error("no key to check against: give one (--key)");
   const { public_key_b64: named, signature } = o, isText = (v) => typeof v === "string";
-  const key = isText(named) && named.trim() ? named : keys[0], ours = keys.includes(key);
-  if (!show("key", "it is a key of the service", ours, key)) return false;
+  const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
+  const key = isText(named) && named.trim() ? named : current, at = o.issued_at;
+  const [first, last] = (days.get(key) ?? "").split(".."); // for whose receipts the key counts
+  const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
+  const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
+  const what = "it is a key of the service for receipts of that time";
+  if (!show("key", what, ours && at <= soon, key)) return false;
   const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
   const ok = await signed(raw(key), message, raw(good ? signature : ""));
   return show("signature", `it is one by ${key} over canonical`, ok);

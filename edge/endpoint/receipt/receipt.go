@@ -12,6 +12,7 @@
 package receipt
 
 import (
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -124,7 +125,7 @@ func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
 		return Missing
 	case host.PublicKey == s.CurrentKey:
 		return Live
-	case s.CurrentKey != "" || slices.Contains(s.RetiredKeys, host.PublicKey):
+	case s.CurrentKey != "" || slices.ContainsFunc(s.RetiredKeys, func(k snapshot.Key) bool { return k.PublicKey == host.PublicKey }):
 		return Foreign
 	}
 	return Unpublished
@@ -237,7 +238,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	c := &checks{receipt: sent}
 	canonical := c.checkFields()
-	signature := c.checkSignature(keys(t), canonical)
+	signature := c.checkSignature(t, canonical)
 	if t.Host.PublicKey != "" && !c.signed {
 		c.problem("the receipt is not signed, so there was no signature to check")
 	}
@@ -259,15 +260,31 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 
 // keys are the published keys, the current one first. The host's own key counts if the content has
 // no current one. There may be none.
-func keys(t *turn.Turn) []string {
-	current := t.Snapshot.CurrentKey
-	if current == "" {
-		current = t.Host.PublicKey
-	}
+func keys(t *turn.Turn) []snapshot.Key {
+	current := cmp.Or(t.Snapshot.CurrentKey, t.Host.PublicKey)
 	if current == "" {
 		return t.Snapshot.RetiredKeys
 	}
-	return append([]string{current}, t.Snapshot.RetiredKeys...)
+	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
+}
+
+// MaxAhead is by how many seconds the time of a receipt may be ahead of the clock that checks it.
+const MaxAhead = 5 * 60
+
+// refuses says why a key does not count for a receipt of a time; "" if it does.
+func refuses(k *snapshot.Key, issuedAt string, now int64) string {
+	day := issuedAt[:min(len(issuedAt), len("2026-11-20"))]
+	switch {
+	case k.Revoked != "":
+		return "public_key_b64 is a revoked key: " + k.Revoked
+	case day < k.CurrentFrom:
+		return "public_key_b64 is a key that has signed since " + k.CurrentFrom + ", and issued_at is before that"
+	case k.RetiredOn != "" && day > k.RetiredOn:
+		return "public_key_b64 is a key that was retired on " + k.RetiredOn + ", and issued_at is after that"
+	case issuedAt > civil.FormatTime(now+MaxAhead):
+		return "issued_at is more than " + strconv.Itoa(MaxAhead/60) + " minutes in the future"
+	}
+	return ""
 }
 
 // checks holds the results of the checks of a receipt.
@@ -276,6 +293,8 @@ type checks struct {
 	fieldsMatch, hashOK, signatureOK bool
 	signed                           bool // there is a signature, valid or not
 	foreign                          bool // the receipt names a key that this host does not publish
+	refused                          bool // the key does not count for a receipt of this time
+	isReceipt                        bool // there is a member of a receipt
 	key                              string
 	recomputed                       string
 	problems                         []string
@@ -304,16 +323,18 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 // verdict gives the worst that the checks have found.
 func (c *checks) verdict() string {
 	switch {
-	case len(c.receipt.Members) == 0:
-		return "Not a receipt: the object is empty. Send the whole receipt as it was received."
+	case !c.isReceipt:
+		return "Not a receipt: the object has no member of one. Send the whole receipt as it was received."
 	case !c.fieldsMatch || !c.hashOK:
 		return "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
 	case !c.signed:
 		return "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
 	case c.foreign:
 		return "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
+	case c.refused:
+		return "Not valid: the key does not count for a receipt of this time, so nothing here vouches for it."
 	case !c.signatureOK:
-		return "Not valid: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
+		return "TAMPERED or forged: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
 	}
 	return "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
 }
@@ -387,16 +408,22 @@ func (c *checks) checkFields() string {
 
 // checkSignature chooses the key: the published one that the receipt names, else the current one.
 // It finds out whether there is a signature, and gives the check of it, or nil if none is due.
-func (c *checks) checkSignature(published []string, canonical string) (check *turn.Verify) {
+func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Verify) {
 	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
+	published := keys(t)
+	ours := slices.IndexFunc(published, func(k snapshot.Key) bool { return k.PublicKey == named.Text })
 	if len(published) > 0 {
-		c.key = published[0]
+		by := &published[max(ours, 0)]
+		c.key = by.PublicKey
+		if why := refuses(by, c.receipt.Get("issued_at").Text, t.Now); why != "" && signature.Kind == jsondoc.String {
+			c.refused = true
+			c.problem(why)
+		}
 	}
 	switch {
 	case named.Kind != jsondoc.String:
 		c.mistyped("public_key_b64", named)
-	case slices.Contains(published, named.Text):
-		c.key = named.Text
+	case ours >= 0:
 	case strings.TrimSpace(named.Text) != "":
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")
@@ -412,7 +439,7 @@ func (c *checks) checkSignature(published []string, canonical string) (check *tu
 	case !c.signed:
 	case !ok:
 		c.problem("signature is not base64 of " + strconv.Itoa(turn.SignatureSize) + " bytes")
-	case c.foreign:
+	case c.foreign, c.refused:
 	case !known:
 		c.problem("this host publishes no key to check the signature against")
 	default:
@@ -442,7 +469,9 @@ func (c *checks) checkRest(base string) {
 	for i := range c.receipt.Members {
 		name, v := c.receipt.Members[i].Name, &c.receipt.Members[i].Value
 		switch {
-		case slices.Contains(canon.ReceiptFields, name) || slices.Contains(checked, name) || slices.Contains(otherKnown, name):
+		case slices.Contains(canon.ReceiptFields, name) || slices.Contains(checked, name):
+			c.isReceipt = true
+		case slices.Contains(otherKnown, name):
 		case !slices.Contains(otherTexts, name):
 			c.problem(input.Cut(name) + " is no member of a receipt, and the signature does not cover it")
 		case v.Kind != jsondoc.String:

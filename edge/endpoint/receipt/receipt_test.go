@@ -1,6 +1,7 @@
 package receipt_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/sha256"
+	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
 
@@ -170,7 +172,17 @@ func TestVerdicts(t *testing.T) {
 		r["canonical"], r["payload_sha256"] = c, sha256.HexOf(c)
 		r["signature"] = base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(c)))
 	}
-	stranger := ed25519.NewKeyFromSeed(make([]byte, 32))
+	at := func(issued string, key ed25519.PrivateKey) func(map[string]any) {
+		return func(r map[string]any) {
+			r["issued_at"], r["public_key_b64"] = issued, edgetest.PublicKey(key)
+			sign(r, key)
+		}
+	}
+	seed := func(b byte) ed25519.PrivateKey { return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, 32)) }
+	stranger, older, revoked := seed(0), seed(3), seed(4)
+	published := edgetest.Snapshot()
+	published.RetiredKeys = append(published.RetiredKeys, snapshot.Key{PublicKey: edgetest.PublicKey(older), RetiredOn: "2026-11-17"},
+		snapshot.Key{PublicKey: edgetest.PublicKey(revoked), RetiredOn: "2026-11-17", Revoked: "it leaked"})
 	for _, c := range []struct {
 		name    string
 		change  func(r map[string]any)
@@ -186,26 +198,35 @@ func TestVerdicts(t *testing.T) {
 			r["agent_name"] = "eve"
 			sign(r, stranger)
 			r["signature"] = s
-		}, "true true false", "Not valid: the signature", "not one by"},
+		}, "true true false", "TAMPERED or forged", "not one by"},
 		{"a stranger's receipt", func(r map[string]any) { sign(r, stranger); r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
-		{"a retired key", func(r map[string]any) {
-			sign(r, edgetest.RetiredKey)
-			r["public_key_b64"] = edgetest.PublicKey(edgetest.RetiredKey)
-		}, "true true true", "Valid", ""},
+		{"a receipt of the future", at("2026-11-20T12:05:01Z", edgetest.Key), "true true false", "Not valid: the key does not count", "more than 5 minutes in the future"},
+		{"a clock that is ahead", at("2026-11-20T12:05:00Z", edgetest.Key), "true true true", "Valid", ""},
+		{"a retired key", at("2026-11-20T12:00:00Z", edgetest.RetiredKey), "true true true", "Valid", ""},
+		{"the first second of a retired key", at("2026-01-01T00:00:00Z", edgetest.RetiredKey), "true true true", "Valid", ""},
+		{"before a retired key", at("2025-12-31T23:59:59Z", edgetest.RetiredKey), "true true false", "Not valid: the key does not count", "has signed since 2026-01-01"},
+		{"the last second of a retired key", at("2026-11-17T23:59:59Z", older), "true true true", "Valid", ""},
+		{"after a retired key", at("2026-11-18T00:00:00Z", older), "true true false", "Not valid: the key does not count", "was retired on 2026-11-17"},
+		{"a revoked key", at("2026-11-17T12:00:00Z", revoked), "true true false", "Not valid: the key does not count", "a revoked key: it leaked"},
+		{"a retired key that signed nothing", func(r map[string]any) {
+			at("2027-11-17T12:00:00Z", older)(r)
+			r["signature"], r["signed"] = nil, false
+		}, "true true null", "Hash intact", "not signed"},
 		{"the key left out", func(r map[string]any) { delete(r, "public_key_b64") }, "true true true", "Valid", "public_key_b64 is missing"},
 		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed is at odds"},
 		{"the signature left out", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "signature is missing"},
-		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "Not valid: the signature", "64 bytes"},
-		{"the signature cut", func(r map[string]any) { r["signature"] = r["signature"].(string)[:84] }, "true true false", "Not valid: the signature", "64 bytes"},
+		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "TAMPERED or forged", "64 bytes"},
+		{"the signature cut", func(r map[string]any) { r["signature"] = r["signature"].(string)[:84] }, "true true false", "TAMPERED or forged", "64 bytes"},
 		{"the signature with a line break", func(r map[string]any) {
 			r["signature"] = r["signature"].(string)[:44] + "\n" + r["signature"].(string)[44:]
-		}, "true true false", "Not valid: the signature", "64 bytes"},
+		}, "true true false", "TAMPERED or forged", "64 bytes"},
 		{"another format", func(r map[string]any) { r["receipt_spec"] = "souvenir_visit_v9"; sign(r, edgetest.Key) }, "true true true", "Valid", "this host knows souvenir_visit_v0.2"},
 		{"a field missing", func(r map[string]any) { delete(r, "note") }, "false true true", "TAMPERED", "note is missing"},
 		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
 		{"programs of a stranger", func(r map[string]any) { r["verify_kit"] = []string{"https://evil.example/verify.py"} }, "true true true", "Valid", "run none of them"},
+		{"a program too many", func(r map[string]any) { r["verify_kit"] = append(r["verify_kit"].([]any), "https://evil.example/") }, "true true true", "Valid", "run none of them"},
 		{"no programs", func(r map[string]any) { delete(r, "verify_kit") }, "true true true", "Valid", ""},
 		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
 		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
@@ -215,11 +236,13 @@ func TestVerdicts(t *testing.T) {
 			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 			last := strings.IndexByte(digits, s[85])
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
-		}, "true true false", "Not valid: the signature", "64 bytes"},
+		}, "true true false", "TAMPERED or forged", "64 bytes"},
+		{"no member of one", func(r map[string]any) { clear(r); r["foo"], r["notice"] = 1, "x" }, "false false null", "Not a receipt", "foo is no member"},
 		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := edgetest.NewFake(t)
+			h.Edge = edgetest.Load(t, published)
 			r := mint(t, h, `{"agent_name":"ada","note":"x"}`)
 			c.change(r)
 			v := verify(t, h, r)

@@ -65,7 +65,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 	if err != nil {
 		return nil, err
 	}
-	if err := continuity.Refuse(continuity.Check(published.WithoutRetired(), next), continuity.Document); err != nil {
+	if err := continuity.Refuse(continuity.Check(published, next), continuity.Document); err != nil {
 		return nil, err
 	}
 	plan, err := publish.Prepare(public, snapshotFile, output.Documents, output.Snapshot)

@@ -43,16 +43,9 @@ const (
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
-	Keys        []string          // the receipt keys that verify: the current one, and the retired
+	Keys        []string          // the receipt keys: the current one, and the retired
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log: the newest of each tree, and that of each size that is known, by path
-}
-
-// WithoutRetired are the facts without the retired receipt keys. An operator takes one of them from
-// the content where it has leaked.
-func (f Facts) WithoutRetired() Facts {
-	f.Keys = f.Keys[:min(1, len(f.Keys))]
-	return f
 }
 
 // Trees are the sizes of the trees of the log, by their paths.
@@ -106,7 +99,7 @@ const (
 const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
 		"anteroom verify makes a new board"
-	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does"
+	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, with a line revoked: REASON"
 	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control"
 )
 
@@ -199,7 +192,10 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	facts := Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
 	if known != nil {
 		facts.AsOf = known.AsOf
-		facts.Keys = append([]string{known.CurrentKey}, known.RetiredKeys...)
+		facts.Keys = []string{known.CurrentKey}
+		for _, key := range known.RetiredKeys {
+			facts.Keys = append(facts.Keys, key.PublicKey)
+		}
 	}
 	for i := range files {
 		f := &files[i]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/endpoint/receipt"
@@ -26,10 +27,10 @@ func Read(stdin io.Reader, name string) (*jsondoc.Value, error) {
 
 // Verify gives the answer of the verification endpoint to a receipt. keys are the public keys of
 // its service, the current one first.
-func Verify(sent *jsondoc.Value, keys []string) (*jsondoc.Value, error) {
+func Verify(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*jsondoc.Value, error) {
 	// Without the service, the programs that a receipt links are compared with its own host.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
-	current := &turn.Turn{Request: turn.Request{Host: "localhost"}, Host: turn.HostInfo{PublicKey: keys[0]}}
+	current := &turn.Turn{Now: now.Unix(), Request: turn.Request{Host: "localhost"}, Host: turn.HostInfo{PublicKey: keys[0].PublicKey}}
 	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
 		current.Begin(published)
 		return current.Outcome(receipt.Verify(current, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})))

@@ -10,6 +10,7 @@ import (
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/civil"
 	"anteroom/edge/endpoint/health"
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
 
@@ -22,9 +23,9 @@ const (
 
 // keys are the members of the answer of receiptPath that are about keys.
 type keys struct {
-	Current string   `json:"public_key_b64"`
-	Retired []string `json:"retired_public_keys_b64"`
-	Status  string   `json:"signing_status"`
+	Current string             `json:"public_key_b64"`
+	Retired []model.RetiredKey `json:"retired_keys"`
+	Status  string             `json:"signing_status"`
 }
 
 // Facts reads what the service publishes and may never take back. The error wraps ErrNothing if
@@ -91,7 +92,9 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 	if p.manifest.ReceiptKey != "" { // a key that signs while none is published is not promised
 		facts.Keys = append(facts.Keys, p.manifest.ReceiptKey, k.Current)
 	}
-	facts.Keys = append(facts.Keys, k.Retired...)
+	for _, key := range k.Retired {
+		facts.Keys = append(facts.Keys, key.PublicKey)
+	}
 	return errors.Join(errs...)
 }
 

@@ -520,7 +520,7 @@ func TestFacts(t *testing.T) {
 		{replaced(board, "2026", "2025"), "[board " + board + "]"},
 		{replaced("/manifest.json", `"sha256": "`, `"sha256": "0`), "[]"}, // the boards are what they are
 		{replaced("/api/roster", `"as_of":"2026`, `"as_of":"2027`), "[as_of /scoreboard.json]"},
-		{replaced("/api/receipt", `"retired_public_keys_b64":[]`, `"retired_public_keys_b64":["`+retired+`"]`), "[key /manifest.json]"},
+		{replaced("/api/receipt", `"retired_keys":[]`, `"retired_keys":[{"public_key_b64":"`+retired+`"}]`), "[key /manifest.json]"},
 		{replaced("/api/receipt", public, retired), "[key /manifest.json]"},
 		{replaced("/manifest.json", public, retired), "[key /manifest.json]"},
 		{answered(tlog.KeysPath, 404, ""), "[]"},

@@ -42,7 +42,7 @@ func (s *server) read() (*site, error) {
 		return nil, err
 	}
 	if s.serving != nil {
-		if err := continuity.Refuse(continuity.Check(s.serving.facts.WithoutRetired(), next.facts), continuity.Document); err != nil {
+		if err := continuity.Refuse(continuity.Check(s.serving.facts, next.facts), continuity.Document); err != nil {
 			return nil, err
 		}
 	}
