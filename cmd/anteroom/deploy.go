@@ -17,40 +17,80 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// deployFlags are the flags of deploy.
-type deployFlags struct {
-	artifact               artifactFlags
-	wrangler, environment  string
-	location, jurisdiction string
-	dryRun                 bool
-	allow, reasons         []string
-	secret                 keys.Receipt
-}
-
 func deployCommand(t *cli.Terminal) *cobra.Command {
-	var flags deployFlags
+	var wrangler string
+	var artifact artifactFlags
+	var dryRun bool
+	var allow, reasons []string
+	var secret keys.Receipt
+	d := &cloudflare.Deployment{
+		Reach: reach, Waiting: func(what string) { t.Warnf("%s", what) },
+		Say: func(step, text string) {
+			t.PrintLines(fmt.Sprintf("%-12s %s", step, text))
+			t.Out.Flush()
+		},
+	}
 	cmd := &cobra.Command{
 		Use: "deploy",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			allowances, err := cloudflare.ReadAllowances(flags.allow, flags.reasons, cloudflare.Allowances)
-			if err == nil {
-				err = cloudflare.CheckPlace(flags.location, flags.jurisdiction)
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			d.Now = t.Now()
+			if d.Allowances, err = cloudflare.ReadAllowances(allow, reasons, cloudflare.Allowances); err == nil {
+				err = cloudflare.CheckPlace(d.Location, d.Jurisdiction)
 			}
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return flags.deploy(cmd.Context(), t, allowances)
+			if d.Config, err = cloudflare.ReadConfig(wrangler); err != nil {
+				return err
+			}
+			if d.Artifact, err = artifact.read(); err != nil {
+				return err
+			}
+			if d.Key, err = secret.Read(t); err != nil {
+				return err
+			}
+			if d.Wrangler, err = cloudflare.FindWrangler(cmd.Context(), wrangler); err != nil {
+				return err
+			}
+			if err = d.Compare(cmd.Context()); err != nil {
+				return err
+			} else if dryRun {
+				return d.DryRun(cmd.Context())
+			}
+			return deploy(cmd.Context(), t, d)
 		},
 	}
-	flags.secret.AddFlag(cmd.Flags())
+	secret.AddFlag(cmd.Flags())
 	f := cmd.Flags()
-	wranglerFlags(f, &flags.environment, &flags.wrangler)
-	flags.artifact.add(f)
-	f.StringVar(&flags.location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
-	f.StringVar(&flags.jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
-	addAllow(cmd, &flags.allow, &flags.reasons, cloudflare.Allowances)
+	wranglerFlags(f, &d.Environment, &wrangler)
+	artifact.add(f)
+	f.StringVar(&d.Location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
+	f.StringVar(&d.Jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
+	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
+	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
 	return cmd
+}
+
+// deploy deploys what may be deployed, and says what is live then.
+func deploy(ctx context.Context, t *cli.Terminal, d *cloudflare.Deployment) error {
+	err := d.Run(ctx)
+	for _, a := range d.Allowances {
+		if !a.Needed {
+			t.Warnf("--allow %s was not needed, and is not noted", a.Name)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
+	}
+	remarks, err := cloudflare.Settings(ctx, d.Config.Path, d.Environment)
+	if err != nil {
+		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
+	}
+	for _, remark := range remarks {
+		t.Printf("%-12s %s", remark.Severity, remark)
+	}
+	t.Printf("%-12s %s", "live now", d.Live(ctx))
+	return nil
 }
 
 // artifactFlags say where what anteroom generate has written is.
@@ -71,54 +111,4 @@ func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
 // reach is the way to a deployed host. It is a variable so that tests can lead elsewhere.
 var reach = func(host string) *live.Service {
 	return &live.Service{Base: &url.URL{Scheme: "https", Host: host}}
-}
-
-// deploy deploys, and prints each step.
-func (f *deployFlags) deploy(ctx context.Context, t *cli.Terminal, allowances []cloudflare.Allowance) error {
-	config, err := cloudflare.ReadConfig(f.wrangler)
-	if err != nil {
-		return err
-	}
-	artifact, err := f.artifact.read()
-	if err != nil {
-		return err
-	}
-	d := &cloudflare.Deployment{
-		Config: config, Environment: f.environment, Artifact: artifact, Allowances: allowances, Now: t.Now(),
-		Location: f.location, Jurisdiction: f.jurisdiction, Reach: reach,
-		Waiting: func(what string) { t.Warnf("%s", what) },
-		Say: func(step, text string) {
-			t.PrintLines(fmt.Sprintf("%-12s %s", step, text))
-			t.Out.Flush()
-		},
-	}
-	if d.Key, err = f.secret.Read(t); err != nil {
-		return err
-	}
-	if d.Wrangler, err = cloudflare.FindWrangler(ctx, f.wrangler); err != nil {
-		return err
-	}
-	if err = d.Compare(ctx); err != nil {
-		return err
-	} else if f.dryRun {
-		return d.DryRun(ctx)
-	}
-	err = d.Run(ctx)
-	for _, a := range d.Allowances {
-		if !a.Needed {
-			t.Warnf("--allow %s was not needed, and is not noted", a.Name)
-		}
-	}
-	if err != nil {
-		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
-	}
-	remarks, err := cloudflare.Settings(ctx, f.wrangler, f.environment)
-	if err != nil {
-		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
-	}
-	for _, remark := range remarks {
-		t.Printf("%-12s %s", remark.Severity, remark)
-	}
-	t.Printf("%-12s %s", "live now", d.Live(ctx))
-	return nil
 }

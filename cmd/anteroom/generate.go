@@ -55,15 +55,12 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 			}
 			r, err := content.Publish(t, out, snapshot, s, output, check, now)
 			if err != nil {
-				return err
+				return hintPermission(err)
 			}
-			if err := r.Print(t); err != nil {
-				return err
+			if err = r.Print(t); err == nil && check {
+				err = r.Stale(folder)
 			}
-			if check {
-				return r.Stale(folder)
-			}
-			return nil
+			return err
 		},
 	}
 	secret.AddFlag(cmd.Flags())

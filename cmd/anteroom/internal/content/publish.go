@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,9 +75,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 		return nil, err
 	}
 	if !check {
-		if err := plan.Apply(); errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
-		} else if err != nil {
+		if err := plan.Apply(); err != nil {
 			return nil, err
 		}
 	}
