@@ -212,7 +212,7 @@ func TestDoctorFinds(t *testing.T) {
 			newStore(t)
 		}, "", `^fault store: data/anteroom.db is store [0-9a-f]{32}, and the verifications are of store [0-9a-f]{32} \(name the right one`},
 		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning store: .* is of the service www.other.example, and the content of www.anteroom.example`},
-		"a missing migration": {store("DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`},
+		"a missing migration": {store("DROP TABLE store", "DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`},
 		"damage": {func(t *testing.T) {
 			var rows []string
 			for n := range 200 {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
 
@@ -21,15 +22,13 @@ import (
 // use the database meanwhile. Several goroutines may call the methods at once.
 type Reader struct {
 	connection
-	mutex sync.Mutex
+	mutex   sync.Mutex
+	lacking []string // migrations
 }
 
-// ErrLacking is the error where the database lacks a migration, which Open applies.
-var ErrLacking = errors.New("it lacks migration")
-
 // OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
-// cannot write to. OpenReadOnly refuses a file without the schema of this program: a copy of a
-// running server's file without its log may hold nothing.
+// cannot write to. OpenReadOnly refuses a file without a schema of this program: a copy of a running
+// server's file without its log may hold nothing. Of an older schema it reads what is there.
 func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Reader).open) }
 
 // OpenBackup opens a file that no process writes to and that need not have the schema of this
@@ -91,23 +90,26 @@ func (r *Reader) check() error {
 	if r.conn == nil {
 		return nil // the error of the connection says why
 	}
-	tables, err := r.atOnce([]turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}})
-	if err != nil {
-		return err
-	}
-	if len(tables.Rows[0]) == 0 {
-		return errors.New("it holds nothing of this program " +
+	made, lacking, err := r.schema()
+	if err == nil && !made {
+		err = errors.New("it holds nothing of this program " +
 			"(if it is a copy of a running server's file, its log is missing: make copies with anteroom backup)")
 	}
-	applied, err := r.atOnce([]turn.Statement{{SQL: migrations.Select}})
-	if err != nil {
-		return err
-	}
-	lacking, err := migrations.Missing(applied.Rows[0])
-	if err == nil && len(lacking) > 0 {
-		err = fmt.Errorf("%w %s (start anteroom serve with it once, which applies it)", ErrLacking, lacking[0])
-	}
+	r.lacking = lacking
 	return err
+}
+
+// schema reports whether the database has a schema of this program, and which migrations it lacks.
+func (c *connection) schema() (made bool, lacking []string, err error) {
+	applied, err := c.run(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}}})
+	if err == nil && len(applied.Rows[0]) > 0 {
+		applied, err = c.run(turn.Exec{Statements: []turn.Statement{{SQL: migrations.Select}}})
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	lacking, err = migrations.Missing(applied.Rows[0])
+	return len(applied.Rows[0]) > 0, lacking, err
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each.
@@ -118,20 +120,29 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 		return nil, errClosed
 	}
 	result, err := r.atOnce(statements)
+	if code(err) == sqlite3.SQLITE_ERROR && len(r.lacking) > 0 {
+		err = fmt.Errorf("%w: the database lacks migration %s (start anteroom serve with it once, which applies it)", err, r.lacking[0])
+	}
 	return result.Rows, err
 }
 
-// CopyTo copies the database as it is now to the file at path, which must be empty or missing. The
-// copy has no page that was freed, and needs a sync.
+// CopyTo copies the database as it is now to the file at path, which must be empty or missing, for
+// this user alone, and syncs the file. The copy has no page that was freed.
 func (r *Reader) CopyTo(ctx context.Context, path string) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	p, err := r.prepare("VACUUM INTO ?")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = p.stmt.ExecContext(ctx, []driver.NamedValue{{Ordinal: 1, Value: path}})
-	return withHint(err)
+	p, err := r.prepare("VACUUM INTO ?")
+	if err == nil {
+		_, err = p.stmt.ExecContext(ctx, []driver.NamedValue{{Ordinal: 1, Value: path}})
+	}
+	if err == nil {
+		err = disk.Sync(f)
+	}
+	return withHint(errors.Join(err, f.Close()))
 }
 
 // Close closes the database. A Read after it is an error.

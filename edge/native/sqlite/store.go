@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"anteroom/edge/native/disk"
@@ -107,12 +108,9 @@ func (s *Store) open(path string, create bool) error {
 		return err
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
-	made, err := s.migrate(create)
+	err = s.migrate(create)
 	if err == nil {
 		err = s.script("COMMIT")
-	}
-	if err == nil && made {
-		s.log.Info("made a new database", "file", path)
 	}
 	s.files = map[string]fs.FileInfo{}
 	for _, name := range []string{path, path + logSuffix} {
@@ -144,36 +142,54 @@ func Exists(path string) (bool, error) {
 }
 
 // migrate applies the migrations that the database lacks, with their names, in the transaction that
-// is open. It reports whether the database is new, which it may be with create only.
-func (c *connection) migrate(create bool) (made bool, err error) {
-	if err := c.script(migrations.CreateTable); err != nil {
-		return false, err
+// is open. It copies the database first, or makes a new one with create only.
+func (s *Store) migrate(create bool) error {
+	made, lacking, err := s.schema()
+	switch {
+	case err != nil || made && len(lacking) == 0:
+		return err
+	case made:
+		copied := s.path + ".before-" + lacking[0][:len("0000")]
+		if err := s.copyTo(copied); err != nil {
+			return fmt.Errorf("copy it before its migration: %w", err)
+		}
+		s.log.Warn("the database is brought up to date: an older program cannot open it any more, and the copy holds addresses (remove it once you are sure)",
+			"applied", strings.Join(lacking, ","), "copy", copied)
+	case !create:
+		return ErrNone
+	default:
+		s.log.Info("made a new database", "file", s.path)
 	}
-	applied, err := c.run(turn.Exec{Statements: []turn.Statement{{SQL: migrations.Select}}})
-	if err != nil {
-		return false, err
-	}
-	if made = len(applied.Rows[0]) == 0; made && !create {
-		return false, ErrNone
-	}
-	lacking, err := migrations.Missing(applied.Rows[0])
-	if err != nil {
-		return false, err
+	if err := s.script(migrations.CreateTable); err != nil {
+		return err
 	}
 	for _, name := range lacking {
 		text, err := migrations.Files.ReadFile(name)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if err := c.script(string(text)); err != nil {
-			return false, fmt.Errorf("apply migration %s: %w", name, err)
+		if err := s.script(string(text)); err != nil {
+			return fmt.Errorf("apply migration %s: %w", name, err)
 		}
 		insert := turn.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
-		if _, err := c.run(turn.Exec{Statements: []turn.Statement{insert}}); err != nil {
-			return false, err
+		if _, err := s.run(turn.Exec{Statements: []turn.Statement{insert}}); err != nil {
+			return err
 		}
 	}
-	return made, nil
+	return nil
+}
+
+// copyTo copies the database to a file, which it replaces.
+func (s *Store) copyTo(path string) error {
+	from, err := OpenReadOnly(s.path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(from.CopyTo(context.Background(), path), disk.SyncFolder(filepath.Dir(path)))
 }
 
 // Close lets the writes under way finish and closes the database. An Exec after it is unavailable.

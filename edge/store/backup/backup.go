@@ -269,14 +269,13 @@ const draftPrefix = ".anteroom-draft-"
 // abandoned is how long ago a draft was written to if its process was killed.
 const abandoned = time.Hour
 
-// draft copies a database to a new file in a folder, for this user alone, and syncs it. The caller
-// calls removeDraft in the end.
+// draft copies a database to a new file in a folder. The caller calls removeDraft in the end.
 func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
 	f, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
-	if err := errors.Join(from.CopyTo(ctx, f.Name()), disk.Sync(f), f.Close()); err != nil {
+	if err := errors.Join(f.Close(), from.CopyTo(ctx, f.Name())); err != nil {
 		removeDraft(f.Name())
 		return "", err
 	}

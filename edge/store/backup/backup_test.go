@@ -577,14 +577,25 @@ func TestRestoreOlder(t *testing.T) {
 	if err != nil || c.Store != "" || c.Newest != "2026-11-20T00:00:00Z" {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if _, err := Write(t.Context(), path, filepath.Join(folder, "backup")); !errors.Is(err, sqlite.ErrLacking) {
-		t.Errorf("a backup of an old store: %v", err)
+	if again, err := Write(t.Context(), path, filepath.Join(folder, "backup")); err != nil || fmt.Sprint(again.Tables) != fmt.Sprint(c.Tables) {
+		t.Errorf("a backup of an old store: %+v, %v", again, err)
 	}
-	s, err := sqlite.Open(path, quiet)
+	copied := path + ".before-0002"
+	if err := os.WriteFile(copied, []byte("left by a start that was killed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	s, err := sqlite.Open(path, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if dump(t, copied) != dump(t, file) || !strings.Contains(log.String(), "applied=0002_digest.sql,") || !strings.Contains(log.String(), "copy="+copied) {
+		t.Errorf("the copy from before is another, or the log does not name it: %s", &log)
+	}
+	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
 	rows, err := s.Read(t.Context(), turn.Statement{SQL: "SELECT record_id FROM suggestions ORDER BY seq"})
 	if err != nil || fmt.Sprint(rows) != "[[[s1] [s2]]]" {
 		t.Errorf("%v, %v", rows, err)
