@@ -27,8 +27,8 @@ type Reader struct {
 }
 
 // OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
-// cannot write to. OpenReadOnly refuses a file without a schema of this program: a copy of a running
-// server's file without its log may hold nothing. Of an older schema it reads what is there.
+// cannot write to. OpenReadOnly refuses a file without a schema of this program, as the copy of a
+// running server's file without its log is. Of an older schema it reads what is there.
 func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Reader).open) }
 
 // OpenBackup opens a file that no process writes to and that need not have the schema of this
