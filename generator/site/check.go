@@ -374,9 +374,9 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	}
 	limits := Limits(routes)
 	for _, d := range s.documents {
-		d.eachPlaceholder(func(at offset, name string) {
+		d.eachPlaceholder(func(t *text, at int, name string) {
 			if _, known := limits[name]; !known && strings.Contains(name, ":") {
-				d.report(at.place(), "unknown limit [["+name+"]]",
+				d.report(t.place(at), "unknown limit [["+name+"]]",
 					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}
 		})

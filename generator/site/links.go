@@ -29,7 +29,8 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 			}
 		}
 		for i := range d.texts {
-			d.texts[i].eachLink(s.Service.BaseURL(), address, func(at offset, target string) { d.checkLink(at, target, own, paths, anchors) })
+			t := &d.texts[i]
+			t.eachLink(s.Service.BaseURL(), address, func(at int, target string) { d.checkLink(t, at, target, own, paths, anchors) })
 		}
 	}
 	return s.faults()
@@ -38,7 +39,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 // eachLink calls each with every link of a text and with the path of every address of the service
 // itself. Most lines have neither: a search for fixed strings finds that faster than a regular
 // expression.
-func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset, target string)) {
+func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, target string)) {
 	fence, start := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
 		var addresses [][]int
@@ -46,7 +47,7 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset
 			addresses = address.FindAllStringSubmatchIndex(line, -1)
 		}
 		for _, match := range addresses {
-			each(offset{t, start + match[0]}, cmp.Or(strings.TrimRight(line[match[2]:match[3]], ".,;:!*"), "/"))
+			each(start+match[0], cmp.Or(strings.TrimRight(line[match[2]:match[3]], ".,;:!*"), "/"))
 		}
 		if t.verbatim {
 			trimmed := strings.TrimLeft(line, " ")
@@ -58,7 +59,7 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset
 			case fence == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
 				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
 				for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
-					each(offset{t, start + match[2]}, visible[match[2]:match[3]])
+					each(start+match[2], visible[match[2]:match[3]])
 				}
 			}
 		}
@@ -68,7 +69,7 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at offset
 
 // checkLink reports a link to what is not published. own is the path of the page that holds the
 // link.
-func (d *document) checkLink(at offset, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
+func (d *document) checkLink(t *text, at int, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
 	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
 		return // eachLink gives an address of the service itself as a path, too
 	}
@@ -79,11 +80,11 @@ func (d *document) checkLink(at offset, target, own string, paths map[string]boo
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		d.report(at.place(), "the link "+shorten(target)+" is neither a path from the root nor a whole address",
+		d.report(t.place(at), "the link "+shorten(target)+" is neither a path from the root nor a whole address",
 			"begin it with /, #, https:// or mailto:")
 	case !paths[path]:
-		d.report(at.place(), "nothing is published at "+shorten(path), didYouMean(path, slices.Sorted(maps.Keys(paths))))
+		d.report(t.place(at), "nothing is published at "+shorten(path), didYouMean(path, slices.Sorted(maps.Keys(paths))))
 	case hasAnchor && !anchors[path][anchor]:
-		d.report(at.place(), "no #"+shorten(anchor)+" in "+path, didYouMean(anchor, slices.Sorted(maps.Keys(anchors[path]))))
+		d.report(t.place(at), "no #"+shorten(anchor)+" in "+path, didYouMean(anchor, slices.Sorted(maps.Keys(anchors[path]))))
 	}
 }

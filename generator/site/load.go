@@ -31,6 +31,7 @@ const dateForm = "2026-11-20"
 func Load(fsys fs.FS) (*Site, error) {
 	s := &Site{}
 	l := &loader{fsys: fsys, site: s}
+	l.reading.SetLimit(runtime.GOMAXPROCS(0))
 	if err := l.walk(); err != nil {
 		return nil, Errors{{
 			File: ".", What: "cannot read the content folder: " + withoutPath(err),
@@ -54,7 +55,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.queueScoreboards()
 	l.queueVerifications()
 	l.queueLog()
-	l.run()
+	l.reading.Wait()
 	if service.decoded {
 		l.readLog(&s.Service)
 	}
@@ -83,24 +84,21 @@ func Load(fsys fs.FS) (*Site, error) {
 
 // loader is a content folder while it is read.
 type loader struct {
-	fsys   fs.FS
-	files  []string // all that are not Ignored, sorted by name
-	site   *Site
-	tasks  []func() // each reads one file, into a document of its own
-	stages []string // of the log, by their names
+	fsys    fs.FS
+	files   []string // all that are not Ignored, sorted by name
+	site    *Site
+	reading errgroup.Group // of files side by side, each into a document of its own, which keeps the faults
+	stages  []string       // of the log, by their names
 }
 
-// run does the tasks side by side. They begin in the order in which they were queued.
-func (l *loader) run() {
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, task := range l.tasks {
-		group.Go(func() error {
-			task()
-			return nil
-		})
-	}
-	_ = group.Wait() // documents keep their faults
+// queue queues the reading of the file of a document, which has at most limit bytes.
+func (l *loader) queue(d *document, limit int64, take func(src []byte)) {
+	l.reading.Go(func() error {
+		if src := l.read(d, limit); src != nil {
+			take(src)
+		}
+		return nil
+	})
 }
 
 // fault adds a fault about a whole file.
@@ -237,11 +235,7 @@ func queueYAML[T any](l *loader, file string, target *T, check func(*document, *
 	if check != nil {
 		d.check = func() { check(d, target) }
 	}
-	l.tasks = append(l.tasks, func() {
-		if src := l.read(d, maxFile); src != nil {
-			d.decode(src, target)
-		}
-	})
+	l.queue(d, maxFile, func(src []byte) { d.decode(src, target) })
 	return d
 }
 
@@ -286,11 +280,7 @@ func (l *loader) queueVerifications() {
 	for i, name := range names {
 		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
 		v.File = name
-		l.tasks = append(l.tasks, func() {
-			src := l.read(d, maxListBytes)
-			if src == nil {
-				return
-			}
+		l.queue(d, maxListBytes, func(src []byte) {
 			v.SHA256 = sumOf(src)
 			if d.decode(src, v); d.decoded && !sumHolds(src, v.Sum) {
 				d.fault("sum", "the file was edited after anteroom verify wrote it", "bring it back (git has it); a correction is a new verification")
@@ -369,14 +359,10 @@ func (l *loader) queuePages() {
 	for i, name := range names {
 		page, d := &l.site.Pages[i], l.site.document("pages/"+name+".md")
 		page.Name = name
-		l.tasks = append(l.tasks, func() {
-			if !validID(name) {
-				d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
-			}
-			if src := l.read(d, maxFile); src != nil {
-				d.decodePage(src, page)
-			}
-		})
+		if !validID(name) {
+			d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
+		}
+		l.queue(d, maxFile, func(src []byte) { d.decodePage(src, page) })
 	}
 }
 
@@ -412,13 +398,10 @@ func (l *loader) queueList(name string, kind *listKind, target *List) {
 			return
 		}
 	}
-	l.tasks = append(l.tasks, func() {
-		if src := l.read(d, maxListBytes); src != nil {
-			list, faults := readList(d.file, src, kind)
-			d.faults = append(d.faults, faults...)
-			if list != nil {
-				*target = *list
-			}
+	l.queue(d, maxListBytes, func(src []byte) {
+		var list *List
+		if list, d.faults = readList(d.file, src, kind); list != nil {
+			*target = *list
 		}
 	})
 }

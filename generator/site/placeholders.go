@@ -28,50 +28,25 @@ import (
 // elements is named as in max:fileCharter.roster.allocation.
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
-// placeholder matches the placeholder that a text begins with.
-var placeholder = regexp.MustCompile(`^\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
+var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
 // Expand replaces the placeholders of a text by their values. It returns an error that names every
 // placeholder without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
-	var expanded strings.Builder
-	end := 0
-	eachPlaceholder(text, func(at int, name string) {
-		value, ok := values[name]
+	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		value, ok := values[found[2:len(found)-2]]
 		if !ok {
-			missing = append(missing, "[["+name+"]]")
+			missing = append(missing, found)
 		}
-		expanded.WriteString(text[end:at])
-		expanded.WriteString(value)
-		end = at + len("[[]]") + len(name)
+		return value
 	})
 	if missing != nil {
 		known := slices.Sorted(maps.Keys(values))
 		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)",
 			strings.Join(missing, ", "), strings.Join(known, ", "))
 	}
-	if end == 0 {
-		return text, nil
-	}
-	return expanded.String() + text[end:], nil
-}
-
-// eachPlaceholder calls each with the byte offset and the name of every placeholder of a text.
-func eachPlaceholder(text string, each func(at int, name string)) {
-	for at := 0; ; {
-		next := strings.Index(text[at:], "[[")
-		if next < 0 {
-			return
-		}
-		at += next
-		if found := placeholder.FindString(text[at:]); found != "" {
-			each(at, found[2:len(found)-2])
-			at += len(found)
-		} else {
-			at++
-		}
-	}
+	return expanded, nil
 }
 
 // Expand gives a copy of the site in which the placeholders of every text are replaced, pages
@@ -237,36 +212,22 @@ func expandAll(v reflect.Value, expand func(string) string) {
 	}
 }
 
-// offset is where something is in a text, in bytes. Its place is computed for a fault only.
-type offset struct {
-	*text
-	bytes int
-}
-
-// place is where the offset is in the file of its text.
-func (o offset) place() place {
-	if !o.verbatim {
-		return o.at
-	}
-	at := placeOf([]byte(o.value[:o.bytes]), o.bytes)
-	at.line += o.at.line - 1
-	return at
-}
-
-// eachPlaceholder calls each with the offset and the name of every placeholder of the document.
-func (d *document) eachPlaceholder(each func(at offset, name string)) {
+// eachPlaceholder calls each with every placeholder of the document, its text and its offset there.
+func (d *document) eachPlaceholder(each func(t *text, at int, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]
-		eachPlaceholder(t.value, func(at int, name string) { each(offset{t, at}, name) })
+		for _, at := range placeholder.FindAllStringIndex(t.value, -1) {
+			each(t, at[0], t.value[at[0]+2:at[1]-2])
+		}
 	}
 }
 
 // checkPlaceholders reports unknown placeholders. CheckEndpoints checks those that name the limit
 // of a field.
 func checkPlaceholders(d *document) {
-	d.eachPlaceholder(func(at offset, name string) {
+	d.eachPlaceholder(func(t *text, at int, name string) {
 		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
-			d.report(at.place(), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
+			d.report(t.place(at), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
 		}
 	})
 }

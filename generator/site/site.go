@@ -34,8 +34,8 @@
 package site
 
 import (
+	"regexp"
 	"slices"
-	"strings"
 
 	"anteroom/generator/model"
 	"anteroom/generator/tlog"
@@ -317,19 +317,14 @@ type Install struct {
 // Parts splits the text of a prompt at the arguments with the given names. The parts at even
 // indexes are text, the parts at odd indexes are names of arguments.
 func (p *Prompt) Parts(arguments []string) (parts []string) {
-	rest := p.Text
-	for start := 0; ; {
-		open := strings.IndexByte(rest[start:], '{')
-		if open < 0 {
-			return append(parts, rest)
+	end := 0
+	for _, at := range inBraces.FindAllStringIndex(p.Text, -1) {
+		if name := p.Text[at[0]+1 : at[1]-1]; slices.Contains(arguments, name) {
+			parts = append(parts, p.Text[end:at[0]], name)
+			end = at[1]
 		}
-		open += start
-		name, _, closed := strings.Cut(rest[open+1:], "}")
-		if !closed || !slices.Contains(arguments, name) {
-			start = open + 1
-			continue
-		}
-		parts = append(parts, rest[:open], name)
-		rest, start = rest[open+len(name)+2:], 0
 	}
+	return append(parts, p.Text[end:])
 }
+
+var inBraces = regexp.MustCompile(`\{[^{}]*\}`)

@@ -44,6 +44,16 @@ type text struct {
 	verbatim bool // value is the file's own lines from at on, so that places inside it are known
 }
 
+// place is where a byte of the text is in its file. Of most texts only their beginning is known.
+func (t *text) place(offset int) place {
+	if !t.verbatim {
+		return t.at
+	}
+	at := placeOf([]byte(t.value[:offset]), offset)
+	at.line += t.at.line - 1
+	return at
+}
+
 // report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
 	d.faults = append(d.faults, Error{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
