@@ -70,7 +70,6 @@ func checkService(d *document, service *Service) {
 	checkLogKeys(d, service)
 }
 
-// unique reports the elements of a list that occurred earlier in it.
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
@@ -204,7 +203,6 @@ func WrappingField(op *api.Operation) *input.Field {
 	return nil
 }
 
-// operationIDs are the identifiers of all operations.
 func operationIDs() (ids []string) {
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
@@ -308,7 +306,7 @@ func checkMCP(d *document, m *MCP) {
 // missing or are there twice.
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
-	firstLine := d.texts[len(d.texts)-1].at.line
+	firstLine := d.texts[len(d.texts)-1].at.Line
 	for i, comment := range strings.Split(string(page.Markdown), "\n") {
 		if comment = strings.TrimSpace(comment); !strings.HasPrefix(comment, "<!--") {
 			continue

@@ -11,13 +11,16 @@ import (
 
 // Error is one thing that is wrong with the content.
 type Error struct {
-	File         string // relative to the content folder; "." for the folder itself
-	Line, Column int    // from 1, the column in characters; 0 where the fault is about the whole file
-	What         string // what is wrong
-	Hint         string // what to do about it; may be empty
+	File string // relative to the content folder; "." for the folder itself
+	place
+	What string // what is wrong
+	Hint string // what to do about it; may be empty
 
 	last bool // the fault comes after all others of its file
 }
+
+// place is a line and a column in characters, each from 1. The zero place is the whole file.
+type place struct{ Line, Column int }
 
 // String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
 func (f Error) String() string {
@@ -60,9 +63,6 @@ func (f Errors) err() error {
 	})
 	return f
 }
-
-// place is a line and a column, each from 1. The zero place is the whole file.
-type place struct{ line, column int }
 
 // placeOf finds the place of a byte offset in a text.
 func placeOf(text []byte, offset int) place {

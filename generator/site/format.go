@@ -140,7 +140,6 @@ func validURL(s string) bool {
 	return validHost(host) && (!hasPort || portNumber.MatchString(port))
 }
 
-// notInURL reports whether a URL cannot hold a character.
 func notInURL(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) }
 
 var (

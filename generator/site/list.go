@@ -60,7 +60,6 @@ type listKind struct {
 	unique string    // name of what ListEntry.unique gives
 }
 
-// member is the member of the object that holds the entries.
 func (k *listKind) member() string { return membersOf(k.file)[1].Name }
 
 // Job is work for agents.
@@ -270,8 +269,7 @@ func (r *listReader) located(src []byte) Errors {
 	}
 	for i := range r.faults {
 		if f := &r.faults[i]; path.Ext(r.file) == ".json" {
-			at := placeOf(src, f.Column)
-			f.Line, f.Column = at.line, at.column
+			f.place = placeOf(src, f.Column)
 		}
 	}
 	if more > 0 {
@@ -326,7 +324,6 @@ type jsonReader struct {
 	take  func(element jsontext.Value, at int) // nil where there is no such array
 }
 
-// node reads a value.
 func (j *jsonReader) node() (*yaml.Node, error) {
 	var closing jsontext.Kind
 	n := &yaml.Node{Kind: yaml.ScalarNode}
@@ -362,7 +359,6 @@ func (j *jsonReader) node() (*yaml.Node, error) {
 	return n, err
 }
 
-// scalar reads a text, a number, a boolean or null.
 func (j *jsonReader) scalar(n *yaml.Node) error {
 	value, err := j.dec.ReadValue()
 	if err != nil {
@@ -438,7 +434,6 @@ func (m *Member) holds(v reflect.Value) bool {
 	return false
 }
 
-// add decodes and checks one entry.
 func (r *listReader) add(node *yaml.Node) {
 	d, v := newDocument(r.file), reflect.New(r.kind.entry)
 	d.decodeValue(node, v.Elem(), "", &Member{})
@@ -456,7 +451,7 @@ func (r *listReader) checkTogether(asOf string) {
 	seen := make(map[[2]string]bool, len(r.entries))
 	for i, e := range r.entries {
 		report := func(what, hint string) {
-			r.faults = append(r.faults, Error{File: r.file, Line: r.places[i].line, Column: r.places[i].column, What: what, Hint: hint})
+			r.faults = append(r.faults, Error{r.file, r.places[i], what, hint, false})
 		}
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {

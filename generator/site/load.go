@@ -101,7 +101,6 @@ func (l *loader) queue(d *document, limit int64, take func(src []byte)) {
 	})
 }
 
-// fault adds a fault about a whole file.
 func (l *loader) fault(file, what, hint string) {
 	l.site.document(file).report(place{}, what, hint)
 }
@@ -220,7 +219,7 @@ func (d *document) refuse(src []byte) (found bool) {
 		for line := range bytes.Lines(src) {
 			number++
 			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict {
-				d.report(place{number, placeOf(line, at).column}, r.what, r.hint)
+				d.report(place{number, placeOf(line, at).Column}, r.what, r.hint)
 				found = true
 			}
 		}
@@ -259,7 +258,6 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-// queueScoreboards queues the reading of all boards.
 func (l *loader) queueScoreboards() {
 	names := l.dated("scoreboard/", ".yaml")
 	if len(names) == 0 {
@@ -273,7 +271,6 @@ func (l *loader) queueScoreboards() {
 	}
 }
 
-// queueVerifications queues the reading of all verifications.
 func (l *loader) queueVerifications() {
 	names := l.dated("verifications/", ".yaml")
 	l.site.Verifications = make([]Verification, len(names))
@@ -366,7 +363,6 @@ func (l *loader) queuePages() {
 	}
 }
 
-// decodePage splits the front matter off a page and decodes it.
 func (d *document) decodePage(src []byte, page *Page) {
 	if !d.readable(src) {
 		return
@@ -387,7 +383,6 @@ func (d *document) decodePage(src []byte, page *Page) {
 	checkMarkers(d, page)
 }
 
-// queueList queues the reading of one of the lists that grow.
 func (l *loader) queueList(name string, kind *listKind, target *List) {
 	inYAML, inJSON := l.site.document(name+".yaml"), l.site.document(name+".json")
 	d := inYAML

@@ -157,7 +157,6 @@ func (b *Scoreboard) Logged() tlog.Counts {
 	}
 }
 
-// checkLogKeys checks the keys of the log in service.yaml.
 func checkLogKeys(d *document, service *Service) {
 	var names, witnesses []string
 	for i, key := range service.Log.Keys {

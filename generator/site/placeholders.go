@@ -122,7 +122,6 @@ func (s *Site) placeholderValues() map[string]string {
 	}
 }
 
-// writingTools is how many MCP tools write.
 func writingTools() (n int) {
 	for i := range api.Tools {
 		if _, op := api.Find(api.Tools[i].Operation); op.Writes {

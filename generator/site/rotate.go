@@ -62,7 +62,6 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, block, &want)
 }
 
-// listHead begins a list of n entries in a block.
 func listHead(name string, n int) string {
 	if n == 0 {
 		return "  " + name + ": []\n"
@@ -97,7 +96,6 @@ func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 	return text, nil
 }
 
-// decodeService decodes and checks service.yaml alone.
 func decodeService(text []byte) (s Service, err error) {
 	d := newDocument("service.yaml")
 	if d.decode(text, &s); d.decoded {

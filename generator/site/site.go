@@ -145,7 +145,6 @@ type Scoreboard struct {
 	model.Roster
 }
 
-// day is the date that the verification is named after.
 func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }
 
 // Quest is content/quest.yaml: seven steps, cheapest first.

@@ -50,13 +50,13 @@ func (t *text) place(offset int) place {
 		return t.at
 	}
 	at := placeOf([]byte(t.value[:offset]), offset)
-	at.line += t.at.line - 1
+	at.Line += t.at.Line - 1
 	return at
 }
 
 // report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
-	d.faults = append(d.faults, Error{File: d.file, Line: at.line, Column: at.column, What: what, Hint: hint})
+	d.faults = append(d.faults, Error{d.file, at, what, hint, false})
 }
 
 // fault reports what is wrong with the value at a path, or with the nearest value around it. It
@@ -93,7 +93,7 @@ func (d *document) decode(src []byte, target any) {
 	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &Member{})
 	d.decoded = true
 	for _, f := range d.faults[first:] {
-		d.faultyPlaces = append(d.faultyPlaces, place{f.Line, f.Column})
+		d.faultyPlaces = append(d.faultyPlaces, f.place)
 	}
 }
 
@@ -185,7 +185,6 @@ func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	return docs, err
 }
 
-// restoreBreaks puts the characters back that hideBreaks replaced.
 func restoreBreaks(node *yaml.Node) {
 	node.Value = showBreaks.Replace(node.Value)
 	for _, n := range node.Content {
@@ -193,7 +192,6 @@ func restoreBreaks(node *yaml.Node) {
 	}
 }
 
-// nodePlace is the place of a node in the file.
 func nodePlace(n *yaml.Node) place { return place{n.Line, n.Column} }
 
 // entry is one key of a mapping and its value.
@@ -203,29 +201,24 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping. Where node is not one, mapping reports a fault and gives
-// false. A key that is not plain text, and one that is there twice, is a fault and is left out.
-func (d *document) mapping(node *yaml.Node) (entries []entry, ok bool) {
-	if kind := kindOf(node); kind != kindMapping {
-		d.report(nodePlace(node), "want a mapping, not "+kind, "write key: value lines here")
-		return nil, false
-	}
-	entries = make([]entry, 0, len(node.Content)/2)
+// mapping gives the entries of a mapping. A key that is not plain text, and one that is there twice,
+// is a fault and is left out.
+func (d *document) mapping(node *yaml.Node) []entry {
+	entries := make([]entry, 0, len(node.Content)/2)
 	for pair := range slices.Chunk(node.Content, 2) {
 		e := entry{key: pair[0].Value, at: nodePlace(pair[0]), value: pair[1]}
 		switch kindOf(pair[0]) {
 		case kindText, kindInteger, kindNumber, kindBoolean:
+			if slices.ContainsFunc(entries, func(earlier entry) bool { return earlier.key == e.key }) {
+				d.report(e.at, "the key "+e.key+" is there twice", "keep one of them")
+			} else {
+				entries = append(entries, e)
+			}
 		default:
 			d.report(e.at, "a key that is not plain text", "merge keys, anchors and complex keys are not used here")
-			continue
 		}
-		if slices.ContainsFunc(entries, func(earlier entry) bool { return earlier.key == e.key }) {
-			d.report(e.at, "the key "+e.key+" is there twice", "keep one of them")
-			continue
-		}
-		entries = append(entries, e)
 	}
-	return entries, true
+	return entries
 }
 
 // The kinds of values, in the words of a fault.
@@ -337,63 +330,102 @@ func membersOf(t reflect.Type) []Member {
 	return members
 }
 
-// decodeValue decodes node into v, by the rule for its texts and numbers.
+// wanted are the kinds of the values that are decoded into Go's types, with how to write one.
+var wanted = map[reflect.Kind]struct{ kind, hint string }{
+	reflect.Struct: {kindMapping, "write key: value lines here"},
+	reflect.Map:    {kindMapping, "write key: value lines here"},
+	reflect.Slice:  {kindList, "begin each element with \"- \", or write [] for none"},
+	reflect.String: {kindText, "write it as a text"},
+	reflect.Int:    {kindInteger, "write digits, without quotes"},
+	reflect.Bool:   {kindBoolean, ""},
+}
+
+// decodeValue decodes a node into v, by what the tags of its field say.
 func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *Member) {
-	at := nodePlace(node)
-	if _, ok := d.places[path]; !ok {
+	kind := kindOf(node)
+	if v.Kind() == reflect.Pointer && kind != kindNothing { // else it stays nil
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	at, want := nodePlace(node), wanted[v.Kind()]
+	inside := want.kind == kindMapping || want.kind == kindList
+	if _, ok := d.places[path]; !ok || !inside {
 		d.places[path] = at
 	}
+	switch {
+	case kind == want.kind || v.Kind() == reflect.Pointer:
+	case want.kind == kindMapping:
+		d.report(at, "want a mapping, not "+kind, want.hint)
+		return
+	case kind == kindNothing && !inside:
+		d.report(at, path+" has no value", "write one")
+		return
+	case want.kind == kindText && slices.Contains([]string{kindInteger, kindNumber, kindBoolean}, kind):
+		d.report(at, path+": want a text, not "+kind, "put it in quotes")
+		return
+	case want.kind == kindBoolean:
+		d.report(at, path+": want true or false, not "+kind, "")
+		return
+	default:
+		d.report(at, path+": want "+want.kind+", not "+kind, want.hint)
+		return
+	}
 	switch v.Kind() {
-	case reflect.Pointer: // the value may be null
-		if kindOf(node) != kindNothing {
-			v.Set(reflect.New(v.Type().Elem()))
-			d.decodeValue(node, v.Elem(), path, m)
-		}
 	case reflect.Struct:
-		entries, ok := d.mapping(node)
-		if ok {
-			d.decodeStruct(entries, v, path)
-		}
+		d.decodeStruct(d.mapping(node), v, path)
 	case reflect.Map:
-		entries, ok := d.mapping(node)
-		if !ok {
-			return
-		}
-		v.Set(reflect.MakeMapWithSize(v.Type(), len(entries)))
-		for _, e := range entries {
+		v.Set(reflect.MakeMap(v.Type()))
+		for _, e := range d.mapping(node) {
 			item := reflect.New(v.Type().Elem()).Elem()
 			d.decodeValue(e.value, item, join(path, e.key), &Member{is: m.is})
 			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
-		if kind := kindOf(node); kind != kindList {
-			d.report(at, path+": want a list, not "+kind, "begin each element with \"- \", or write [] for none")
-			return
-		}
-		if n := len(node.Content); m.MaxItems > 0 && n > m.MaxItems {
+		n := len(node.Content)
+		if m.MaxItems > 0 && n > m.MaxItems {
 			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", m.MaxItems))
 			return
 		}
-		if len(node.Content) < m.MinItems {
+		if n < m.MinItems {
 			d.report(at, path+" is empty", "write one")
 		}
 		element := *m
 		element.Optional = false
-		v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i, item := range node.Content {
 			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", &element)
 			if m.Unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
 			}
 		}
-	default:
-		d.places[path] = at
-		d.decodeScalar(node, v, path, m)
+	case reflect.String:
+		s := strings.TrimSpace(node.Value)
+		v.SetString(s)
+		if what, hint := m.checkText(s); what != "" {
+			d.report(at, path+what, hint)
+			return
+		}
+		d.texts = append(d.texts, text{at: at, value: s})
+	case reflect.Int:
+		i, err := strconv.ParseInt(node.Value, 10, 32)
+		switch {
+		case err != nil || strconv.FormatInt(i, 10) != node.Value:
+			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+		case i < 0:
+			d.report(at, path+" is negative", "a count or a limit is 0 or more")
+		case i < int64(m.Min):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.Min))
+		case m.Max > 0 && i > int64(m.Max):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", m.Max))
+		default:
+			v.SetInt(i)
+		}
+	case reflect.Bool:
+		v.SetBool(strings.EqualFold(node.Value, "true"))
 	}
 }
 
-// join is the path of a key inside the value at a path.
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -401,7 +433,6 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// decodeStruct decodes the entries of a mapping into a struct.
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	members := membersOf(v.Type())
 	found := make([]*entry, len(members))
@@ -428,57 +459,6 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 		case !m.Optional:
 			d.fault(path, "lacks "+join(path, m.Name), "add it")
 		}
-	}
-}
-
-// decodeScalar decodes a text, an integer or a boolean.
-func (d *document) decodeScalar(node *yaml.Node, v reflect.Value, path string, m *Member) {
-	at, kind := nodePlace(node), kindOf(node)
-	if kind == kindNothing {
-		d.fault(path, path+" has no value", "write one")
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		if kind != kindText {
-			hint := "write it as a text"
-			if kind == kindInteger || kind == kindNumber || kind == kindBoolean {
-				hint = "put it in quotes"
-			}
-			d.report(at, path+": want a text, not "+kind, hint)
-			return
-		}
-		s := strings.TrimSpace(node.Value)
-		v.SetString(s)
-		if what, hint := m.checkText(s); what != "" {
-			d.report(at, path+what, hint)
-			return
-		}
-		d.texts = append(d.texts, text{at: at, value: s})
-	case reflect.Int:
-		if kind != kindInteger {
-			d.report(at, path+": want an integer, not "+kind, "write digits, without quotes")
-			return
-		}
-		i, err := strconv.ParseInt(node.Value, 10, 32)
-		switch {
-		case err != nil || strconv.FormatInt(i, 10) != node.Value:
-			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
-		case i < 0:
-			d.report(at, path+" is negative", "a count or a limit is 0 or more")
-		case i < int64(m.Min):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.Min))
-		case m.Max > 0 && i > int64(m.Max):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", m.Max))
-		default:
-			v.SetInt(i)
-		}
-	case reflect.Bool:
-		if kind != kindBoolean {
-			d.report(at, path+": want true or false, not "+kind, "")
-			return
-		}
-		v.SetBool(strings.EqualFold(node.Value, "true"))
 	}
 }
 
