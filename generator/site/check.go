@@ -3,6 +3,7 @@ package site
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,105 +26,75 @@ var AUPCodes = []string{
 // questSteps is how many steps the quest has.
 const questSteps = 7
 
-// batchRounds is how many rounds the largest MCP batch takes: up to three for a write, one for any
-// other call, and four for everything else.
-func batchRounds(messages, writes int) int { return messages + 2*min(writes, messages) + 4 }
-
 // checkService, like the checks that follow it, looks at what values mean together.
 func checkService(d *document, service *Service) {
-	if validHost(service.ApexHost) && service.CanonicalHost != "www."+service.ApexHost {
-		d.fault("canonical_host", "canonical_host is not www. and the apex host", "want www."+service.ApexHost)
-	}
+	d.want(!validHost(service.ApexHost) || service.CanonicalHost == "www."+service.ApexHost,
+		"canonical_host", " is not www. and the apex host", "want www."+service.ApexHost)
 	hosts := []string{service.CanonicalHost, service.ApexHost}
 	for i, host := range service.PreviewHosts {
-		if slices.Contains(hosts, host) {
-			d.fault(fmt.Sprintf("preview_hosts[%d]", i), host+" is there twice", "a host is canonical, the apex or a preview")
-		}
+		d.want(!slices.Contains(hosts, host), fmt.Sprintf("preview_hosts[%d]", i), host+" is there twice",
+			"a host is canonical, the apex or a preview")
 		hosts = append(hosts, host)
 	}
-	if n := batchRounds(service.Limits.BatchMessages, service.Limits.BatchWrites); n > turn.MaxRounds {
-		d.fault("limits",
-			fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", service.Limits.BatchMessages, service.Limits.BatchWrites, n),
-			fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
-				"so lower batch_messages or batch_writes", turn.MaxRounds))
-	}
-	if (service.IndexNow.Key == "") != (len(service.IndexNow.Upstreams) == 0) {
-		d.fault("indexnow", "indexnow has a key or upstreams, and not both", "give both, or an empty key and []")
-	}
-	if n := len(service.IndexNow.Upstreams); n > signal.MaxEndpoints {
-		d.fault("indexnow.upstreams", fmt.Sprintf("indexnow.upstreams has %d", n),
-			fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
-	}
-	keys := []string{service.ReceiptKeys.Current}
-	if keys[0] == "" && service.ReceiptKeys.CurrentFrom != "" {
-		d.fault("receipt_keys.current_from", "receipt_keys.current_from has no key", "there is no current key: remove it")
-	}
-	for i, key := range service.ReceiptKeys.Retired {
-		if key.CurrentFrom > key.RetiredOn {
-			d.fault(fmt.Sprintf("receipt_keys.retired[%d].retired_on", i), "this key was retired before it was current", "correct the dates")
-		}
-		if slices.Contains(keys, key.PublicKey) {
-			d.fault(fmt.Sprintf("receipt_keys.retired[%d].public_key", i), "this key is there twice", "a key is the current one or retired, once")
-		}
-		keys = append(keys, key.PublicKey)
+	messages, writes := service.Limits.BatchMessages, service.Limits.BatchWrites
+	rounds := messages + 2*min(writes, messages) + 4 // at most; the batch itself takes four
+	d.want(rounds <= turn.MaxRounds, "limits",
+		fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", messages, writes, rounds),
+		fmt.Sprintf("a turn has %d: a write takes up to three and any other call one, "+
+			"so lower batch_messages or batch_writes", turn.MaxRounds))
+	engines := len(service.IndexNow.Upstreams)
+	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " has a key or upstreams, and not both",
+		"give both, or an empty key and []")
+	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
+		fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
+	keys := &service.ReceiptKeys
+	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key", "there is no current key: remove it")
+	for i, key := range keys.Retired {
+		at := fmt.Sprintf("receipt_keys.retired[%d]", i)
+		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on", "this key was retired before it was current", "correct the dates")
+		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is there twice",
+			"a key is the current one or retired, once")
 	}
 	checkLogKeys(d, service)
 }
 
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
-		if slices.Contains(values[:i], v) {
-			d.fault(fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is there twice", "keep one of them")
-		}
+		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is there twice", "keep one of them")
 	}
 }
 
 // checkScoreboard checks a hand verification by itself, and against the previous one where there is
 // one.
 func checkScoreboard(d *document, board, previous *Scoreboard) {
-	if date := board.day(); board.AsOf != date {
-		d.fault("as_of", "as_of is "+board.AsOf+", and the file is named after "+date, "a verification is named after its as_of")
-	}
-	if board.VerifiedThrough != board.day() {
-		d.fault("counts_verified_by_hand_through", "counts_verified_by_hand_through is not as_of", "a board says what was verified on its day")
-	}
-	if board.MonitoredThrough > board.day() {
-		d.fault("operations_monitored_through", "operations_monitored_through is later than as_of", "what has not happened cannot be looked at")
-	}
-	if board.ObservedAttention.AsOf > board.day() {
-		d.fault("observed_attention.as_of", "observed_attention.as_of is later than as_of", "write a new verification")
-	}
-	if shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally; shipped > suggested {
-		d.fault("suggestions.shipped", fmt.Sprintf("suggestions.shipped is %d, and %d were received or originated", shipped, suggested),
-			"shipped is at most received_external + originated_internally")
-	}
-	if verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded; verified > recorded {
-		d.fault("pilot_waitlist.verified_organic_agent_conversions",
-			fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
-			"a verified conversion is a recorded registration")
-	}
-	attention := &board.ObservedAttention
-	if completed, named := attention.CompletedHandshake, len(attention.NamedClients); completed > named {
-		d.fault("observed_attention.named_clients_that_completed_a_handshake",
-			fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
-			"name them in named_clients")
-	}
+	day, attention := board.day(), &board.ObservedAttention
+	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day, "a verification is named after its as_of")
+	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of", "a board says what was verified on its day")
+	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of", "what has not happened cannot be looked at")
+	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
+	shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally
+	d.want(shipped <= suggested, "suggestions.shipped", fmt.Sprintf(" is %d, and %d were received or originated", shipped, suggested),
+		"shipped is at most received_external + originated_internally")
+	verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded
+	d.want(verified <= recorded, "pilot_waitlist.verified_organic_agent_conversions",
+		fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
+		"a verified conversion is a recorded registration")
+	completed, named := attention.CompletedHandshake, len(attention.NamedClients)
+	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
+		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+	last := ""
 	for i, update := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
-		if i > 0 && update.Date <= attention.Updates[i-1].Date {
-			d.fault(at, update.Date+" does not follow "+attention.Updates[i-1].Date, "one update for a date, oldest first")
-		}
-		if update.Date > attention.AsOf {
-			d.fault(at, update.Date+" is later than observed_attention.as_of", "")
-		}
+		d.want(update.Date > last, at, update.Date+" does not follow "+last, "one update for a date, oldest first")
+		d.want(update.Date <= attention.AsOf, at, update.Date+" is later than observed_attention.as_of", "")
+		last = update.Date
 	}
 	checkNothingFalls(d, board, previous)
 }
 
 func checkPresence(d *document, p *model.Presence) {
-	if p.Status != "online" && p.AwayMessage == "" {
-		d.fault("status", "status is "+p.Status+", and away_message is missing", "say why, and until when")
-	}
+	d.want(p.Status == "online" || p.AwayMessage != "", "status", " is "+p.Status+", and away_message is missing",
+		"say why, and until when")
 	var names []string
 	for _, n := range p.NotBuilt {
 		names = append(names, n.What)
@@ -135,9 +106,7 @@ func checkPresence(d *document, p *model.Presence) {
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
-	if len(q.Steps) != questSteps {
-		d.fault("steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
-	}
+	d.want(len(q.Steps) == questSteps, "steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
 	var called []string
 	written := ""
 	for i := range q.Steps {
@@ -149,34 +118,28 @@ func checkQuest(d *document, q *Quest) {
 		}
 		d.checkQuestCall(at, step, op, called)
 		read := step.Method() == "GET"
-		if read && written != "" {
-			d.fault(at+".operation", "a read after "+written, "reads that send nothing come first")
-		}
+		d.want(!read || written == "", at+".operation", "a read after "+written, "reads that send nothing come first")
 		if !read && written == "" {
 			written = op.ID
 		}
-		if op.ID == "registerAgent" && i != len(q.Steps)-1 {
-			d.fault(at+".operation", "registration is not the last step", "it is optional, and comes last")
-		}
+		d.want(op.ID != "registerAgent" || i == len(q.Steps)-1, at+".operation", "registration is not the last step",
+			"it is optional, and comes last")
 		called = append(called, op.ID)
 	}
 	for _, id := range questOperations {
-		if !slices.Contains(called, id) {
-			d.fault("steps", "no step calls "+id, "add one")
-		}
+		d.want(slices.Contains(called, id), "steps", "no step calls "+id, "add one")
 	}
 }
 
 // checkQuestCall checks the call of a step of the quest. called are the operations of the steps
 // before it.
 func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation, called []string) {
-	if !slices.Contains(op.Methods, step.Method()) {
-		d.fault(at+".operation", op.ID+" is not called by "+step.Method(), "a step with a body is a POST, one without is a GET")
-	}
+	d.want(slices.Contains(op.Methods, step.Method()), at+".operation", op.ID+" is not called by "+step.Method(),
+		"a step with a body is a POST, one without is a GET")
 	if step.AnswerOf != "" {
-		if step.Body != "" || !slices.Contains(called, step.AnswerOf) || WrappingField(op) == nil {
-			d.fault(at+".answer_of", "not the one member of the body", "name an earlier step's operation, leave body out, and call an operation that takes a whole object")
-		}
+		d.want(step.Body == "" && slices.Contains(called, step.AnswerOf) && WrappingField(op) != nil,
+			at+".answer_of", "not the one member of the body",
+			"name an earlier step's operation, leave body out, and call an operation that takes a whole object")
 		return
 	}
 	if step.Body == "" {
@@ -187,9 +150,9 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 		d.fault(at+".body", "the body is not a JSON object", "write the JSON text of an object")
 		return
 	}
-	if op.DryRun && !slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }) {
-		d.fault(at+".body", op.ID+" would take the body as it is", "write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
-	}
+	refused := func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }
+	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would take the body as it is",
+		"write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
 }
 
 // WrappingField is the field in which an operation takes the whole answer of another; nil where it
@@ -213,19 +176,15 @@ func operationIDs() (ids []string) {
 }
 
 func checkAUP(d *document, a *AUP) {
-	missing := slices.Clone(AUPCodes)
+	var codes []string
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)
-		switch {
-		case !slices.Contains(AUPCodes, p.Code):
-			d.fault(at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
-		case !slices.Contains(missing, p.Code):
-			d.fault(at, "the code "+p.Code+" is there twice", "keep one of them")
-		}
-		missing = slices.DeleteFunc(missing, func(c string) bool { return c == p.Code })
+		d.want(slices.Contains(AUPCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
+		d.want(!slices.Contains(codes, p.Code), at, "the code "+p.Code+" is there twice", "keep one of them")
+		codes = append(codes, p.Code)
 	}
-	for _, code := range missing {
-		d.fault("prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
+	for _, code := range AUPCodes {
+		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
 	}
 }
 
@@ -239,9 +198,8 @@ func exactKeys[T any](d *document, path string, mapping map[string]T, want []str
 		}
 	}
 	for _, key := range want {
-		if _, has := mapping[key]; !has {
-			d.fault(path, "lacks "+join(path, key), "add it")
-		}
+		_, has := mapping[key]
+		d.want(has, path, "lacks "+join(path, key), "add it")
 	}
 }
 
@@ -274,30 +232,25 @@ func checkMCP(d *document, m *MCP) {
 		var arguments []string
 		for _, f := range api.Prompts[i].Arguments {
 			arguments = append(arguments, f.Name)
-			if words := prompt.Arguments[f.Name]; (words.Absent == "") != f.Required && words.Description != "" {
-				d.fault(at+".arguments."+f.Name,
-					"absent is there for a required argument, or is not for an optional one",
-					"absent is what the text says where an optional argument is missing")
-			}
+			words := prompt.Arguments[f.Name]
+			d.want((words.Absent == "") == f.Required || words.Description == "", at+".arguments."+f.Name,
+				"absent is there for a required argument, or is not for an optional one",
+				"absent is what the text says where an optional argument is missing")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
-			if prompt.Text != "" && !slices.Contains(parts, argument) {
-				d.fault(at+".text", "lacks {"+argument+"}", "use every argument in the text")
-			}
+			d.want(prompt.Text == "" || slices.Contains(parts, argument), at+".text", "lacks {"+argument+"}",
+				"use every argument in the text")
 		}
 	}
 	exactKeys(d, "prompts", m.Prompts, prompts)
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
-		if install.Command == "" && install.Config == "" && install.TOML == "" {
-			d.fault(at, "has neither command, config nor toml", "give what is ready to use")
-		}
-		if install.Config != "" && !json.Valid([]byte(install.Config)) {
-			d.fault(at+".config", "config is not JSON", "write what is to be put into the file, or use toml")
-		}
+		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml", "give what is ready to use")
+		d.want(install.Config == "" || json.Valid([]byte(install.Config)), at+".config", "config is not JSON",
+			"write what is to be put into the file, or use toml")
 	}
 	d.unique("install", installs)
 }
@@ -341,27 +294,23 @@ const Consent = "supplying one needs the owner's consent"
 // that name a field's limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	d := s.document("endpoints.yaml")
-	var ids []string
+	fields := map[string][]string{}
 	for _, route := range routes {
-		ids = append(ids, route.ID)
-		if words, ok := s.Endpoints[route.ID]; ok {
-			exactKeys(d, route.ID+".fields", words.Fields, nil)
-		}
+		fields[route.ID] = nil
 		for _, op := range route.Operations {
-			ids = append(ids, op.ID)
-			if words, ok := s.Endpoints[op.ID]; ok {
-				exactKeys(d, op.ID+".fields", words.Fields, FieldNames(op))
-				for _, f := range op.Fields {
-					if text, there := words.Fields[f.Name]; f.Type == input.Email && there && !strings.Contains(text, Consent) {
-						d.fault(op.ID+".fields."+f.Name,
-							op.ID+".fields."+f.Name+" does not say that an address needs its owner's consent", "write: "+Consent)
-					}
-				}
+			fields[op.ID] = FieldNames(op)
+			for _, f := range op.Fields {
+				text, there := s.Endpoints[op.ID].Fields[f.Name]
+				d.want(f.Type != input.Email || !there || strings.Contains(text, Consent),
+					op.ID+".fields."+f.Name, " does not say that an address needs its owner's consent", "write: "+Consent)
 			}
 		}
 	}
-	for id := range s.Endpoints {
-		if !slices.Contains(ids, id) {
+	ids := slices.Sorted(maps.Keys(fields))
+	for id, words := range s.Endpoints {
+		if slices.Contains(ids, id) {
+			exactKeys(d, id+".fields", words.Fields, fields[id])
+		} else {
 			d.fault(id, "no route and no operation is called "+shorten(id), didYouMean(id, ids))
 		}
 	}

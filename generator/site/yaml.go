@@ -69,6 +69,17 @@ func (d *document) fault(path, what, hint string) {
 	d.report(at, what, hint)
 }
 
+// want reports a fault of the value at a path where it is not good. What begins with a space
+// follows the path.
+func (d *document) want(good bool, path, what, hint string) {
+	if strings.HasPrefix(what, " ") {
+		what = path + what
+	}
+	if !good {
+		d.fault(path, what, hint)
+	}
+}
+
 func (d *document) placeOf(path string) place {
 	for {
 		if at, ok := d.places[path]; ok || path == "" {
@@ -201,8 +212,8 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping. A key that is not plain text, and one that is there twice,
-// is a fault and is left out.
+// mapping gives the entries of a mapping. A key that is not plain text, and one that is there
+// twice, is a fault and is left out.
 func (d *document) mapping(node *yaml.Node) []entry {
 	entries := make([]entry, 0, len(node.Content)/2)
 	for pair := range slices.Chunk(node.Content, 2) {
