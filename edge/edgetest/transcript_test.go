@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the answers of the host in memory into the transcripts")
 
-// TestTranscripts holds the conversations with the host in memory, but for those that need more of
-// a host.
+// TestTranscripts has the host in memory answer all conversations, except those that need more of a
+// host.
 func TestTranscripts(t *testing.T) {
 	held := 0
 	for _, c := range read(t) {

@@ -36,7 +36,7 @@ func told(t *testing.T, conn *net.UnixConn) string {
 	return string(message[:n])
 }
 
-// The watchdog is told again and again, each time after the process has shown that it is alive.
+// The watchdog gets a message again and again, each after the process has shown that it is alive.
 func TestWatchdog(t *testing.T) {
 	conn := manager(t, filepath.Join(t.TempDir(), "notify"))
 	t.Setenv("WATCHDOG_USEC", "20000")
@@ -70,7 +70,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// Where nobody watches, or over another process, nothing is told.
+// Without a manager that watches this process, nothing is sent.
 func TestNoWatchdog(t *testing.T) {
 	for _, c := range []struct {
 		limit, process string

@@ -18,6 +18,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
+	"os/signal"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -281,41 +286,82 @@ func ByteSize(n int64) string {
 // Ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
 // line means preset. check says what is wanted instead, and "" of a good answer.
 func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
-	type line struct {
-		text string
-		err  error
+	if preset != "" {
+		question += " [" + preset + "]"
 	}
+	question, _ = quote.Visible(question)
 	for {
-		prompt := question
-		if preset != "" {
-			prompt += " [" + preset + "]"
-		}
-		prompt, _ = quote.Visible(prompt)
-		fmt.Fprint(t.Err, prompt+": ")
-		read := make(chan line, 1) // an interrupt ends the question and not the reading
+		fmt.Fprint(t.Err, question+": ")
+		var text string
+		read := make(chan error, 1) // an interrupt ends the question and not the reading
 		go func() {
-			text, err := lines.ReadString('\n')
-			read <- line{text, err}
+			var err error
+			text, err = lines.ReadString('\n')
+			read <- err
 		}()
-		var got line
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(t.Err)
 			return "", errors.New("interrupted (nothing was written)")
-		case got = <-read:
+		case err := <-read:
+			if err != nil {
+				fmt.Fprintln(t.Err)
+				return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", err)
+			}
 		}
-		if got.err != nil {
-			fmt.Fprintln(t.Err)
-			return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", got.err)
-		}
-		answer := strings.TrimSpace(got.text)
-		if answer == "" {
-			answer = preset
-		}
+		answer := cmp.Or(strings.TrimSpace(text), preset)
 		want := check(answer)
 		if want == "" {
 			return answer, nil
 		}
 		fmt.Fprintln(t.Err, want)
 	}
+}
+
+// Edit opens a file in the editor of $VISUAL or $EDITOR, or else vi, as git does, until that ends.
+func (t *Terminal) Edit(file string) error {
+	preset := map[bool]string{true: "notepad", false: "vi"}[runtime.GOOS == "windows"]
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), preset)
+	command := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
+	if runtime.GOOS == "windows" {
+		words := append(strings.Fields(editor), file)
+		command = exec.Command(words[0], words[1:]...)
+	}
+	command.Stdout, command.Stderr = t.Stdout, t.Err
+	if terminal, is := t.In.(*os.File); is {
+		command.Stdin = terminal
+	}
+	if w, wrapped := t.Err.(WithoutSecrets); wrapped {
+		command.Stderr = w.Writer // the terminal itself
+	}
+	// An interrupt is for the editor.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
+	}
+	return nil
+}
+
+// Choose asks a question whose answer is one of some words, and gives the first letter of that. An
+// interrupt before it, of an editor, does not end it.
+func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "", func(answer string) string {
+		for _, letter := range letters {
+			if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
+				return ""
+			}
+		}
+		return "want one of " + strings.Join(letters, ", ")
+	})
+	return strings.ToLower(answer[:min(1, len(answer))]), err
+}
+
+// Confirm asks a question whose answer is y or n.
+func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
+	answer, err := t.Choose(ctx, question, "y", "n")
+	return answer == "y", err
 }

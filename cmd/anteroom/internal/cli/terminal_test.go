@@ -78,7 +78,7 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-// A flag that a variable has set is told from one of the command line, which wins.
+// A flag of the command line wins over its variable, and OnCommandLine tells the two apart.
 func TestOnCommandLine(t *testing.T) {
 	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
 	t.Setenv("ANTEROOM_OUTBOX", "variable")
