@@ -162,6 +162,15 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	return contract
 }
 
+// WithItems are fields, each with those of its items behind it, under their dotted names.
+func WithItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
+	for _, f := range fields {
+		f.Name = prefix + f.Name
+		all = append(append(all, f), WithItems(f.Name+"[].", f.Items)...)
+	}
+	return all
+}
+
 // listsIgnored reports whether the answer of an operation lists the fields that were sent and not
 // read.
 func listsIgnored(op *api.Operation) bool {

@@ -97,25 +97,13 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 
 // fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *family) fieldLimits() (limits []model.FieldLimits) {
-	var add func(operation, prefix string, fields []model.ContractField)
-	add = func(operation, prefix string, fields []model.ContractField) {
-		for i := range fields {
-			f := &fields[i]
-			limit := model.FieldLimits{
-				MinLength: f.MinLength, MaxLength: f.MaxLength,
-				Minimum: f.Minimum, Maximum: f.Maximum,
-				MinItems: f.MinItems, MaxItems: f.MaxItems,
-			}
-			if limit != (model.FieldLimits{}) {
-				limit.Operation, limit.Field = operation, prefix+f.Name
-				limits = append(limits, limit)
-			}
-			add(operation, prefix+f.Name+"[].", f.Items)
-		}
-	}
 	for _, route := range g.Routes {
 		for _, op := range answers.ReadsFirst(route) {
-			add(op.ID, "", g.ContractOperation(route, op).Fields)
+			for _, f := range answers.WithItems("", g.ContractOperation(route, op).Fields) {
+				if f.Bounds != (model.Bounds{}) {
+					limits = append(limits, model.FieldLimits{Operation: op.ID, Field: f.Name, Bounds: f.Bounds})
+				}
+			}
 		}
 	}
 	return limits

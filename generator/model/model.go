@@ -4,11 +4,12 @@
 //
 // The struct tags have these meanings. json names the member and doc describes it. null:"true"
 // marks a string that may be null. also names the JSON types that a member may have besides its
-// own. enum, format, minimum and pattern are the keywords of JSON Schema. A member with omitempty
-// or omitzero may be absent from an answer. from:"edge" marks a member that is in every answer and
-// absent from the published text only: the edge adds it when it answers. total:"true" marks a list
-// that is cut where it is long: a member <name>_total then says how many entries there were. A
-// member with the tag is is in a content file under the same name; package site has the meaning.
+// own. enum, format, minimum and pattern are the keywords of JSON Schema. flat:"true" marks an
+// embedded struct that is not a component of its own. A member with omitempty or omitzero may be
+// absent from an answer. from:"edge" marks a member that is in every answer and absent from the
+// published text only: the edge adds it when it answers. total:"true" marks a list that is cut
+// where it is long: a member <name>_total then says how many entries there were. A member with the
+// tag is is in a content file under the same name; package site has the meaning.
 package model
 
 import (
@@ -264,16 +265,11 @@ type ContractOperation struct {
 
 // ContractField is one input field.
 type ContractField struct {
-	Name            string          `json:"name" doc:"Name of the field."`
-	Type            string          `json:"type" doc:"JSON type of the field."`
-	Format          string          `json:"format,omitempty" doc:"email or date."`
-	Required        bool            `json:"required,omitzero" doc:"True where it must be given, else absent."`
-	MinLength       int             `json:"min_length,omitzero" doc:"Least length, in code points."`
-	MaxLength       int             `json:"max_length,omitzero" doc:"Greatest length, in code points."`
-	Minimum         int             `json:"minimum,omitzero" doc:"Least value."`
-	Maximum         int             `json:"maximum,omitzero" doc:"Greatest value."`
-	MinItems        int             `json:"min_items,omitzero" doc:"Least number of items."`
-	MaxItems        int             `json:"max_items,omitzero" doc:"Greatest number of items."`
+	Name            string `json:"name" doc:"Name of the field."`
+	Type            string `json:"type" doc:"JSON type of the field."`
+	Format          string `json:"format,omitempty" doc:"email or date."`
+	Required        bool   `json:"required,omitzero" doc:"True where it must be given, else absent."`
+	Bounds          `flat:"true"`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
 	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
@@ -283,6 +279,16 @@ type ContractField struct {
 	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what is in angle brackets is refused as it is."`
 	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
+}
+
+// Bounds are the limits of a field; 0 is none.
+type Bounds struct {
+	MinLength int `json:"min_length,omitzero" doc:"Least length, in code points."`
+	MaxLength int `json:"max_length,omitzero" doc:"Greatest length, in code points."`
+	Minimum   int `json:"minimum,omitzero" doc:"Least value."`
+	Maximum   int `json:"maximum,omitzero" doc:"Greatest value."`
+	MinItems  int `json:"min_items,omitzero" doc:"Least number of items."`
+	MaxItems  int `json:"max_items,omitzero" doc:"Greatest number of items."`
 }
 
 // WriteLimit is the rate limit of writes.
@@ -470,12 +476,7 @@ type Limits struct {
 type FieldLimits struct {
 	Operation string `json:"operation" doc:"Identifier of the operation."`
 	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
-	MinLength int    `json:"min_length,omitzero" doc:"Least length, in code points."`
-	MaxLength int    `json:"max_length,omitzero" doc:"Greatest length, in code points."`
-	Minimum   int    `json:"minimum,omitzero" doc:"Least value."`
-	Maximum   int    `json:"maximum,omitzero" doc:"Greatest value."`
-	MinItems  int    `json:"min_items,omitzero" doc:"Least number of items."`
-	MaxItems  int    `json:"max_items,omitzero" doc:"Greatest number of items."`
+	Bounds    `flat:"true"`
 }
 
 // ManifestMCP says where the MCP server is.

@@ -74,15 +74,6 @@ func (o operation) Tools() (names []string) {
 	return names
 }
 
-// withItems are fields, each with those of its items behind it, under their dotted names.
-func withItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
-	for _, f := range fields {
-		f.Name = prefix + f.Name
-		all = append(append(all, f), withItems(f.Name+"[].", f.Items)...)
-	}
-	return all
-}
-
 // call is an exact call, and the words before it.
 type call struct{ Lead, Code string }
 

@@ -7,27 +7,13 @@ import (
 	"testing"
 
 	"anteroom/generator/tlog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/tlog/tlogtest"
 )
-
-// keyOf makes a key of a log.
-func keyOf(t *testing.T, origin string) (key string, signer note.Signer) {
-	t.Helper()
-	secret, key, err := note.GenerateKey(nil, origin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if signer, err = note.NewSigner(secret); err != nil {
-		t.Fatal(err)
-	}
-	return key, signer
-}
 
 // Each kind of entry counts in the number that the table of kinds says, and is written as there.
 func TestLogKinds(t *testing.T) {
 	for _, k := range logKinds {
-		key, signer := keyOf(t, tlog.Origin("www.anteroom.example", 1))
+		key, signer := tlogtest.Key(t, tlog.Origin("www.anteroom.example", 1))
 		log := tlog.New([]string{key}, nil)
 		var entries []tlog.Entry
 		want := map[string]int{}

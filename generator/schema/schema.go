@@ -102,7 +102,7 @@ func (s *Schemas) OfStruct(t reflect.Type) object {
 		for f := range t.Fields() {
 			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			switch {
-			case f.Anonymous && s.inline:
+			case f.Anonymous && (s.inline || f.Tag.Get("flat") == "true"):
 				add(f.Type)
 				continue
 			case f.Anonymous:
