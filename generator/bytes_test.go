@@ -56,7 +56,7 @@ func walk() []call {
 	}
 }
 
-// answerBefore stands in a body for the answer before it.
+// answerBefore is a placeholder in a body: the answer before it replaces it.
 const answerBefore = "<the answer before>"
 
 func message(method, params string) call {

@@ -32,7 +32,7 @@ func TestFaultsAreShort(t *testing.T) {
 				Contract map[string]json.RawMessage
 			}
 			if r.Status != 400 {
-				return // an optional field that is absent, or a value that is no fault here
+				return // an optional field that is absent, or a value that is not a fault here
 			}
 			if err := json.Unmarshal(r.Body, &problem); err != nil {
 				t.Fatal(err)

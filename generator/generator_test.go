@@ -276,7 +276,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s links to %s, which is not published", from, target)
 		}
 		if anchor != "" && !slices.Contains(ids[to], anchor) {
-			t.Errorf("%s links to %s, and there is no such anchor", from, target)
+			t.Errorf("%s links to %s, which is not an anchor", from, target)
 		}
 	}
 	links := 0
@@ -388,7 +388,7 @@ func TestSitemap(t *testing.T) {
 			t.Errorf("%s is not published, or is there twice", u.Loc)
 		}
 		if _, ok := civil.ParseDate(u.LastMod); !ok && u.LastMod != "" {
-			t.Errorf("lastmod %s of %s is no date", u.LastMod, u.Loc)
+			t.Errorf("lastmod %s of %s is not a date", u.LastMod, u.Loc)
 		}
 		changed[path] = u.LastMod
 	}

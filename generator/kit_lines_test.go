@@ -18,8 +18,8 @@ import (
 // kitLine is a line of the page that fetches a program of the kit and runs it.
 var kitLine = regexp.MustCompile(`(?m)^curl -sSf (\S+) \| (.*)$`)
 
-// The lines that run the verify kit work as they stand on the page, where the service publishes its
-// key, and with the key in the place of the placeholder, where it does not.
+// The lines that run the verify kit work as they are on the page, where the service publishes its
+// key, and with the key instead of the placeholder, where it does not.
 func TestKitLines(t *testing.T) {
 	folder := t.TempDir()
 	receipt := edgetest.NewFake(t).Do("POST", "/api/receipt", `{"note":"é"}`)

@@ -152,7 +152,7 @@ func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) js
 // What every tool takes and gives is as its schemas say, and has no member besides those of its
 // operation in openapi.json. One that says
 // that it only reads stores, sends and signs nothing; one that does not say so does. A tool is
-// called with the examples of its fields, and with what stands here besides.
+// called with the examples of its fields, and with what is here besides.
 func TestToolSchemas(t *testing.T) {
 	o := generate(t, shippedContent)
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}

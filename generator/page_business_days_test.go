@@ -101,7 +101,7 @@ func TestBusinessDaysForm(t *testing.T) {
 		t.Errorf("the form has %v, the endpoint %v", names, want)
 	}
 
-	// Sent as a browser without scripts sends it, with all that stands in it, each operation answers.
+	// Sent as a browser without scripts sends it, with all that is in it, each operation answers.
 	filled := map[string]string{"date": "2026-12-24", "start": "2026-12-23", "end": "2027-01-04", "days": "2"}
 	ask := getter(t, o)
 	for _, operation := range bizday.Operations() {

@@ -46,17 +46,17 @@ func send(t *testing.T, h *edgetest.Fake, o *generator.Output, c call) *turn.Res
 	t.Helper()
 	target, canonical := strings.CutPrefix(c.url, o.Snapshot.BaseURL())
 	if !canonical {
-		t.Fatalf("%s is no address of the canonical host", c.url)
+		t.Fatalf("%s is not an address of the canonical host", c.url)
 	}
 	return h.Do(c.method, target, c.body, "host", o.Snapshot.CanonicalHost)
 }
 
-// ownWords stand for what is in angle brackets, so that a call with them is a caller's own.
+// ownWords replace what is in angle brackets, so that a call with them is a caller's own.
 func ownWords(body string) string {
 	return regexp.MustCompile(`<[^<>]*>`).ReplaceAllString(body, "words of mine")
 }
 
-// refusedAsTemplate reports an answer that is no refusal of a placeholder, and calls with effects.
+// refusedAsTemplate reports an answer that is not a refusal of a placeholder, and calls with effects.
 func refusedAsTemplate(t *testing.T, h *edgetest.Fake, what string, r *turn.Response) {
 	t.Helper()
 	var problem struct{ Errors []struct{ Code string } }
@@ -86,7 +86,7 @@ func TestQuestSteps(t *testing.T) {
 	for _, step := range quest.Steps {
 		m := callForm.FindStringSubmatch(step.Call)
 		if m == nil {
-			t.Fatalf("step %d: %q is no call", step.N, step.Call)
+			t.Fatalf("step %d: %q is not a call", step.N, step.Call)
 		}
 		c, arguments := call{m[1], m[2], m[3]}, string(step.Arguments)
 		for wrapped, answer := range answers {
@@ -186,7 +186,7 @@ func callTool(t *testing.T, h *edgetest.Fake, o *generator.Output, tool, argumen
 	return *answer.Result
 }
 
-// runCurl runs a command in a shell in which curl writes down what it is told to send.
+// runCurl runs a command in a shell in which curl writes down what it would send.
 func runCurl(t *testing.T, command string, files map[string]string) call {
 	t.Helper()
 	dir := t.TempDir()

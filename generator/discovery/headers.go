@@ -113,7 +113,7 @@ func Configuration(a *answers.Answers, documents []published.File) ([]published.
 		write(path, rules[path])
 	}
 	if _, err := assets.ParseHeaders(b.String()); err != nil {
-		g.Fail("%w: let a pattern stand for some documents", err)
+		g.Fail("%w: let one pattern match several documents", err)
 	}
 	lines := strings.Join(redirects, "\n") + "\n"
 	if _, err := assets.ParseRedirects(lines); err != nil {

@@ -171,7 +171,7 @@ func defaultOperation(route *api.Route, method string) (op *api.Operation) {
 }
 
 // refusedGet describes the 405 that a GET gets where there is nothing to read. Its body says how to
-// go on.
+// install the server.
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	shape := object{{"allOf", []object{

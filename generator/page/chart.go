@@ -31,7 +31,7 @@ const (
 	mostDots    = 24 // more would run into each other
 )
 
-// chartLayout is where the parts of a chart stand.
+// chartLayout is where the parts of a chart are.
 type chartLayout struct {
 	Left, Right, Bottom float64
 	Path                string // of the line: a number holds until the next board
@@ -130,8 +130,8 @@ func thousands(n int) string {
 
 func newest(s Series) Point { return s.Points[len(s.Points)-1] }
 
-// told says a series in a sentence, for those who do not see it.
-func told(s Series) string {
+// sentence says a series in words, for those who do not see it.
+func sentence(s Series) string {
 	first, last := s.Points[0], newest(s)
 	if len(s.Points) == 1 {
 		return fmt.Sprintf("One board: %s on %s.", thousands(last.N), last.Date)

@@ -24,7 +24,7 @@ func TestChart(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		points []Point
-		path   string // "" where it is too long to be told
+		path   string // "" where it is too long
 		dots   int
 		values string
 		dates  string
@@ -62,7 +62,7 @@ func TestChart(t *testing.T) {
 		}
 		for _, part := range regexp.MustCompile(`[MHV ]([^MHV ]+)`).FindAllStringSubmatch(l.Path, -1) {
 			if v, err := strconv.ParseFloat(part[1], 64); err != nil || !(v >= 0 && v <= chartWidth) { // NaN is neither
-				t.Errorf("%s: %s stands in the line %s", name, part[1], l.Path)
+				t.Errorf("%s: %s is in the line %s", name, part[1], l.Path)
 			}
 		}
 		for _, v := range l.Values {

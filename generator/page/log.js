@@ -55,7 +55,7 @@ async function prove() {
   return [element("p", outcome), list];
 }
 
-let runs = 0; // what an earlier run says must not stand beside another answer
+let runs = 0; // what an earlier run says must not be beside another answer
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();

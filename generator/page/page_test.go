@@ -23,8 +23,8 @@ func TestMarkdown(t *testing.T) {
 		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a href="#what-is-kept">What is kept</a></h2>`},
 		"heading that holds a link":       {"## See [it](/x) {#see}\n", `<h2 id="see">See <a href="/x">it</a></h2>`},
 		"raw HTML is left out":            {"a <b>c</b>\n", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
-		"an address is no link":           {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
-		"a script is no link":             {"[x](javascript:alert(1))\n", `<p><a href="">x</a></p>`},
+		"an address is not a link":        {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
+		"a script is not a link":          {"[x](javascript:alert(1))\n", `<p><a href="">x</a></p>`},
 		"a short table":                   {"|a|b|\n|-|-|\n|c|d|\n", `<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody>` + "\n" + `<tr><th scope="row">c</th><td>d</td></tr>` + "\n</tbody></table>"},
 		"a wide table":                    {"|a|b|`c` \\& \"d\"|\n|-|-|-|\n|e|f|*g*|\n", `<table class="stack terse"><thead><tr><th scope="col">a</th><th scope="col">b</th><th scope="col"><code>c</code> &amp; &quot;d&quot;</th></tr></thead><tbody>` + "\n" + `<tr><th scope="row">e</th><td data-label="b">f</td><td data-label="c &amp; &#34;d&#34;"><em>g</em></td></tr>`},
 		"a table of prose":                {"|a|b|c|\n|-|-|-|\n|d|e|More than a word.|\n", `<table class="stack">`},
@@ -147,7 +147,7 @@ func TestRender(t *testing.T) {
 	html = render()
 	has(html, `content="noindex"`)
 	if strings.Contains(html, "og:") {
-		t.Errorf("a page that is no document has a preview:\n%s", html)
+		t.Errorf("a page that is not a document has a preview:\n%s", html)
 	}
 }
 

@@ -126,7 +126,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	case err != nil:
 		return Entry{}, fmt.Errorf("the entry is not a JSON object: %w", err)
 	case !IsRecord(e.Kind) && !slices.Contains([]string{Vouched, Correction, Verification, Previous}, e.Kind):
-		return Entry{}, fmt.Errorf("there is no kind %.40q of entry", e.Kind)
+		return Entry{}, fmt.Errorf("%.40q is not a kind of entries", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("its entry is not a SHA-256")
 	case !bytes.Equal(e.Append(nil), line):

@@ -57,7 +57,7 @@ func TestExample(t *testing.T) {
 	for files := range slices.Chunk(got.Files, 2) {
 		name := strings.TrimSuffix(strings.TrimPrefix(files[0].Name, "log/"), ".jsonl")
 		if faults := l.Read(name, files[0].Data, files[1].Data); faults != nil {
-			t.Fatalf("%s: %s", name, told(faults))
+			t.Fatalf("%s: %s", name, lineOf(faults))
 		}
 		var entries []tlog.Entry
 		for line := range bytes.Lines(files[0].Data) {

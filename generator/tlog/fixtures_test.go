@@ -179,8 +179,8 @@ func readAll(keys []string, witnesses []tlog.Witness, stages []stage) (*tlog.Log
 	return l, nil
 }
 
-// told is a fault as a line, and "" for none.
-func told(f *tlog.Fault) string {
+// lineOf is a fault as a line, and "" for none.
+func lineOf(f *tlog.Fault) string {
 	if f == nil {
 		return ""
 	}

@@ -49,11 +49,11 @@ func TestFaults(t *testing.T) {
 		change func(s *stage) // the second stage: five entries
 		want   string
 	}{
-		"nothing":                {func(*stage) {}, ""},
-		"a line that is no JSON": {replaced("{", "["), "1: the entry is not a JSON object: "},
-		"white space":            {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
-		"an unknown kind":        {replaced("charter", "chapter"), `2: there is no kind "chapter" of entry` + "\n"},
-		"a line without end":     {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
+		"nothing":                 {func(*stage) {}, ""},
+		"a line that is not JSON": {replaced("{", "["), "1: the entry is not a JSON object: "},
+		"white space":             {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
+		"an unknown kind":         {replaced("charter", "chapter"), `2: "chapter" is not a kind of entries` + "\n"},
+		"a line without end":      {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
 		"a line that is too long": {func(s *stage) {
 			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
 			replaceIn(s, "{", "\n{")
@@ -82,13 +82,13 @@ func TestFaults(t *testing.T) {
 		b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0))
 		b.add(t, 1, "2026-11-21", recordOf(tlog.Registration, 1), recordOf(tlog.Charter, 2), correction(0, tlog.Own), vouched(2))
 		c.change(&b.stages[1])
-		if _, faults := readAll(b.Keys, nil, b.stages); (faults == nil) != (c.want == "") || !strings.HasPrefix(told(faults), c.want) {
-			t.Errorf("%s: %swant %s", name, told(faults), c.want)
+		if _, faults := readAll(b.Keys, nil, b.stages); (faults == nil) != (c.want == "") || !strings.HasPrefix(lineOf(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, lineOf(faults), c.want)
 		}
 	}
 	b := treeOf(t, 3, 5)
-	if _, faults := readAll([]string{"a key"}, nil, b.stages); !strings.HasPrefix(told(faults), `0: open checkpoint: key "a key": `) {
-		t.Errorf("not a key: %s", told(faults))
+	if _, faults := readAll([]string{"a key"}, nil, b.stages); !strings.HasPrefix(lineOf(faults), `0: open checkpoint: key "a key": `) {
+		t.Errorf("not a key: %s", lineOf(faults))
 	}
 }
 
@@ -104,7 +104,7 @@ func TestAppendRefuses(t *testing.T) {
 	}{
 		"no entry":                   {nil, signer, notLast},
 		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1: an entry follows the verification"},
-		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: there is no kind "receipt" of entry`},
+		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: "receipt" is not a kind of entries`},
 		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: its entry is not a SHA-256"},
 		"an entry that is too long":  {[]tlog.Entry{{Kind: tlog.Verification, Board: strings.Repeat("x", tlog.MaxEntry)}}, signer, "entry 0: the entry has more than 65535 bytes"},
 		"a key that the log has not": {[]tlog.Entry{verification(day)}, older, "the key www.base.example/log/9 is not one of the log, or older than the one that signed last"},
@@ -120,7 +120,7 @@ func TestReadAndProve(t *testing.T) {
 	made := treeOf(t, 1, 3, 258, 66560)
 	l, faults := readAll(made.Keys, nil, made.stages)
 	if faults != nil {
-		t.Fatal(told(faults))
+		t.Fatal(lineOf(faults))
 	}
 	if l.Size() != made.Size() || l.Counts() != made.Counts() {
 		t.Errorf("%d entries, %+v", l.Size(), l.Counts())
@@ -167,7 +167,7 @@ func TestRotation(t *testing.T) {
 	b.add(t, 3, "2026-11-22-2", recordOf(tlog.Registration, 4), correction(1, tlog.Own))
 	l, faults := readAll(b.Keys, nil, b.stages)
 	if faults != nil {
-		t.Fatal(told(faults))
+		t.Fatal(lineOf(faults))
 	}
 	if len(l.Trees) != 2 || l.Trees[0].First != 0 || l.Trees[1].First != 5 || l.Trees[1].Size() != 8 || l.Trees[1].Path() != "/log/3" || l.Trees[1].Key != l.Keys[2] {
 		t.Fatalf("%d trees, %+v", len(l.Trees), l.Trees)
@@ -194,8 +194,8 @@ func TestRotation(t *testing.T) {
 	} {
 		stages := slices.Clone(b.stages)
 		c.change(stages)
-		if _, faults := readAll(b.Keys, nil, stages); !strings.HasPrefix(told(faults), c.want) {
-			t.Errorf("%s: %swant %s", name, told(faults), c.want)
+		if _, faults := readAll(b.Keys, nil, stages); !strings.HasPrefix(lineOf(faults), c.want) {
+			t.Errorf("%s: %swant %s", name, lineOf(faults), c.want)
 		}
 	}
 	for n := range 2 {

@@ -94,7 +94,7 @@ func TestRecount(t *testing.T) {
 		}
 		l, faults := readAll(b.Keys, nil, b.stages)
 		if faults != nil || l.Counts() != c.want || b.Counts() != c.want || l.Current().Entry.Counts != c.want {
-			t.Errorf("%q %q: %+v, want %+v %s", c.first, c.second, l.Counts(), c.want, told(faults))
+			t.Errorf("%q %q: %+v, want %+v %s", c.first, c.second, l.Counts(), c.want, lineOf(faults))
 		}
 		var counts []string
 		vouched := map[int64]int64{}

@@ -43,10 +43,10 @@ func TestWitnesses(t *testing.T) {
 		text := append(slices.Clone(s.checkpoint), c.lines...)
 		l, fault := readAll(b.Keys, c.witnesses, []stage{{s.name, s.lines, text}})
 		switch {
-		case c.refused != "" && !strings.HasPrefix(told(fault), "0: open checkpoint: "+c.refused):
-			t.Errorf("%s: %swant %s", name, told(fault), c.refused)
+		case c.refused != "" && !strings.HasPrefix(lineOf(fault), "0: open checkpoint: "+c.refused):
+			t.Errorf("%s: %swant %s", name, lineOf(fault), c.refused)
 		case c.refused == "" && (fault != nil || !slices.Equal(l.Current().Cosigned, c.cosigned)):
-			t.Errorf("%s: %s%q, want %q", name, told(fault), l.Current().Cosigned, c.cosigned)
+			t.Errorf("%s: %s%q, want %q", name, lineOf(fault), l.Current().Cosigned, c.cosigned)
 		}
 	}
 
@@ -60,7 +60,7 @@ func TestWitnesses(t *testing.T) {
 	b.add(t, 2, "2026-11-21")
 	b.stages[0].checkpoint = append(b.stages[0].checkpoint, tlogtest.Cosign(string(b.stages[0].checkpoint), first)...)
 	if l, fault := readAll(b.Keys, known, b.stages); fault != nil || len(l.Stages[0].Cosigned) != 1 {
-		t.Errorf("a tree behind a cosigned checkpoint: %s", told(fault))
+		t.Errorf("a tree behind a cosigned checkpoint: %s", lineOf(fault))
 	}
 }
 
