@@ -58,7 +58,8 @@ func identifiers(t *testing.T, o *generator.Output, path string) (ids []string) 
 	return ids
 }
 
-// Limits of a page: what a person reads of one that is not a reference, and what goes over the wire.
+// Limits of a page: the words of one that a person reads from its beginning to its end, and what
+// goes over the wire.
 const (
 	mostWords     = 1200
 	mostPageBytes = 50 << 10

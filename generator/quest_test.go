@@ -56,7 +56,8 @@ func ownWords(body string) string {
 	return regexp.MustCompile(`<[^<>]*>`).ReplaceAllString(body, "words of mine")
 }
 
-// refusedAsTemplate reports an answer that is not a refusal of a placeholder, and calls with effects.
+// refusedAsTemplate reports an answer that is not a refusal of a placeholder, and a call with
+// effects.
 func refusedAsTemplate(t *testing.T, h *edgetest.Fake, what string, r *turn.Response) {
 	t.Helper()
 	var problem struct{ Errors []struct{ Code string } }

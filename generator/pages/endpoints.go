@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
@@ -58,9 +57,6 @@ type operation struct {
 // Heading is the summary of the operation.
 func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
 
-// What is the description of the operation.
-func (o operation) What() string { return cmp.Or(o.Contract.What, o.family.Summary(o.ID)) }
-
 // Canonical describes the canonical string of the operation, if it has one.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
@@ -83,10 +79,10 @@ func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
 	body, posts, gets := answers.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
-	switch {
-	case posts && body == nil:
-		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, objectField(o.Operation)),
-			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", objectField(o.Operation), o.route.ID, address))
+	switch field := site.WrappingField(o.Operation); {
+	case posts && body == nil && field != nil:
+		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, field.Name),
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", field.Name, o.route.ID, address))
 	case posts && bytes.IndexByte(body, '<') >= 0:
 		add("The call. Replace what is in angle brackets, which is refused as it is:",
 			fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
@@ -113,15 +109,6 @@ func (o operation) GetTemplate() string {
 		return ""
 	}
 	return o.family.GetTemplate(o.route, o.Operation)
-}
-
-func objectField(op *api.Operation) string {
-	for i := range op.Fields {
-		if op.Fields[i].Type == input.Object {
-			return op.Fields[i].Name
-		}
-	}
-	return ""
 }
 
 func enumeration(words []string, conjunction string) string {
