@@ -38,7 +38,7 @@ const (
 var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
 	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
-	BodyHeaders    = []string{"content-type"}                                   // of a request with any other method
+	BodyHeaders    = []string{"content-type", "content-encoding"}               // of a request with any other method
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // of messages to the MCP server, besides
 	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD and of such messages, besides
 

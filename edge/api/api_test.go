@@ -143,7 +143,9 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/receipt", `{"note":"tab\tand\nline\r","x":null}`, ""},
 		{"POST", "/api/receipt", `{"note":"\u0000"}`, "note control_character"},
 		{"POST", "/api/receipt", `{"verify":null}`, "verify wrong_type"},
-		{"POST", "/api/receipt?dry_run=1", `{"note":"x"}`, ""},
+		{"POST", "/api/receipt?dry_run=1", `{"note":"x"}`, "dry_run unknown_field"},
+		{"POST", "/api/receipt?dry_run=0", `{"dry_run":null}`, "dry_run unknown_field"},
+		{"POST", "/api/receipt", `{"note":"x","dry-run":null}`, "dry-run unknown_field"},
 		// Suggest.
 		{"POST", "/api/suggest", `{"suggestion":"ten letter","message":"ten letter"}`, ""},
 		{"POST", "/api/suggest", `{"suggestion":"nine char"}`, "suggestion too_short"},
@@ -161,7 +163,7 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/receipt", `{"agent_name":"<your agent name>"}`, ""}, // a receipt is stored nowhere
 		// A request that asks for a dry run in a wrong way is refused.
 		{"GET", "/api/waitlist?agent_name=x&dry_run=%20", "", "dry_run unknown_value"},
-		{"GET", "/api/waitlist?agent_name=x&dry_run=true", "", "dry_run unknown_value"},
+		{"GET", "/api/waitlist?agent_name=x&dry_run=True", "", "dry_run unknown_value"},
 		{"GET", "/api/waitlist?agent_name=x&dryrun=1", "", "dryrun unknown_field"},
 		{"GET", "/api/waitlist?agent_name=x&DRY_RUN=1", "", "DRY_RUN unknown_field"},
 		{"GET", "/api/org?org_name=Tern&rainmaker=a:30&" + others + "&dry-run", "", "dry-run unknown_field"},
@@ -171,8 +173,9 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"x","dry_run":false}`, "dry_run conflict"},
 		{"POST", "/api/suggest", `{"suggestion":"ten letters","dryrun":true}`, "dryrun unknown_field"},
 		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":false}`, ""},
-		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":null}`, ""},
-		{"POST", "/api/receipt?dryrun=1&dry_run=", `{}`, ""}, // without a dry run, dry_run is a name like any other
+		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":null}`, "dry_run wrong_type"},
+		{"POST", "/api/receipt?dryrun=1", `{}`, "dryrun unknown_field"},
+		{"POST", "/api/receipt?dry_run=1", `{"verify":{}}`, ""}, // what writes nothing takes it as a name like any other
 		{"GET", "/api/aup?dry_run=", "", ""},
 	} {
 		h := edgetest.NewFake(t)

@@ -20,10 +20,19 @@ const (
 )
 
 // DryRun is the field that asks for everything but the writing, in a body or in any query.
-var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
+var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: input.Switches}
 
-// ReadDryRun sets in.DryRun. query is the query of a POST, or nil if in is the query itself.
-func ReadDryRun(in, query *input.Input) {
+// ReadDryRun sets in.DryRun. query is the query of a POST, or nil if in is the query itself. An
+// operation that is strict and has no dry run refuses to be asked for one.
+func ReadDryRun(op *Operation, in, query *input.Input) {
+	if !op.DryRun {
+		for _, sent := range []*input.Input{in, query} {
+			if op.Strict && sent != nil && sent.Refuse(&DryRun, "this stores nothing, and has no dry run") {
+				in.DryRun = true
+			}
+		}
+		return
+	}
 	on, sent := in.Switch(&DryRun)
 	if query != nil {
 		onThere, sentThere := query.Switch(&DryRun)
@@ -192,9 +201,7 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 	asks.op = choose(route, method, asks.in)
 	t.Operation = asks.op.ID
 	asks.unread = asks.in.Total > 0 || sent != nil && sent.Total > 0
-	if asks.op.DryRun {
-		ReadDryRun(asks.in, sent)
-	}
+	ReadDryRun(asks.op, asks.in, sent)
 	if sent != nil {
 		asks.in.Merge(sent)
 	}
@@ -422,6 +429,10 @@ func unreadable(t *turn.Turn) *Refusal {
 	}
 	if len(t.Request.Body) > turn.MaxBody {
 		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(turn.MaxBody) + " bytes"}
+	}
+	if encoding := t.Request.Get("content-encoding"); len(t.Request.Body) > 0 && encoding != "" && lower(encoding) != "identity" {
+		return &Refusal{respond.UnsupportedType, NotJSON, "the body is encoded as " + input.Cut(printable(encoding)) +
+			": send it as it is, without the header content-encoding"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = lower(strings.TrimSpace(declared))

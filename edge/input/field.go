@@ -12,11 +12,14 @@ const (
 	Integer Type = "integer" // an int32
 	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
 	Flag    Type = "flag"    // absent or "1"
-	Switch  Type = "switch"  // in a query absent or "1", in JSON a boolean
+	Switch  Type = "switch"  // in a query one of Switches, in JSON a boolean
 	Array   Type = "array"   // in JSON only: an array of objects with the members Items
 	Object  Type = "object"  // in JSON only: any object, taken as it is
 	ID      Type = "id"      // in JSON only: a string or a number
 )
+
+// Switches are the values of a Switch in a query: two for on, and two for off.
+var Switches = []string{"1", "true", "0", "false"}
 
 // Field is one input field. Its limits are written here alone: validation, contracts, OpenAPI and
 // the schemas of MCP derive from it.

@@ -271,24 +271,43 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 // value, or a name that differs in case, "_" or "-", is a fault and counts as on: its sender meant
 // to switch it on.
 func (in *Input) Switch(f *Field) (on, sent bool) {
-	for i := range in.members {
-		m := &in.members[i]
+	in.alike(f, func(m *jsondoc.Member) {
+		sent = true
+		value := slices.Index(Switches, m.Value.Text)
 		switch {
-		case m.Value.Kind == jsondoc.Null || !alike(m.Name, f.Name):
-			continue
 		case m.Name != f.Name:
 			in.Add(m.Name, UnknownField, "is no field; write it "+f.Name)
-		case in.FromQuery && m.Value.Text != f.Values[0]:
-			in.Add(m.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
+		case in.FromQuery && value < 0:
+			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
 			in.Add(m.Name, WrongType, "must be a boolean, not "+m.Value.Kind.String())
-		case !in.FromQuery && !m.Value.True:
-			in.used[i], sent = true, true
-			continue
+		case in.FromQuery && value >= 2 || !in.FromQuery && !m.Value.True:
+			return
 		}
-		in.used[i], on, sent = true, true, true
-	}
+		on = true
+	})
 	return on, sent
+}
+
+// Refuse makes a fault of the name of a field, however it is written and whatever its value is. It
+// reports whether the name was sent.
+func (in *Input) Refuse(f *Field, why string) (sent bool) {
+	in.alike(f, func(m *jsondoc.Member) {
+		sent = true
+		in.Add(m.Name, UnknownField, "is no field: "+why)
+	})
+	return sent
+}
+
+// alike calls do with the members whose names are that of a field but for case, "_" and "-", and
+// marks them as read.
+func (in *Input) alike(f *Field, do func(m *jsondoc.Member)) {
+	for i := range in.members {
+		if alike(in.members[i].Name, f.Name) {
+			in.used[i] = true
+			do(&in.members[i])
+		}
+	}
 }
 
 // hexDigits are the digits in which a fault writes a code point.

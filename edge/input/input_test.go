@@ -202,14 +202,14 @@ func TestChild(t *testing.T) {
 // A switch that is sent in a wrong way is a fault, and on: whoever misspells a dry run wants no
 // write.
 func TestSwitch(t *testing.T) {
-	f := input.Field{Name: "dry_run", Type: input.Switch, Values: []string{"1"}}
+	f := input.Field{Name: "dry_run", Type: input.Switch, Values: input.Switches}
 	for _, c := range []struct {
 		sent     string
 		on, told bool
 		fault    string
 	}{
 		{`{}`, false, false, ""},
-		{`{"dry_run":null,"dryRun":null}`, false, false, ""},
+		{`{"dry_run":null}`, true, true, "dry_run wrong_type: must be a boolean, not null"},
 		{`{"dry_run":true}`, true, true, ""},
 		{`{"dry_run":false}`, false, true, ""},
 		{`{"dry_run":1}`, true, true, "dry_run wrong_type: must be a boolean, not a number"},
@@ -218,7 +218,11 @@ func TestSwitch(t *testing.T) {
 		{`{"dry_runs":true}`, false, false, ""},
 		{`{"":true,"_":true}`, false, false, ""},
 		{`?dry_run=1`, true, true, ""},
-		{`?dry_run=`, true, true, "dry_run unknown_value: must be 1, or be left out"},
+		{`?dry_run=true`, true, true, ""},
+		{`?dry_run=0`, false, true, ""},
+		{`?dry_run=false`, false, true, ""},
+		{`?dry_run=`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
+		{`?dry_run=no`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
 		{`?dry-run=1`, true, true, "dry-run unknown_field: is no field; write it dry_run"},
 		{`?dry=1&run=1`, false, false, ""},
 	} {

@@ -193,7 +193,7 @@ func (g *Answers) Description(id string) string { return g.Site.Endpoints[id].De
 // FieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
 func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	if name == api.DryRun.Name {
-		return "1 in a query or true in a body: nothing is stored, sent or counted. The request is checked and answered with its hash."
+		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }

@@ -446,6 +446,7 @@ type Limits struct {
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
 	JSONMembers     int `json:"json_members" doc:"Most members of one object of a JSON body."`
+	QueryNames      int `json:"query_names" doc:"Most names in a query."`
 	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
 	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`

@@ -310,9 +310,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
-			if t.operation.DryRun {
-				api.ReadDryRun(in, nil)
-			}
+			api.ReadDryRun(t.operation, in, nil)
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
 			}
