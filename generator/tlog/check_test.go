@@ -242,7 +242,9 @@ func compared(t *testing.T) (logs []tampered) {
 	with("since a checkpoint, and a bundle is gone", b, broken, b.stages[0].checkpoint)
 	rewritten := maps.Clone(whole)
 	rewritten["/scoreboard.json"] = board("2027-01-02", tlog.Counts{Charters: 3})
-	with("since the newest checkpoint, and the board was rewritten", b, rewritten, b.stages[4].checkpoint)
+	lookup := tlog.LookupPath(b.HashAt(5))
+	rewritten[lookup] = append(bytes.Clone(whole[lookup]), b.HashAt(5)[:3]+strings.Repeat("f", 61)+" 5 2026-11-20 registration\n"...)
+	with("since the newest checkpoint, and a board and the look-up were rewritten", b, rewritten, b.stages[4].checkpoint)
 	return logs
 }
 

@@ -82,11 +82,14 @@ func TestWitnessKey(t *testing.T) {
 func TestCosign(t *testing.T) {
 	b := years(t)
 	stages := b.Stages
-	for seen := -1; seen < 4; seen++ {
+	for seen := -1; seen <= 4; seen++ {
 		l := *b.Log
-		l.Stages = stages[:4] // under the first key
-		w := tlogtest.New(l.Keys[0])
-		if seen >= 0 {
+		if seen < 4 {
+			l.Stages = stages[:4] // under the first key
+		}
+		end := l.Current()
+		w := tlogtest.New(end.Tree.Key)
+		if seen >= 0 && seen < 4 { // of a tree under a new key it has seen nothing
 			c, err := tlog.Open(stages[seen].Checkpoint, l.Keys, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -100,11 +103,11 @@ func TestCosign(t *testing.T) {
 		}
 		line, err := l.Cosign(t.Context(), server.Client(), &known)
 		server.Close()
-		if err != nil || w.Size != stages[3].Size {
+		if err != nil || w.Size != end.Size {
 			t.Errorf("a witness that has seen stage %d: %v", seen, err)
 			continue
 		}
-		cosigned := append(bytes.Clone(stages[3].Checkpoint), line...)
+		cosigned := append(bytes.Clone(end.Checkpoint), line...)
 		c, err := tlog.Open(cosigned, l.Keys, []tlog.Witness{known})
 		if err != nil || len(c.Cosigned) != 1 || c.Cosigned[0] != known.Name() || known.Name() != tlogtest.Name {
 			t.Errorf("a witness that has seen stage %d: %+v, %v", seen, c, err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -61,12 +62,17 @@ func another(s *site.Site) {
 	s.Source, s.Service.Name = bytes.Repeat([]byte{0xab}, len(s.Source)), "Another"
 }
 
-// withLog adds a log of stages with so many registrations each.
+// withLog adds a log of stages with so many registrations each. A second key signs those
+// from the third on.
 func withLog(t *testing.T, a *publish.Artifact, stages ...int) *publish.Artifact {
 	t.Helper()
 	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
-	log := tlog.New([]string{key}, nil)
+	second, next := tlogtest.Key(t, tlog.Origin("www.base.example", 2))
+	log := tlog.New([]string{key, second}, nil)
 	for day, n := range stages {
+		if day == 2 {
+			signer = next
+		}
 		name := fmt.Sprintf("2026-11-%02d", day+1)
 		var entries []tlog.Entry
 		for i := range n {
@@ -108,6 +114,9 @@ type tamper func(w http.ResponseWriter, r *http.Request, honest http.Handler) bo
 func serve(t *testing.T, h http.Handler, with tamper) *Service {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s %s: a cache may answer", r.Method, r.URL)
+		}
 		if with == nil || !with(w, r, h) {
 			h.ServeHTTP(w, r)
 		}
@@ -216,7 +225,7 @@ func TestNothingDiffers(t *testing.T) {
 			if compared == nil {
 				continue
 			}
-			newest := append(tlog.Edge(tlog.Folder, 602), tlog.KeysPath, tlog.PolicyPath(tlog.Folder), tlog.CheckpointPath(tlog.Folder))
+			newest := append(tlog.Edge(tlog.Folder, 602), tlog.KeysPath, tlog.PolicyPath(tlog.Folder), tlog.PolicyPath("/log/2"), tlog.CheckpointPath(tlog.Folder))
 			n := 0
 			for path, is := range asked {
 				if is && !slices.Contains(newest, path) {
@@ -267,7 +276,7 @@ func TestWhatDiffers(t *testing.T) {
 		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "is of content 0123456789ab, want " + version, false},
 		{replaced("/healthz", version, "0123456789ab"), "content", "/healthz", "is of content 0123456789ab, want " + version, true},
 		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "says that this fails: store, key", true},
-		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Header().Set("Cache-Control", "no-store") }), "headers", "/llms.txt", "has Cache-Control: no-store (want ", false},
+		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Header().Add("Cache-Control", "no-store") }), "headers", "/llms.txt", ", no-store (want ", false},
 		{edited("/index.html", func(r *httptest.ResponseRecorder) { r.Header().Del("Content-Security-Policy") }), "headers", "/index.html", "has no Content-Security-Policy", false},
 		{replaced("/api/aup", "version", "Version"), "endpoints", "/api/aup", "differ from byte", false},
 		{replaced("/api/roster", `"as_of":"2026`, `"as_of":"2025`), "board", "/api/roster", "is 2025-11-20 (0 registrations), want 2026-11-20 (0 registrations)", true},
@@ -412,11 +421,15 @@ func TestUnreachable(t *testing.T) {
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	t.Cleanup(secure.Close)
 	loop := start(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) })
+	resolver := &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "server misbehaving", IsNotFound: strings.HasPrefix(address, "no-such-host.")}
+	}}}
 	for says, c := range map[string]struct {
 		address string
 		want    error
 	}{
 		"there is no host no-such-host.invalid": {"http://no-such-host.invalid", ErrNothing},
+		"look up the host: server misbehaving":  {"http://some-host.invalid", ErrUnreachable},
 		"is the server running?":                {gone.URL, ErrUnreachable},
 		"its certificate does not fit":          {secure.URL, ErrUnreachable},
 		"try http://":                           {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
@@ -437,6 +450,9 @@ func TestUnreachable(t *testing.T) {
 		s, err := New(c.address)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.HasSuffix(c.address, ".invalid") {
+			s.Client = resolver
 		}
 		o := quick
 		if strings.Contains(says, "200ms") {
@@ -504,7 +520,7 @@ func TestFile(t *testing.T) {
 // an error, and no deployment takes it for nothing.
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	a := withLog(t, generate(t, nil), 2, 2)
+	a := withLog(t, generate(t, nil), 2, 2, 2)
 	h := host(t, a, key)
 	next, err := continuity.FromFiles(a.Files, a.Snapshot)
 	if err != nil {
@@ -526,6 +542,7 @@ func TestFacts(t *testing.T) {
 		{answered(tlog.KeysPath, 404, ""), "[]"},
 		{answered(tlog.CheckpointPath(tlog.Folder), 404, ""), "[]"},
 		{answered(tlog.CheckpointPath(tlog.Folder), 200, "x"), "[log /log/checkpoint]"},
+		{answered(tlog.CheckpointPath("/log/2"), 200, "x"), "[log /log/2/checkpoint]"},
 	} {
 		facts, err := serve(t, h, c.with).Facts(t.Context())
 		got := []string{}
