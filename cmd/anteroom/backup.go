@@ -47,11 +47,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c); err != nil {
-				return err
-			}
-			t.Warnf("if an address was erased after this backup, it is back (run anteroom records erase again for it)")
-			return nil
+			return printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c)
 		},
 	}
 	flags := cmd.Flags()
@@ -69,7 +65,8 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		Tables map[string]int64 `json:"rows_by_table"`
 		Newest *string          `json:"newest_record"`
 		Bytes  int64            `json:"bytes"`
-	}{File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes}
+		Erased int              `json:"erased_again,omitempty"`
+	}{File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes, Erased: c.Erased}
 	for _, table := range c.Tables {
 		object.Tables[table.Name] = table.Rows
 	}
@@ -77,6 +74,9 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		t.Printf("%s: store %s, %s, newest record %s", done, c.Store, cli.ByteSize(c.Bytes), cmp.Or(c.Newest, "none"))
 		for _, table := range c.Tables {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
+		}
+		if c.Erased > 0 {
+			t.Printf("erased again, as after this backup: the addresses of %s", cli.Plural(c.Erased, "record"))
 		}
 	})
 }

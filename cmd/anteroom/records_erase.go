@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/native"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/store/backup"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
@@ -36,6 +42,11 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			}
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
+			if work.flags.remote == "" {
+				if err := backup.NoteErased(work.flags.data, t.Now(), ids); err != nil {
+					return err
+				}
+			}
 			erased, observed, err := records.Erase(ctx, store, address, ids...)
 			if observed > 0 {
 				t.Printf("erased what was observed of clients with that name: %s", cli.Plural(int(observed), "row"))
@@ -60,6 +71,9 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				if remains := store.RetentionNote(); remains != "" {
 					t.Printf("%s", remains)
 				}
+				for _, file := range work.leftovers() {
+					t.Printf("%s may hold it too: remove it when you need it no longer", file)
+				}
 			}
 			if len(missing) > 0 {
 				err = errors.Join(err, fmt.Errorf(
@@ -71,6 +85,20 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it is, in whatever case")
 	return cmd
+}
+
+// leftovers are files of a data folder that may hold addresses and that the server reads no more:
+// copies from before a migration, and messages and backups that were killed in the making.
+func (w *storeWork) leftovers() (files []string) {
+	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder + "/tmp/*"} {
+		names, _ := fs.Glob(os.DirFS(w.flags.data), pattern)
+		for _, name := range names {
+			if w.flags.remote == "" {
+				files = append(files, filepath.Join(w.flags.data, name))
+			}
+		}
+	}
+	return files
 }
 
 // checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal

@@ -240,6 +240,27 @@ func (s *Store) Vacuum(context.Context) error {
 // RetentionNote is "": what was deleted before a Vacuum is gone from the files.
 func (s *Store) RetentionNote() string { return "" }
 
+// Rewrite runs statements in a database file that nobody else uses, in one transaction, and gives
+// the number of changed rows of each. It rebuilds the file: nothing in it holds what they delete.
+func Rewrite(_ context.Context, path string, statements []turn.Statement) (changes []int64, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	c := new(connection)
+	defer func() { err = errors.Join(err, c.disconnect()) }()
+	if err := c.connect(path, url.Values{"mode": {"rw"}}); err != nil {
+		return nil, err
+	}
+	if err := c.control("BEGIN"); err != nil {
+		return nil, err
+	}
+	result, err := c.run(turn.Exec{Statements: statements})
+	if err == nil {
+		err = errors.Join(c.control("COMMIT"), c.control("VACUUM"))
+	}
+	return result.Changes, withHint(err)
+}
+
 // vacuum is Vacuum in the writer's goroutine. secure_delete is not enough: it overwrites a cell
 // where it is, and a page that was rebuilt may keep a copy of a moved cell between others.
 func (s *Store) vacuum() error {

@@ -27,6 +27,8 @@ type Content struct {
 	Tables []Table // in the order in which the schema made them
 	Newest string  // when the newest registration, charter or suggestion was recorded, in RFC 3339; "" if there is none
 	Bytes  int64
+	// Erased is of how many records Restore has erased the addresses again.
+	Erased int
 }
 
 // Table is a table and how many rows it has.
@@ -40,7 +42,8 @@ var recordedAt = map[string]string{"registrations": "recorded_at", "charters": "
 
 // Write copies the database at path into file, and says what is in it. The copy is checked and on
 // the disk before it replaces a backup at file: if Write is killed, file is the old one or the new
-// one. Write replaces neither a file that is not a backup nor a backup of another store.
+// one. Write replaces neither a file that is not a backup nor a backup of another store. Beside the
+// file it keeps the list of erasures of the data folder.
 func Write(ctx context.Context, path, file string) (*Content, error) {
 	c, err := write(ctx, path, file)
 	if err != nil {
@@ -70,6 +73,9 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
+		return nil, err
+	}
+	if _, err := carryErased(filepath.Dir(path), folder); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(made, file); err != nil {
@@ -214,8 +220,9 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 }
 
 // Restore makes the database of a data folder from a backup, and says what is in it. It makes the
-// folder if it is missing, and touches nothing else in it. A backup of an older program stays as it
-// is: the server applies the migrations that it lacks.
+// folder if it is missing, and erases again what was erased after the backup, by the lists in the
+// folder and beside the backup. A backup of an older program stays as it is: the server applies the
+// migrations that it lacks.
 //
 // Restore refuses a folder that has a database or is in use. It locks the folder, so that no server
 // begins meanwhile. The new database is on the disk before it gets its name: if Restore is killed,
@@ -225,42 +232,49 @@ func Restore(ctx context.Context, file, folder string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := restore(ctx, file, folder); err != nil {
+	if c.Erased, err = restore(ctx, file, folder); err != nil {
 		return nil, fmt.Errorf("restore into %s: %w", folder, err)
 	}
 	return c, nil
 }
 
-func restore(ctx context.Context, file, folder string) error {
+func restore(ctx context.Context, file, folder string) (erased int, err error) {
 	from, err := sqlite.OpenBackup(file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer from.Close()
 	if err := disk.MakeFolder(folder); err != nil {
-		return fmt.Errorf("%w (name a folder that this user may write to)", err)
+		return 0, fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
 	lock, err := disk.LockFolder(folder)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer lock.Close()
 	path := filepath.Join(folder, sqlite.FileName)
 	if there, err := sqlite.Exists(path); err != nil {
-		return err
+		return 0, err
 	} else if there {
-		return errors.New("it has a database (stop its server and move the database away, or name another folder)")
+		return 0, errors.New("it has a database (stop its server and move the database away, or name another folder)")
 	}
 	removeDrafts(folder, 0)
 	made, err := draft(ctx, from, folder)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer removeDraft(made)
-	if err := os.Rename(made, path); err != nil {
-		return err
+	ids, err := carryErased(filepath.Dir(file), folder)
+	if err != nil {
+		return 0, err
 	}
-	return disk.SyncFolder(folder)
+	if erased, err = eraseAgain(ctx, made, ids); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(made, path); err != nil {
+		return 0, err
+	}
+	return erased, disk.SyncFolder(folder)
 }
 
 // draftPrefix begins the name of each file in the making, and of what SQLite puts beside it.

@@ -55,9 +55,7 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 	}}
 	var sent []turn.Statement
 	for _, id := range recordIDs {
-		erase = append(erase,
-			turn.Statement{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{id}},
-			turn.Statement{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{id}})
+		erase = append(erase, Erasure(id)...)
 		sent = append(sent, turn.Statement{
 			SQL:  "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL",
 			Args: []any{id},
@@ -80,6 +78,14 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 		}
 	}
 	return erased, changes[0], s.Vacuum(ctx)
+}
+
+// Erasure gives the statements that erase the address of a record.
+func Erasure(recordID string) []turn.Statement {
+	return []turn.Statement{
+		{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{recordID}},
+		{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{recordID}},
+	}
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, digest = NULL " +

@@ -1,0 +1,86 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/store/records"
+)
+
+// What was erased after a backup is erased again when that is restored: by the list beside the
+// backup where the data folder is gone, and by the one in the folder where only its database is.
+func TestErasedStaysErased(t *testing.T) {
+	s, backups := newStore(t), t.TempDir()
+	data := filepath.Dir(s.path)
+	address := func(letter string) string { return "owner-" + letter + "@example.org" }
+	id := func(letter string) string { return strings.Repeat(letter, 32) }
+	for _, letter := range []string{"a", "b", "c"} {
+		s.put(register, id(letter))
+		s.put("INSERT INTO contacts VALUES (?, ?, '')", id(letter), address(letter))
+		s.put("INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', json_object('address', ?), 0, 0)", id(letter), address(letter))
+	}
+	erase := func(letter string) {
+		t.Helper()
+		if err := NoteErased(data, time.Unix(0, 0), []string{id(letter)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := records.Erase(t.Context(), s, "", id(letter)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored := func(file, folder string, again int, left ...string) {
+		t.Helper()
+		c, err := Restore(t.Context(), file, folder)
+		if err != nil || c.Erased != again {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		text, err := os.ReadFile(filepath.Join(folder, sqlite.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, letter := range []string{"a", "b", "c"} {
+			if there := strings.Contains(string(text), address(letter)); there != slices.Contains(left, letter) {
+				t.Errorf("%s in %s: %t", address(letter), file, there)
+			}
+		}
+	}
+	first, second := filepath.Join(backups, "first"), filepath.Join(backups, "second")
+	s.backUp(first)
+	erase("a")
+	s.backUp(second)
+	s.backUp(filepath.Join(data, "inside"))
+	restored(first, t.TempDir(), 1, "b", "c")
+
+	// A line that broke off does no harm.
+	if err := os.WriteFile(filepath.Join(data, ErasedName), []byte("1970-01-01T00:00:00Z "+id("a")+"\n1970-01"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	erase("b")
+	s.Close()
+	if err := os.Remove(s.path); err != nil {
+		t.Fatal(err)
+	}
+	restored(second, data, 1, "c")
+	if lines, err := readErased(data); err != nil || len(lines) != 2 {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if entries, _ := os.ReadDir(backups); len(entries) != 3 {
+		t.Errorf("beside the backups: %v", entries)
+	}
+
+	unreadable := t.TempDir()
+	if err := os.Mkdir(filepath.Join(unreadable, ErasedName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), first, unreadable); err == nil || !strings.Contains(err.Error(), "read the list of erasures") {
+		t.Errorf("a list that cannot be read: %v", err)
+	}
+	if entries, _ := os.ReadDir(unreadable); len(entries) != 1 {
+		t.Errorf("left %v", entries)
+	}
+}
