@@ -16,8 +16,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var content string
 	cmd := &cobra.Command{
-		Use:  "audit",
-		Args: cobra.NoArgs,
+		Use: "audit",
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
 			s, err := loadContent(content)
 			if err != nil {

@@ -11,25 +11,23 @@ import (
 )
 
 func recordsListCommand(work *storeWork) *cobra.Command {
-	var l listing
+	l := listing{t: work.t}
 	cmd := &cobra.Command{
 		Use:  "list " + strings.Join(records.ListNames(), "|"),
-		RunE: work.reads(l.check, func(ctx context.Context, store records.Reader, _ []string) error { return l.print(ctx, work.t, store) }),
+		RunE: work.reads(l.check, l.print),
 	}
 	l.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&work.t.JSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&l.t.JSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 
 func outboxListCommand(work *storeWork) *cobra.Command {
-	var l listing
+	l := listing{t: work.t}
 	cmd := &cobra.Command{
-		Use: "list",
-		RunE: work.reads(func([]string) error { return l.check([]string{"outbox"}) }, func(ctx context.Context, store records.Reader, _ []string) error {
-			return l.print(ctx, work.t, store)
-		}),
+		Use:  "list",
+		RunE: work.reads(func([]string) error { return l.check([]string{"outbox"}) }, l.print),
 	}
-	cmd.Flags().BoolVar(&work.t.JSON, "json", false, "print one JSON object a line")
+	cmd.Flags().BoolVar(&l.t.JSON, "json", false, "print one JSON object a line")
 	return cmd
 }
 

@@ -17,6 +17,7 @@ import (
 
 // listing is a list of records, and how it is written.
 type listing struct {
+	t         *cli.Terminal
 	list      records.List
 	days      records.Days
 	addresses bool
@@ -42,11 +43,11 @@ func (l *listing) check(args []string) (err error) {
 }
 
 // print prints the records for a person, or as JSON.
-func (l *listing) print(ctx context.Context, t *cli.Terminal, r records.Reader) error {
-	if l.format, l.visible = tabs, true; t.JSON {
+func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error {
+	if l.format, l.visible = tabs, true; l.t.JSON {
 		l.format = jsonl
 	}
-	return l.write(ctx, r, t.Out)
+	return l.write(ctx, r, l.t.Out)
 }
 
 // write writes the records one by one.

@@ -58,15 +58,8 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// The groups of commands in the help, in its order. A command is of the group that its GroupID
-// names.
-const (
-	groupBegin   = "begin"
-	groupPublish = "publish"
-	groupDeploy  = "deploy"
-	groupRecords = "records"
-	groupOther   = "other"
-)
+// otherCommands is the group of the commands of cobra, and of those like them.
+const otherCommands = "Other:"
 
 // helpWidth is how many characters a line of a help text has at most.
 const helpWidth = 110
@@ -86,28 +79,28 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.SetFlagErrorFunc(cli.FlagError)
 	for _, group := range []struct {
-		id, title string
-		commands  []*cobra.Command
+		title    string
+		commands []*cobra.Command
 	}{
-		{groupBegin, "Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
-		{groupPublish, "Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
-		{groupDeploy, "Deploy, and look after what is live:", []*cobra.Command{
+		{"Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
+		{"Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
+		{"Deploy, and look after what is live:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
-		{groupRecords, "Look after what was recorded:", []*cobra.Command{
+		{"Look after what was recorded:", []*cobra.Command{
 			recordsCommand(t), receiptCommand(t), logCommand(t), backupCommand(t), restoreCommand(t),
 		}},
-		{groupOther, "Other:", []*cobra.Command{manCommand(t), versionCommand(t)}},
+		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {
-		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {
-			cmd.GroupID = group.id
+			cmd.GroupID = group.title
 			root.AddCommand(cmd)
 		}
 	}
 	addTexts(root)
-	root.SetHelpCommandGroupID(groupOther)
-	root.SetCompletionCommandGroupID(groupOther)
+	root.SetHelpCommandGroupID(otherCommands)
+	root.SetCompletionCommandGroupID(otherCommands)
 	cli.AddHelp(root)
 	addCompletion(root)
 	for _, cmd := range cli.Commands(root) {

@@ -14,9 +14,8 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	o := server.Options{}
 	var writesPerMinute int64
 	cmd := &cobra.Command{
-		Use:  "serve",
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		Use: "serve",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
 				return cli.Usage(errors.New("--smtp holds a password, which every user of this machine could see " +
 					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
@@ -32,7 +31,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 				return cli.Usage(err)
 			}
 			return server.Run(cmd.Context(), t, &o)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	hostFlags(flags, &o)

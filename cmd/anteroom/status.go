@@ -37,9 +37,8 @@ type status struct {
 func statusCommand(t *cli.Terminal) *cobra.Command {
 	o := statusOptions{inspect: live.Options{Now: t.Now, Waiting: func(what string) { t.Warnf("waiting: %s", what) }}}
 	cmd := &cobra.Command{
-		Use:  "status [URL]",
-		Args: cobra.MaximumNArgs(1),
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, args []string) error {
+		Use: "status [URL]",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
 			if o.inspect.Wait < 0 || o.inspect.Timeout <= 0 {
 				return cli.Usage(errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0"))
@@ -71,7 +70,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 				return err
 			}
 			return o.print(t, &found)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	o.artifact.add(flags)

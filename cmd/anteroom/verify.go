@@ -22,15 +22,14 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 		return store.reader(ctx)
 	}
 	cmd := &cobra.Command{
-		Use:  "verify",
-		Args: cobra.NoArgs,
-		RunE: cli.WithExitCode(func(cmd *cobra.Command, _ []string) error {
+		Use: "verify",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {
 				return cli.Usage(err)
 			}
 			o.Public = filepath.Join(filepath.Dir(o.Content), publicFolder)
 			return verification.Run(cmd.Context(), t, o)
-		}),
+		},
 	}
 	flags := cmd.Flags()
 	store.add(flags)

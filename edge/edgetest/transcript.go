@@ -245,7 +245,8 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 		}
 	default:
 		var wanted, have any
-		if err := json.Unmarshal(documents.ReplaceAllFunc([]byte(body), func(id []byte) []byte { return published.Documents[string(id[2:len(id)-1])] }), &wanted); err != nil {
+		filled := documents.ReplaceAllFunc([]byte(body), func(id []byte) []byte { return published.Documents[string(id[2:len(id)-1])] })
+		if err := json.Unmarshal(filled, &wanted); err != nil {
 			t.Fatalf("%s: the wanted body: %v", e.title, err)
 		}
 		if err := json.Unmarshal(got.body, &have); err != nil {

@@ -97,10 +97,11 @@ func (d *Documents) page(f *File, at string) *page {
 	body := f.Content()
 	sum := sha256.Sum256(body)
 	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
-	for name, value := range map[string]string{"Content-Type": cmp.Or(f.MediaType, typesOfTheCDN[path.Ext(f.Path)]), "Cache-Control": f.Cache} {
-		if value != "" {
-			p.header.Set(name, value)
-		}
+	if media := cmp.Or(f.MediaType, typesOfTheCDN[path.Ext(f.Path)]); media != "" {
+		p.header.Set("Content-Type", media)
+	}
+	if f.Cache != "" {
+		p.header.Set("Cache-Control", f.Cache)
 	}
 	d.headers.Apply(at, p.header)
 	if len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {

@@ -125,7 +125,9 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 		c.u32(&n)
 	}
 	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
-	for _, names := range [][]string{read, slices.Concat(read, api.QueryHeaders), written, slices.Concat(written, api.MessageHeaders, api.MarkHeaders)} {
+	for _, names := range [][]string{
+		read, slices.Concat(read, api.QueryHeaders), written, slices.Concat(written, api.MessageHeaders, api.MarkHeaders),
+	} {
 		list(&c, &names, minText, (*coder).text)
 	}
 	c.text(&s.CanonicalHost)

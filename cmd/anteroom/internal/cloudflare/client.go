@@ -80,7 +80,8 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	}
 	var err error
 	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
-	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !turn.IsLoopback(c.base.Hostname()) { // the token leaves this machine encrypted only
+	// The token leaves this machine encrypted only.
+	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !turn.IsLoopback(c.base.Hostname()) {
 		faults = append(faults, fmt.Errorf("%s is not an https URL (leave it unset for Cloudflare's own API)", baseVariable))
 	}
 	if err := errors.Join(faults...); err != nil || c.account != "" {

@@ -156,7 +156,9 @@ func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) e
 // Run deploys: it creates the database, applies migrations, deploys each environment, and inspects
 // the result. What is done is found again by the next run.
 func (d *Deployment) Run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{d.checkDomains, d.build, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect} {
+	for _, step := range []func(context.Context) error{
+		d.checkDomains, d.build, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
