@@ -471,6 +471,13 @@ func TestKinds(t *testing.T) {
 	add("under the second key", later, both, folder, nil, 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, in a file", later, second, "", prove(t, three, 1).Append(nil), 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, which is not known", later, first, folder, nil, 1, "checkpoint", "")
+	forged := prove(t, three, 1)
+	body, _, _ := strings.Cut(string(forged.Checkpoint), "\n\n")
+	var err error
+	if forged.Checkpoint, err = note.Sign(&note.Note{Text: body + "\n"}, firstSigner); err != nil {
+		t.Fatal(err)
+	}
+	add("the second tree, signed with the first key", later, both, "", forged.Append(nil), 1, "checkpoint", "")
 	ask(t, s.URL, questions)
 	python := write(t, "verify.py", "https://www.example.org", nil, nil)
 	said := run(t, "verify.py", python, all[0], "--log", s.URL+"/"+folder+"/log", "--log-key", both)

@@ -110,12 +110,20 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: read in %d calls, want %d", c.name, got, c.tries)
 		}
 	}
-	server.Fail = func(w http.ResponseWriter, _ int) bool { w.WriteHeader(500); return true }
-	before := len(server.Calls)
-	_, err := s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM contacts"})
-	wantError(t, err, "it is not known whether it was done: look at the records before you repeat it")
-	if len(server.Calls) != before+1 {
-		t.Error("a write is tried again")
+	for _, status := range []int{500, 0} { // 0 breaks the connection off
+		server.Fail = func(w http.ResponseWriter, _ int) bool {
+			if status == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			w.WriteHeader(status)
+			return true
+		}
+		before := len(server.Calls)
+		_, err := s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM contacts"})
+		wantError(t, err, "it is not known whether it was done: look at the records before you repeat it")
+		if len(server.Calls) != before+1 {
+			t.Errorf("after %d a write is tried again", status)
+		}
 	}
 	failed := len(server.Calls) + 2
 	server.Fail = func(w http.ResponseWriter, call int) bool {

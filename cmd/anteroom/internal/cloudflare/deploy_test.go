@@ -33,7 +33,7 @@ import (
 const stubWrangler = `#!/bin/sh
 echo "$(basename "$0") $*" | sed "s!$STUB!STUB!g; s!/[^ ]*/secrets.json!SECRETS!" >>"$STUB/calls"
 if [ -e "$STUB/fail" ] && echo "$*" | grep -q -- "$(cat "$STUB/fail")"; then
-  echo "It broke with $CLOUDFLARE_API_TOKEN."
+  echo "It broke with $CLOUDFLARE_API_TOKEN and anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=."
   exit 1
 fi
 case "$*" in
@@ -206,7 +206,7 @@ func TestDeploy(t *testing.T) {
 	d.Location = "weur"
 	write(t, filepath.Join(d.stub, "fail"), "migrations apply")
 	_, calls, err = d.run()
-	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with ….")
+	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with … and anteroom-secret:…")
 	if created != `{"name":"anteroom","primary_location_hint":"weur"}` || strings.Contains(calls, "deploy --message") {
 		t.Errorf("created with %s\n%s", created, calls)
 	}
@@ -264,6 +264,10 @@ func TestDeployRefuses(t *testing.T) {
 			t.Errorf("it deploys:\n%s", calls)
 		}
 	}
+	reach := d.Reach
+	d.Reach = func(string) *live.Service { return &live.Service{Base: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}} }
+	refused("the service is unreachable")
+	d.Reach = reach
 	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the new worker anteroom")
 	d.Allowances = []Allowance{{Name: AllowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || d.Allowances[1].Needed {

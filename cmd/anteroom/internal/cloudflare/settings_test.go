@@ -70,13 +70,17 @@ func TestSettings(t *testing.T) {
 		answers := settings()
 		change(answers)
 		server.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			a, known := answers[r.URL.Path]
+			path := r.URL.Path
+			if page := r.URL.Query().Get("page"); page != "" && page != "1" {
+				path += ", page " + page
+			}
+			a, known := answers[path]
 			switch {
 			case !known:
 				t.Errorf("%s is asked for", r.URL)
 			case a.result == "":
 				d1test.Refuse(w, 403, 10000, "Authentication error")
-			case r.URL.Query().Get("name") == "www.anteroom.example" || r.URL.Query().Get("page") == "2":
+			case r.URL.Query().Get("name") == "www.anteroom.example":
 				d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":[]}`)
 			default:
 				d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":`+a.result+`}`)
@@ -99,6 +103,13 @@ func TestSettings(t *testing.T) {
 		if said := look(func(all map[string]answer) { maps.Copy(all, map[string]answer{c.path: c.answer}) }); !strings.HasPrefix(said, c.want) {
 			t.Errorf("of %s it says\n%s\nwant %s", c.result, said, c.want)
 		}
+	}
+	if said := look(func(all map[string]answer) {
+		addresses := accountPath + "/email/routing/addresses"
+		all[addresses+", page 2"] = all[addresses]
+		all[addresses] = answer{"", "[" + strings.Repeat(`{"email":"another@anteroom.example"},`, 49) + `{}]`}
+	}); said != "" {
+		t.Errorf("of an address on the second page it says\n%s", said)
 	}
 	if said := look(func(all map[string]answer) {
 		all[zonePath+"/email/sending/subdomains"] = answer{"", `[{"enabled":false,"name":"anteroom.example","tag":"1"}]`}
