@@ -39,25 +39,25 @@ type Output struct {
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
 // is site.Errors where the words of the content do not fit the route table, or where they link to
 // something that is not published.
-func Generate(s *site.Site, routes []*api.Route) (*Output, error) {
-	output, err := generate(s, routes)
+func Generate(s *site.Site) (*Output, error) {
+	output, err := generate(s)
 	if err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
 	return output, nil
 }
 
-func generate(s *site.Site, routes []*api.Route) (*Output, error) {
-	if err := s.CheckEndpoints(routes); err != nil {
+func generate(s *site.Site) (*Output, error) {
+	if err := s.CheckEndpoints(api.Routes); err != nil {
 		return nil, err
 	}
-	expanded, err := s.Expand(routes)
+	expanded, err := s.Expand(api.Routes)
 	if err != nil {
 		return nil, err
 	}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
-	a, err := answers.New(expanded, routes)
+	a, err := answers.New(expanded)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func paths(a *answers.Answers, files []File) map[string]bool {
 	for _, f := range files {
 		paths[f.Path] = f.MediaType != ""
 	}
-	for _, route := range a.Routes {
+	for _, route := range api.Routes {
 		paths[route.Path] = true
 	}
 	return paths

@@ -40,7 +40,7 @@ func generate(t testing.TB, content fs.FS) *generator.Output {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestDeterministic(t *testing.T) {
 	}
 	var made [2]*generator.Output
 	for i := range made {
-		if made[i], err = generator.Generate(s, api.Routes); err != nil {
+		if made[i], err = generator.Generate(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -706,7 +706,7 @@ func TestOddCharacters(t *testing.T) {
 		s.Scoreboards[i].ObservedAttention.NamedClients = []string{odd}
 		s.Scoreboards[i].Excluded.Note = odd
 	}
-	o, err := generator.Generate(s, api.Routes)
+	o, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -763,7 +763,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = generator.Generate(s, api.Routes)
+			_, err = generator.Generate(s)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one that names %s", err, test.want)
 			}
@@ -798,7 +798,7 @@ func BenchmarkGenerate(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := generator.Generate(s, api.Routes); err != nil {
+				if _, err := generator.Generate(s); err != nil {
 					b.Fatal(err)
 				}
 			}

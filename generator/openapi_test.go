@@ -313,7 +313,7 @@ func TestConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "sendSuggestion.fields.contact does not say"
-	if _, err := generator.Generate(s, api.Routes); err == nil || strings.Count(err.Error(), "consent") < 4 || !strings.Contains(err.Error(), want) {
+	if _, err := generator.Generate(s); err == nil || strings.Count(err.Error(), "consent") < 4 || !strings.Contains(err.Error(), want) {
 		t.Errorf("words without consent: %v", err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/edge/api"
 	"anteroom/generator"
 	"anteroom/generator/model"
 	"anteroom/generator/site"
@@ -58,7 +57,7 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	if log != nil {
 		s.Log = log
 	}
-	o, err := generator.Generate(s, api.Routes)
+	o, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}

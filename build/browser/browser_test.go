@@ -18,7 +18,6 @@ import (
 	"testing/fstest"
 
 	"anteroom/content"
-	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
@@ -165,7 +164,7 @@ func generate(t *testing.T, files fs.FS) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +182,7 @@ func serve(t *testing.T, files fs.FS) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
@@ -52,7 +51,7 @@ func documentsWithLog(t *testing.T) *generator.Output {
 		if err != nil {
 			t.Fatal(err)
 		}
-		output, err := generator.Generate(s, api.Routes)
+		output, err := generator.Generate(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"anteroom/edge/api"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
@@ -23,12 +22,11 @@ import (
 
 type object = ordered.Object
 
-// Answers are a site, the routes, and what these answer. New makes all of it, and nothing changes
+// Answers are a site, and what the routes answer. New makes all of it, and nothing changes
 // it afterwards.
 type Answers struct {
 	Site     *site.Site // without placeholders
-	Routes   []*api.Route
-	Base     string // https:// and the canonical host
+	Base     string     // https:// and the canonical host
 	Snapshot *snapshot.Snapshot
 
 	types    map[string]reflect.Type // of the documents in the snapshot, by their keys
@@ -37,8 +35,8 @@ type Answers struct {
 }
 
 // New makes the answers of a site whose placeholders are replaced.
-func New(s *site.Site, routes []*api.Route) (*Answers, error) {
-	g := &Answers{Site: s, Routes: routes, Base: s.Service.BaseURL(), types: map[string]reflect.Type{}}
+func New(s *site.Site) (*Answers, error) {
+	g := &Answers{Site: s, Base: s.Service.BaseURL(), types: map[string]reflect.Type{}}
 	var err error
 	if g.Snapshot, err = g.newSnapshot(); err != nil {
 		return nil, err

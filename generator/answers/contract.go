@@ -330,8 +330,8 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 }
 
 // Route is the route with the given ID.
-func (g *Answers) Route(id string) *api.Route {
-	for _, route := range g.Routes {
+func Route(id string) *api.Route {
+	for _, route := range api.Routes {
 		if route.ID == id {
 			return route
 		}

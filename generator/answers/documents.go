@@ -31,7 +31,7 @@ var documentMakers = map[string]func(*Answers, *api.Route) any{
 // documents puts the documents of every route into the snapshot: its contract and what its
 // read operations answer. The list of live endpoints, which errors carry, is one more.
 func (g *Answers) documents() {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		for _, d := range route.Documents() {
 			if maker := documentMakers[d.ID]; maker != nil {
 				g.addToSnapshot(d.ID, maker(g, route))
@@ -67,7 +67,7 @@ func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 
 func (g *Answers) liveEndpoints() []model.LiveEndpoint {
 	live := []model.LiveEndpoint{}
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		for _, method := range route.Methods() {
 			endpoint := model.LiveEndpoint{Method: method, Path: route.Path}
 			var summaries []string
@@ -89,7 +89,7 @@ func (g *Answers) presence() model.Presence {
 	presence.StatusDot = statusDots[presence.Status]
 	presence.LiveEndpoints = g.liveEndpoints()
 	presence.NextActions = []respond.Action{
-		{Rel: "quest", Href: g.URL(g.Route("quest").Path)},
+		{Rel: "quest", Href: g.URL(Route("quest").Path)},
 		{Rel: "index", Href: g.URL("/llms.txt")},
 	}
 	return presence
@@ -112,7 +112,7 @@ func (g *Answers) aup() model.AUP {
 
 // OrgRules is the answer of GET /api/org.
 func (g *Answers) OrgRules() model.OrgRules {
-	route := g.Route("org")
+	route := Route("org")
 	op := WriteOperation(route)
 	rules := model.OrgRules{
 		Intro: g.Site.Org.Intro,
@@ -174,7 +174,7 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 
 // BusinessDays is the answer of GET /api/business-days.
 func (g *Answers) BusinessDays() model.BusinessDays {
-	route := g.Route("business-days")
+	route := Route("business-days")
 	first, last := bizday.Range()
 	answer := model.BusinessDays{
 		Calendars:   model.Calendars(),

@@ -45,7 +45,7 @@ func (g *Answers) rehearse() error {
 		return fmt.Errorf("examples: %w", err)
 	}
 	g.examples, g.sizes = map[string]Example{}, map[string]int{}
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		for _, op := range slices.Backward(ReadsFirst(route)) {
 			if err := r.example(route, op); err != nil {
 				return err

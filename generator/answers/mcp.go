@@ -56,7 +56,7 @@ func (g *Answers) mcp() {
 // anyOf: some clients drop a tool, or all tools, for one of these.
 func (g *Answers) toolEntry(t *api.Tool) object {
 	words := g.Site.MCP.Tools[t.Name]
-	_, op := g.Operation(t.Operation)
+	_, op := api.Find(t.Operation)
 	return object{
 		{"name", g.ToolName(t)},
 		{"title", words.Title},

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"anteroom/edge/api"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
+	"anteroom/generator/ordered"
 	"anteroom/generator/site"
 )
 
@@ -32,7 +32,7 @@ func (g *Answers) Quest() model.Quest {
 }
 
 func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
-	route, op := g.Operation(step.Operation)
+	route, op := api.Find(step.Operation)
 	body, arguments := step.Body, step.Body
 	made := model.QuestStep{Title: step.Title, Call: step.Method() + " " + g.URL(route.Path), Proves: step.Proves, Reward: step.Reward}
 	tool := toolOf(op)
@@ -47,7 +47,7 @@ func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
 		if tool != nil && tool.Renames == field {
 			field = tool.As
 		}
-		arguments = string(jsonObject(field, wrapped))
+		arguments = string(ordered.Compact(object{{field, wrapped}}))
 	}
 	if arguments == "" {
 		arguments = "{}"
@@ -70,7 +70,7 @@ func Curl(url string) string {
 // QuestCurl is the command of a step with a body. The answer that a later step wraps goes into a
 // file, which is named after the route that gave it.
 func (g *Answers) QuestCurl(step *site.QuestStep) string {
-	route, op := g.Operation(step.Operation)
+	route, op := api.Find(step.Operation)
 	command := Curl(g.URL(route.Path))
 	if step.AnswerOf != "" {
 		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) + " | " + command + " -d @-"
@@ -87,23 +87,13 @@ func (g *Answers) isWrapped(step *site.QuestStep) bool {
 }
 
 func (g *Answers) answerFile(operation string) string {
-	route, _ := g.Operation(operation)
+	route, _ := api.Find(operation)
 	return route.ID + ".json"
 }
 
 // QuestStepOf is the number of the step that calls an operation.
 func (g *Answers) QuestStepOf(operation string) int {
 	return 1 + slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
-}
-
-// Operation is the operation with the given ID, and its route.
-func (g *Answers) Operation(id string) (*api.Route, *api.Operation) {
-	for _, route := range g.Routes {
-		if op := route.Operation(id); op != nil {
-			return route, op
-		}
-	}
-	panic("the route table lacks the operation " + id)
 }
 
 // toolOf is the first tool of an operation; nil without one.
@@ -114,13 +104,4 @@ func toolOf(op *api.Operation) *api.Tool {
 		}
 	}
 	return nil
-}
-
-// jsonObject is an object with one member, whose value is a text.
-func jsonObject(name, text string) []byte {
-	w := jsondoc.Writer{}
-	w.Open('{')
-	w.Str(name, text)
-	w.Close('}')
-	return w.Buf
 }

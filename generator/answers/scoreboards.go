@@ -40,11 +40,11 @@ func (g *Answers) Roster() model.Roster {
 	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
 	roster.PilotWaitlist.FoundingSlots = model.FoundingAgentSlots
 	roster.PilotWaitlist.FoundingSlotsLeft = max(0, model.FoundingAgentSlots-roster.PilotWaitlist.VerifiedConversions)
-	roster.PilotWaitlist.Convert = g.convert(g.Route("waitlist"))
+	roster.PilotWaitlist.Convert = g.convert(Route("waitlist"))
 	roster.Orgs.FoundingSlots = model.FoundingOrgSlots
 	roster.Orgs.FoundingSlotsLeft = orgSlotsLeft(g.Site.Current())
-	roster.Orgs.File = g.fileCall(g.Route("org"))
-	roster.Suggestions.File = g.fileCall(g.Route("suggest"))
+	roster.Orgs.File = g.fileCall(Route("org"))
+	roster.Suggestions.File = g.fileCall(Route("suggest"))
 	roster.ObservedAttention.NamedClientsSeen = len(roster.ObservedAttention.NamedClients)
 	roster.ObservedAttention.ByDate = map[string]model.Update{}
 	for _, update := range roster.ObservedAttention.Updates {
@@ -76,7 +76,7 @@ func (g *Answers) convert(waitlist *api.Route) model.Convert {
 		URL:               g.URL(waitlist.Path),
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
 		PostBody:          BodyTemplate(&least),
-		ReadTheTermsFirst: g.URL(g.Route("aup").Path),
+		ReadTheTermsFirst: g.URL(Route("aup").Path),
 	}
 	if len(least.Fields) == 1 {
 		convert.Get = convert.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"

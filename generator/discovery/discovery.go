@@ -75,7 +75,7 @@ func (g *family) text(name string) []byte {
 // WrittenByGet are the paths of endpoints where a GET with a query may write, which is not for
 // crawlers. Without a query it only reads.
 func (g *family) WrittenByGet() (paths []string) {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		if slices.ContainsFunc(answers.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
 			paths = append(paths, route.Path)
 		}
@@ -124,7 +124,7 @@ func (g *family) apiCatalog() object {
 		return object{{"href", g.URL(path)}, {"type", mediaType}}
 	}
 	items := []object{}
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		items = append(items, object{{"href", g.URL(route.Path)}, {"title", g.Summary(route.ID)}})
 	}
 	describe := func(list, schema string) object {
@@ -137,8 +137,8 @@ func (g *family) apiCatalog() object {
 			{"service-desc", []object{link(published.OpenAPIPath, published.OpenAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
 			{"service-meta", []object{link("/manifest.json", published.MediaJSON), link(published.AICatalogPath, published.MediaAICatalog)}},
-			{"status", []object{link(g.Route("presence").Path, published.MediaJSON)}},
-			{"terms-of-service", []object{link(g.Route("aup").Path, published.MediaJSON), link("/terms.html", "text/html")}},
+			{"status", []object{link(answers.Route("presence").Path, published.MediaJSON)}},
+			{"terms-of-service", []object{link(answers.Route("aup").Path, published.MediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator/answers"
 	"anteroom/generator/published"
@@ -43,7 +44,7 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	for i := range documents {
 		sizes[documents[i].Path] = len(documents[i].Bytes)
 	}
-	for _, route := range a.Routes {
+	for _, route := range api.Routes {
 		sizes[route.Path] = a.Size(route.Path)
 	}
 	section := func(title string) { fmt.Fprintf(&b, "\n## %s\n\n", title) }
@@ -59,7 +60,7 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	}
 
 	section("Endpoints")
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		path := route.Path
 		if !route.Answers(http.MethodGet) {
 			path = answers.EndpointPath(route) + ".md"
@@ -109,7 +110,7 @@ func (g *family) llmsCalls() string {
 		}
 		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))
 	}
-	route, op := g.Operation("computeBusinessDays")
+	route, op := api.Find("computeBusinessDays")
 	call(g.Summary(op.ID), g.GetCommand(route, op))
 	call(g.Summary("callMCP"), answers.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")

@@ -87,7 +87,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 	}
 	hashing.Wait()
 	slices.SortFunc(manifest.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
 			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: answers.Writes(route), What: g.Summary(route.ID),
 		})
@@ -98,7 +98,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 
 // fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *family) fieldLimits() (limits []model.FieldLimits) {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		for _, op := range answers.ReadsFirst(route) {
 			for _, f := range answers.WithItems("", g.ContractOperation(route, op).Fields) {
 				if f.Bounds != (model.Bounds{}) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/model"
@@ -64,7 +65,7 @@ func (d *description) knownPaths() (paths []string) {
 	for i := range d.Site.Pages {
 		pages = append(pages, "/"+d.Site.Pages[i].Name+".html")
 	}
-	for _, route := range d.Routes {
+	for _, route := range api.Routes {
 		pages = append(pages, answers.EndpointPath(route))
 	}
 	for _, p := range respond.ProblemTypes {

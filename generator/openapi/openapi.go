@@ -34,7 +34,7 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	service := &a.Site.Service
 	d := description{Family: answers.Family{Answers: a}, schemas: schema.New()}
 	tags, paths := []object{}, object{}
-	for _, route := range a.Routes {
+	for _, route := range api.Routes {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.Get("name") == route.Tag }) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", d.tagDescription(route.Tag)}})
 		}
@@ -68,7 +68,7 @@ func Files(a *answers.Answers) ([]published.File, error) {
 				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
 				"x-operations names all."},
 			{"version", model.DescriptionVersion},
-			{"termsOfService", a.URL(a.Route("aup").Path)},
+			{"termsOfService", a.URL(answers.Route("aup").Path)},
 			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
 			{"license", object{{"name", service.License}, {"identifier", service.License}}},
 		}},
@@ -87,7 +87,7 @@ func Files(a *answers.Answers) ([]published.File, error) {
 
 func (d *description) tagDescription(tag string) string {
 	var paths []string
-	for _, route := range d.Routes {
+	for _, route := range api.Routes {
 		if route.Tag == tag {
 			paths = append(paths, route.Path)
 		}

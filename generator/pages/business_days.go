@@ -9,6 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
+	"anteroom/generator/answers"
 	"anteroom/generator/model"
 	"anteroom/generator/page"
 )
@@ -16,7 +17,7 @@ import (
 // businessDaysForm is the form that asks the endpoint. Its fields are those of the endpoint, so
 // that it works without its script, too.
 func (g *family) businessDaysForm() *page.CalendarForm {
-	form := &page.CalendarForm{Action: g.Route("business-days").Path}
+	form := &page.CalendarForm{Action: answers.Route("business-days").Path}
 	for i := range bizday.Fields {
 		f := &bizday.Fields[i]
 		form.Fields = append(form.Fields, businessDaysField(f))
@@ -78,7 +79,7 @@ type businessDaysExample struct {
 
 // BusinessDaysExample is the example of the endpoint.
 func (g *family) BusinessDaysExample() (example businessDaysExample) {
-	route, op := g.Operation("computeBusinessDays")
+	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)
 	example.Command = g.GetCommand(route, op)
 	return example

@@ -29,7 +29,7 @@ type endpoint struct {
 }
 
 func (g *family) endpointPages() (pages []site.Page) {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: answers.ProblemsOf(route.Operations...)}
 		// The contract comes last, since the page says what it says, and so does what has no answer.
 		for _, last := range []bool{false, true} {
@@ -251,7 +251,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 
 // EndpointEntries are the endpoints with their operations. Each has a page of its own.
 func (g *family) EndpointEntries() (entries []page.EndpointEntry) {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		entry := page.EndpointEntry{
 			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: answers.EndpointPath(route), Endpoint: route.Path,
 			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),

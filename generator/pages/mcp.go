@@ -26,7 +26,7 @@ type tool struct {
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
-		route, op := g.Operation(t.Operation)
+		route, op := api.Find(t.Operation)
 		method := http.MethodPost
 		if !slices.Contains(op.Methods, method) {
 			method = strings.Join(op.Methods, "")
@@ -38,7 +38,7 @@ func (g *family) Tools() (tools []tool) {
 
 // Toolless are links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
-	for _, route := range g.Routes {
+	for _, route := range api.Routes {
 		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
 		if !slices.ContainsFunc(api.Tools, isCalled) && route.Path != protocol.Path {
 			links = append(links, endpointLink(route))

@@ -12,7 +12,7 @@ import (
 // Draft is the answer to a charter made of the examples of its fields. A page shows it in tables
 // alone, so that nobody files it as it is.
 func (g *family) Draft() (draft org.Answer) {
-	g.exampleAnswer(answers.WriteOperation(g.Route("org")), &draft)
+	g.exampleAnswer(answers.WriteOperation(answers.Route("org")), &draft)
 	return draft
 }
 
@@ -24,7 +24,7 @@ func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgR
 
 // CharterParameters are the parameters of a charter in a query, with placeholders.
 func (g *family) CharterParameters() (parameters []string) {
-	op := answers.WriteOperation(g.Route("org"))
+	op := answers.WriteOperation(answers.Route("org"))
 	for i := range op.Fields {
 		f := &op.Fields[i]
 		for _, name := range answers.QueryNames(f) {

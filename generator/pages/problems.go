@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/ordered"
@@ -55,7 +56,7 @@ func (p *problem) LeftOut() string {
 
 // Answerers are links to the endpoints that answer the problem.
 func (p *problem) Answerers() (links []string) {
-	for _, route := range p.Routes {
+	for _, route := range api.Routes {
 		if slices.Contains(answers.ProblemsOf(route.Operations...), p.ProblemType) {
 			links = append(links, endpointLink(route))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
 )
 
@@ -38,7 +39,7 @@ func (g *family) NothingSent() (n int) {
 func (g *family) QuestCommand(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	if step.Method() == http.MethodGet {
-		route, op := g.Operation(step.Operation)
+		route, op := api.Find(step.Operation)
 		return g.GetCommand(route, op)
 	}
 	return g.QuestCurl(step)

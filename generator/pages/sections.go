@@ -57,7 +57,7 @@ func (g *family) parse() *template.Template {
 		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
 		"proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
 		// Endpoints.
-		"summary": g.Summary, "readsFirst": answers.ReadsFirst, "withItems": answers.WithItems, "fieldRules": fieldRules,
+		"routes": func() []*api.Route { return api.Routes }, "readsFirst": answers.ReadsFirst, "summary": g.Summary, "withItems": answers.WithItems, "fieldRules": fieldRules,
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
 		"prompts": func() []api.Prompt { return api.Prompts },
 		// What single pages show.

@@ -20,7 +20,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/edge/api"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
@@ -99,7 +98,7 @@ func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	if change != nil {
 		change(s)
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}

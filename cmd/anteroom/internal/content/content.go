@@ -12,7 +12,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/edge/api"
 	"anteroom/generator"
 	"anteroom/generator/site"
 )
@@ -48,7 +47,7 @@ func Generate(folder string, now time.Time) (*site.Site, *generator.Output, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	return s, output, InFolder(folder, err)
 }
 

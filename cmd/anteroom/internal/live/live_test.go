@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/continuity"
-	"anteroom/edge/api"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
@@ -50,7 +49,7 @@ func generate(t testing.TB, change func(*site.Site)) *publish.Artifact {
 	if change != nil {
 		change(s)
 	}
-	output, err := generator.Generate(s, api.Routes)
+	output, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}

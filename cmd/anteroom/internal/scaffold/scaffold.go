@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"anteroom/content"
-	"anteroom/edge/api"
 	"anteroom/generator"
 	"anteroom/generator/site"
 )
@@ -78,7 +77,7 @@ func write(dir string, files map[string][]byte) error {
 	}
 	begun, err := site.Load(os.DirFS(filepath.Join(next, "content")))
 	if err == nil {
-		_, err = generator.Generate(begun, api.Routes)
+		_, err = generator.Generate(begun)
 	}
 	if err != nil {
 		return err
