@@ -84,44 +84,47 @@ func WriteNew(path string, text []byte) error {
 
 // MakePrivate takes all permissions on the file or folder at path from everybody but its owner. It
 // reports whether others had any. It is an error where this user may not do so, and where the
-// folder is one that many users share, such as /tmp. Of a link it is ErrForeignLink where somebody
-// else made it to what is not theirs. What is neither a file nor a folder stays as it is, and so
-// does what root lends to the group of this user to read.
+// folder is one that many users share, such as /tmp. A link is never followed to change something:
+// of one to a file or folder that others have access to, the error is ErrLink. What is neither a
+// file nor a folder stays as it is, and so does what root lends to the group of this user to read.
 func MakePrivate(path string) (changed bool, err error) {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
+	linked := err == nil && info.Mode()&fs.ModeSymlink != 0
+	if linked {
+		info, err = os.Stat(path)
+	}
 	if err != nil {
 		return false, err
 	}
-	link, err := os.Lstat(path)
-	if err != nil {
-		return false, err
-	}
-	mode := info.Mode()
-	switch {
-	case link.Mode()&fs.ModeSymlink != 0 && foreign(owner(link), owner(info), os.Geteuid()):
-		return false, fmt.Errorf("%s is %w (remove it, or name the file itself)", path, ErrForeignLink)
+	switch mode := info.Mode(); {
 	case !IsOpen(info) || !mode.IsRegular() && !mode.IsDir():
 		return false, nil
+	case linked:
+		return false, fmt.Errorf("%s is %w (run chmod go= on what it leads to)", path, ErrLink)
 	case mode.IsDir() && mode&fs.ModeSticky != 0:
 		return false, fmt.Errorf("%s is a folder that all users share (name a folder of its own)", path)
 	}
-	if err := os.Chmod(path, mode&^othersMay(info)); err != nil {
+	// Whoever may write to the folder could replace the file by a link now.
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err == nil {
+		if info, err = f.Stat(); err == nil {
+			err = f.Chmod(info.Mode() &^ othersMay(info))
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return false, fmt.Errorf("others have access to what is private, and this user cannot change that: %w (run chmod go= on it as its owner, or name another one)", err)
 	}
 	return true, nil
 }
 
+// ErrLink is the error of a link to what others have access to. Its maker could have this user
+// change the permissions of any file, as one in the folder of a service that root runs.
+var ErrLink = errors.New("a link to what others have access to")
+
 // IsOpen reports whether a file or folder is open to users who are not to have access to it: to
 // anybody but its owner. It is not where root lends a file to the group of this user to read.
 func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
-
-// foreign reports whether the maker of a link is neither the user who would follow it, nor the
-// owner of what it leads to, nor root.
-func foreign(maker, owner, self int) bool { return maker != self && maker != owner && maker != root }
-
-// ErrForeignLink is the error of a link by which its maker would have this user change the
-// permissions of a file that is not the maker's, as one in the folder of a service that root runs.
-var ErrForeignLink = errors.New("a link of another user to what is not that user's")
 
 // othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
 // that root lends to the group of this user may be read by that group, as the credentials of

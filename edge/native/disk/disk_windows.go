@@ -12,6 +12,8 @@ import (
 // hasModes says whether the permissions of a file tell who may read it.
 const hasModes = false
 
+const noFollow = 0
+
 func owner(fs.FileInfo) int { return -1 } // it has no number
 
 // SyncFolder does nothing but look for the folder: Windows has no way to sync the names in one.

@@ -17,12 +17,21 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// openMaildir makes the Maildir at path (cr.yp.to/proto/maildir.html) where it is missing. Its
-// transport writes each message to a new file.
+// abandoned is how old a file in the folder tmp of a Maildir is if nobody writes it any more.
+const abandoned = 36 * time.Hour
+
+// openMaildir makes the Maildir at path (cr.yp.to/proto/maildir.html) where it is missing, and
+// removes what killed processes left in it. Its transport writes each message to a new file.
 func openMaildir(path string) (transport, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {
 			return nil, fmt.Errorf("relay maildir:%s: %w (name a folder that this user may write to)", path, err)
+		}
+	}
+	left, _ := os.ReadDir(filepath.Join(path, "tmp"))
+	for _, file := range left {
+		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			os.Remove(filepath.Join(path, "tmp", file.Name()))
 		}
 	}
 	host, err := os.Hostname()

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bufio"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,9 +18,25 @@ import (
 
 func TestMaildir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
+	if _, err := Open("maildir:" + dir); err != nil {
+		t.Fatal(err)
+	}
+	// What a killed process was writing is removed after 36 hours, and not before.
+	files := map[string]time.Duration{"new/read": 1000 * time.Hour, "tmp/old": 37 * time.Hour, "tmp/young": 35 * time.Hour}
+	for name, age := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	relay, err := Open("maildir:" + dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name := range files {
+		if err := os.Remove(filepath.Join(dir, name)); (err == nil) != (name != "tmp/old") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	want := message()
 	var all sync.WaitGroup

@@ -90,11 +90,11 @@ func (r *smtpRelay) open(ctx context.Context) (*session, error) {
 		if err != nil {
 			return nil, ErrUnreachable
 		}
-		s.plain = conn
+		s.plain = &bounded{Conn: conn}
 		if r.config == nil {
-			return conn, nil
+			return s.plain, nil
 		}
-		secure := tls.Client(conn, r.config)
+		secure := tls.Client(s.plain, r.config)
 		return secure, secure.HandshakeContext(ctx)
 	})
 	if err == nil {
@@ -106,6 +106,29 @@ func (r *smtpRelay) open(ctx context.Context) (*session, error) {
 		return nil, refusal(err)
 	}
 	return s, nil
+}
+
+// maxReply is how much a server may send, in bytes, before the client sends something: a reply, or
+// the handshake of TLS.
+const maxReply = 64 << 10
+
+// bounded is a connection to a server that may send maxReply bytes at a time.
+type bounded struct {
+	net.Conn
+	got int // bytes since the last Write
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if b.got += n; b.got > maxReply {
+		return 0, &relayError{why: "connection reply too long"}
+	}
+	return n, err
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.got = 0
+	return b.Conn.Write(p)
 }
 
 func (s *session) close() {

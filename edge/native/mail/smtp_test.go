@@ -43,6 +43,9 @@ func TestSMTP(t *testing.T) {
 		"refuses EHLO and HELO":     {map[string]string{"EHLO": "502 no", "HELO": "502 no"}, "connection refused 502"},
 		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "no answer"},
 		"closes before DATA":        {map[string]string{"DATA": ""}, "no answer"},
+		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", 100_000)}, "connection reply too long"},
+		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 10_000) + "250 ok"}, "connection reply too long"},
+		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", 100_000)}, "unknown: no answer"},
 		"does not offer login":      {map[string]string{"user": "u:p@"}, "authentication not offered"},
 		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "authentication not offered"},
 	} {

@@ -156,7 +156,7 @@ func (s *server) makePrivate(names ...string) error {
 		}
 		unseen := (*fs.PathError)(nil)
 		switch {
-		case errors.Is(err, disk.ErrForeignLink):
+		case errors.Is(err, disk.ErrLink):
 			return err // nothing behind it is touched
 		case err == nil || isMissing(err):
 		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
