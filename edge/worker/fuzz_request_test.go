@@ -70,6 +70,7 @@ type maker struct {
 	transcript []request // the requests of all transcripts
 	documents  []string  // the paths of documents
 	receipts   []string  // receipts that are valid, as JSON texts
+	careful    bool      // the request is not damaged, so that it is often granted
 }
 
 func newMaker(t *testing.T, s *snapshot.Snapshot, documents []string) *maker {
@@ -118,10 +119,14 @@ func newMaker(t *testing.T, s *snapshot.Snapshot, documents []string) *maker {
 func (m *maker) of(seed, n uint64) *request {
 	one := *m
 	one.Rand = rand.New(rand.NewPCG(seed, n))
+	one.careful = one.odds(3)
 	return one.request()
 }
 
 func (m *maker) odds(n int) bool { return m.IntN(n) == 0 }
+
+// wrong reports whether to do something wrong, once in n times.
+func (m *maker) wrong(n int) bool { return !m.careful && m.odds(n) }
 
 func pick[T any](m *maker, of ...T) T { return of[m.IntN(len(of))] }
 
@@ -132,7 +137,7 @@ func (m *maker) request() *request {
 		*r = pick(m, m.transcript...)
 		r.header = slices.Clone(r.header)
 		r.body = bytes.Clone(r.body)
-		if m.odds(2) {
+		if m.wrong(2) {
 			r.body = m.scratched(r.body)
 		}
 	case 4, 5, 6, 7, 8, 9, 10, 11:
@@ -147,7 +152,8 @@ func (m *maker) request() *request {
 		}
 	case 18:
 		r.target = pick(m, "/", "/api", "/api/", "/v1", "/v1/x", "/healthz", "/readyz", "/healthz?x", "/nope", "/api/Waitlist", "/api/waitlist/",
-			"//api/waitlist", "/api//waitlist", "/api/%77aitlist", "/api/waitlist;x", "/apix", "/v1x", "/api/"+strings.Repeat("x", m.IntN(3000)), "/%", "/%00", "/api/é")
+			"//api/waitlist", "/api//waitlist", "/api/%77aitlist", "/api/waitlist;x", "/apix", "/v1x", "/api/"+strings.Repeat("x", m.IntN(3000)), "/%", "/%00", "/api/é",
+			"/api/./quest", "/api/x/../quest", "/api/%2e/quest", "/api/quest/.", "/./api/quest", "/api/quest?a=/../b")
 	default:
 		r.broken = m.broken()
 		return r
@@ -158,14 +164,14 @@ func (m *maker) request() *request {
 
 // decorate changes how a request is sent, or some of it.
 func (m *maker) decorate(r *request) {
-	if m.odds(12) {
+	if m.wrong(12) {
 		r.method = pick(m, "GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")
 	}
-	if m.odds(20) {
+	if m.wrong(20) {
 		host := m.s.CanonicalHost
 		r.host = pick(m, strings.ToUpper(host), host+".", host+":443", host+":8080", m.s.ApexHost, "localhost", "127.0.0.1", "[::1]:80", "other.example", "x."+host, host+"..")
 	}
-	if m.odds(30) {
+	if m.wrong(30) {
 		r.target = string(m.scratched([]byte(r.target)))
 	}
 	for range pick(m, 0, 0, 1, 1, 2, 5) {
@@ -175,10 +181,10 @@ func (m *maker) decorate(r *request) {
 			r.header = append(r.header, field) // the runtimes join an empty line with another in different ways
 		}
 	}
-	if m.odds(25) {
+	if m.wrong(25) {
 		r.body = m.scratched(r.body)
 	}
-	if m.odds(60) {
+	if m.wrong(60) {
 		r.body = append(r.body, strings.Repeat(pick(m, " ", "x", `{"a":`, "[", "é"), turn.MaxBody/pick(m, 1, 2, 3, 5)-m.IntN(5))...)
 	}
 	if len(r.body) > 0 && m.odds(8) {
@@ -211,7 +217,7 @@ func (m *maker) decorate(r *request) {
 
 // served are paths that are served from documents on both hosts alike. A CDN has ways of its own
 // for others.
-var served = regexp.MustCompile(`^(/[a-z0-9._-]+)*/?$`)
+var served = regexp.MustCompile(`^(/\.?[a-z0-9_-][a-z0-9._-]*)*/?$`)
 
 // alone reports whether the answer to a request is not compared.
 func alone(r *request, m *maker) bool {
@@ -219,10 +225,10 @@ func alone(r *request, m *maker) bool {
 	switch {
 	case path == selftest.Path || path == "/api/signal" && (query != "" || r.host != m.s.CanonicalHost):
 		return true // it depends on what was called before, or on where the host is
-	case strings.HasPrefix(r.host, m.s.ApexHost):
-		return true // a worker of its own redirects the apex
 	case dynamic.MatchString(r.target):
 		return false
+	case strings.HasPrefix(r.host, m.s.ApexHost):
+		return true // a worker of its own redirects the apex
 	}
 	conditional := slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == "if-none-match" || f[0] == "range" })
 	return conditional || r.method != "GET" && r.method != "HEAD" || !served.MatchString(path)
@@ -242,7 +248,7 @@ func onTheLine(s string) string {
 }
 
 func (m *maker) field() [2]string {
-	switch m.IntN(9) {
+	switch m.IntN(10) {
 	case 0:
 		return [2]string{"content-type", pick(m, "application/json", "application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded", "APPLICATION/JSON",
 			"application/problem+json", "application/+json", "", ";", "application/json,text/plain", "multipart/form-data; boundary=x", m.text())}
@@ -260,6 +266,8 @@ func (m *maker) field() [2]string {
 	case 6:
 		return [2]string{pick(m, "origin", "referer", "cookie", "authorization", "x-forwarded-for", "accept", "accept-language", "user-agent", "mcp-session-id", "last-event-id", "x-http-method-override"), m.text()}
 	case 7:
+		return [2]string{pick(m, api.RequestHeaders...), m.text()}
+	case 8:
 		return [2]string{"range", pick(m, "bytes=0-1", "bytes=-5", "bytes=5-1", "x")}
 	}
 	return [2]string{"x-" + strconv.Itoa(m.IntN(50)), m.text()}
@@ -274,6 +282,9 @@ var pieces = []string{
 }
 
 func (m *maker) text() string {
+	if m.careful {
+		return pick(m, "ada", "ledger-lark", "Tern & Co", "a long enough text for a suggestion", "owner@example.org", "PIN: é 😀 and ten letters", "x")
+	}
 	switch m.IntN(8) {
 	case 0, 1, 2:
 		return pick(m, "ada", "ledger-lark", "owner@example.org", "2026-11-20", "1", "")
@@ -289,7 +300,11 @@ func (m *maker) text() string {
 
 // quoted is a string of JSON, in one of the ways to write it, some of them wrong.
 func (m *maker) quoted(s string) string {
-	switch m.IntN(8) {
+	way := m.IntN(8)
+	if m.careful {
+		way = 7
+	}
+	switch way {
 	case 0:
 		return `"` + s + `"`
 	case 1:
@@ -336,7 +351,7 @@ func (m *maker) value(depth int) string {
 
 // object writes an object of raw values, at times with a fault.
 func (m *maker) object(members [][2]string) string {
-	if len(members) > 0 && m.odds(15) {
+	if len(members) > 0 && m.wrong(15) {
 		members = append(members, pick(m, members...))
 	}
 	if m.odds(4) {
@@ -345,7 +360,7 @@ func (m *maker) object(members [][2]string) string {
 	var parts []string
 	for _, member := range members {
 		name, _ := json.Marshal(member[0])
-		if m.odds(20) {
+		if m.wrong(20) {
 			name = []byte(m.quoted(member[0]))
 		}
 		parts = append(parts, string(name)+pick(m, ":", ":", ":", " : ", ":\n\t")+member[1])
@@ -355,7 +370,7 @@ func (m *maker) object(members [][2]string) string {
 
 // valueOf is a value of a field, most often a good one.
 func (m *maker) valueOf(f *input.Field) string {
-	if m.odds(6) {
+	if m.wrong(6) {
 		return m.value(0)
 	}
 	if f.Example != "" && m.odds(2) {
@@ -422,19 +437,19 @@ func (m *maker) receipt() string {
 func (m *maker) chosen(fields []input.Field) (members [][2]string) {
 	for i := range fields {
 		f := &fields[i]
-		if f.Required && m.odds(12) || !f.Required && m.odds(2) || f.BodyOnly && f.QueryOnly {
+		if f.Required && m.wrong(12) || !f.Required && m.odds(2) || f.BodyOnly && f.QueryOnly {
 			continue
 		}
 		name := f.Name
-		if m.odds(15) {
+		if m.wrong(15) {
 			name = pick(m, append(f.Aliases, strings.ToUpper(name), name+" ", name+"[]", "")...)
 		}
 		members = append(members, [2]string{name, m.valueOf(f)})
 	}
-	if m.odds(3) {
+	if m.odds(6) {
 		members = append(members, [2]string{"dry_run", pick(m, "true", "true", "true", "1", `"1"`, "false", "null", `"yes"`)})
 	}
-	if m.odds(12) {
+	if m.wrong(12) {
 		members = append(members, [2]string{m.text(), m.value(1)})
 	}
 	return members
@@ -445,7 +460,7 @@ func (m *maker) fields(fields []input.Field) string { return m.object(m.chosen(f
 // call is a call of an operation, by its body or its query.
 func (m *maker) call(r *request, route *api.Route, op *api.Operation) {
 	r.target, r.method = route.Path, pick(m, op.Methods...)
-	if m.odds(15) {
+	if m.wrong(15) {
 		r.method = pick(m, route.Methods()...)
 	}
 	members := m.chosen(op.Fields)
@@ -464,8 +479,12 @@ func (m *maker) call(r *request, route *api.Route, op *api.Operation) {
 	}
 	for i := range op.Fields {
 		for _, name := range op.Fields[i].QueryNames {
-			if !m.odds(6) {
-				members = append(members, [2]string{name, m.quoted(pick(m, "ada", "é", "a:b", "", m.text()) + ":" + pick(m, "30", "25", "20", "15", "10", "5.0", "-1", "x", "101"))})
+			allocation := pick(m, "20", "5", "30", "5.0", "-1", "x", "101")
+			if m.careful {
+				allocation = "20"
+			}
+			if !m.wrong(6) {
+				members = append(members, [2]string{name, m.quoted(pick(m, "ada", "é", "a:b", m.text()) + ":" + allocation)})
 			}
 		}
 	}
@@ -487,7 +506,9 @@ func (m *maker) query(members [][2]string) string {
 		case 0:
 			value = url.PathEscape(value)
 		case 1:
-			value = onTheLine(value)
+			if value = url.QueryEscape(value); !m.careful {
+				value = onTheLine(member[1])
+			}
 		case 2:
 			var all strings.Builder
 			for i := range len(value) {
@@ -499,7 +520,7 @@ func (m *maker) query(members [][2]string) string {
 		}
 		parts = append(parts, url.QueryEscape(member[0])+pick(m, "=", "=", "=", "=", "=", "=", "=", "", "==")+value)
 	}
-	if len(parts) > 0 && m.odds(10) {
+	if len(parts) > 0 && m.wrong(10) {
 		parts = append(parts, pick(m, parts[0], "", "&", "%zz=1", "%c3%28=1", "a;b=1", "dry_run=1", "=", "x"))
 	}
 	return strings.Join(parts, "&")
@@ -567,7 +588,7 @@ func (m *maker) message(stateless bool) (text, method, name string) {
 	if len(params) > 0 || m.odds(2) {
 		members = append(members, [2]string{"params", m.object(params)})
 	}
-	if m.odds(15) {
+	if m.wrong(15) {
 		at := m.IntN(len(members))
 		members[at][1] = m.value(0)
 	}
