@@ -225,6 +225,8 @@ func alone(r *request, m *maker) bool {
 	switch {
 	case path == selftest.Path || path == "/api/signal" && (query != "" || r.host != m.s.CanonicalHost):
 		return true // it depends on what was called before, or on where the host is
+	case dotted.MatchString(path):
+		return true // the runtime of Workers resolves these before it calls a worker
 	case dynamic.MatchString(r.target):
 		return false
 	case strings.HasPrefix(r.host, m.s.ApexHost):
@@ -233,6 +235,9 @@ func alone(r *request, m *maker) bool {
 	conditional := slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == "if-none-match" || f[0] == "range" })
 	return conditional || r.method != "GET" && r.method != "HEAD" || !served.MatchString(path)
 }
+
+// dotted are paths with a segment "." or "..", which clients resolve themselves.
+var dotted = regexp.MustCompile(`(?i)/(\.|%2e){1,2}(/|$)`)
 
 // dynamic are the targets that the core answers.
 var dynamic = regexp.MustCompile(`^/((api|v1)([/?]|$)|(healthz|readyz)(\?|$))`)
