@@ -210,21 +210,22 @@ func (d *decider) match(a *Answer) (found []*records.Record) {
 		}
 	case a.Pubkey != "":
 		add(d.byName[identity{a.Pubkey, true}])
-	case a.AgentName != "" && !strings.Contains(strings.ReplaceAll(a.AgentName, `\*`, ""), "*"):
-		add(d.byName[identity{strings.ReplaceAll(a.AgentName, `\*`, "*"), false}])
+	case a.AgentName != "" && !strings.Contains(a.AgentName, "*"):
+		add(d.byName[identity{a.AgentName, false}])
 	case a.AgentName != "":
+		pattern := like(a.AgentName)
 		for _, agent := range d.agents {
-			if !agent.nameless && matches(a.AgentName, agent.text) {
+			if !agent.nameless && pattern.MatchString(agent.text) {
 				add(agent)
 			}
 		}
 	default:
-		list := d.fresh
+		list, pattern := d.fresh, like(a.OrgName)
 		if a.Earlier {
 			list = d.covered
 		}
 		for i := range list {
-			if matches(a.OrgName, list[i].Values[0]) {
+			if pattern.MatchString(list[i].Values[0]) {
 				found = append(found, &list[i])
 			}
 		}

@@ -123,8 +123,9 @@ func TestTemplateShows(t *testing.T) {
 	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`}) {
 		t.Errorf("the audit says of own_names %q", own)
 	}
-	proposal := "  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
-	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#", "", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
+	proposal := "  # \"lark\" was counted, with 1 registration, and own_names has \"lark\". To set it apart, remove the # before its answer:\n" +
+		"  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
+	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#-", "-", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
 	if err != nil || !strings.Contains(string(d.Verification.Encode()), "corrects: '"+day+"'") {
 		t.Errorf("a proposal of own_names: %v\n%s", err, text)
 	}

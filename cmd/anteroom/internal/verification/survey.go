@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ type Pending struct {
 	store  string                // its identifier
 	kinds  []*scanned            // in the order of records.Kinds
 	ledger *site.Ledger
+	own    []*regexp.Regexp    // of own_names
 	board  []byte              // the file of the current board
 	agents []*Agent            // in the order of their first registrations
 	byName map[identity]*Agent // the same
@@ -67,7 +69,8 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	if through.IsZero() {
 		through = now
 	}
-	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}, Through: through.UTC().Format(time.RFC3339)}
+	p := newPending(s)
+	p.Through = through.UTC().Format(time.RFC3339)
 	if through.After(now) {
 		return nil, fmt.Errorf("verify through %s: it is %s now, and what has not happened cannot be verified",
 			p.Through, now.UTC().Format(time.RFC3339))
@@ -97,7 +100,16 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	if p.board, err = fs.ReadFile(content, BoardFile(s.Current().File)); err != nil {
 		return nil, fmt.Errorf("read the current board: %w", err)
 	}
-	return p, p.group()
+	p.group()
+	return p, nil
+}
+
+func newPending(s *site.Site) *Pending {
+	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}}
+	for _, pattern := range s.Service.OwnNames {
+		p.own = append(p.own, like(pattern))
+	}
+	return p
 }
 
 // day is the day of the verification.
@@ -168,28 +180,20 @@ func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) er
 }
 
 // group finds the agents of the registrations.
-func (p *Pending) group() error {
+func (p *Pending) group() {
 	found, entries := p.kinds[0], p.ledger.Entries()
 	for i := range found.covered {
 		r := &found.covered[i]
 		a := p.agent(r)
 		a.Earlier = append(a.Earlier, r)
-		if e, named := entries[r.ID]; named && e.Decision == site.Vouch {
+		if e := entries[r.ID]; e.Decision == site.Vouch {
 			a.vouched = e.Agent
 		}
 	}
 	for i := range found.fresh {
-		r := &found.fresh[i]
-		if !isID(r.ID) {
-			return fmt.Errorf("registration number %d has the record_id %.64q, which is not one", r.Seq, r.ID)
-		}
-		if _, err := time.Parse(time.RFC3339, r.At); err != nil {
-			return fmt.Errorf("registration %s has the time %.64q, which is not one", r.ID, r.At)
-		}
-		a := p.agent(r)
-		a.New = append(a.New, r)
+		a := p.agent(&found.fresh[i])
+		a.New = append(a.New, &found.fresh[i])
 	}
-	return nil
 }
 
 // agent is the agent of a registration.
@@ -207,9 +211,9 @@ func (p *Pending) agent(r *records.Record) *Agent {
 // ownName is the first of own_names that one of some names matches, "" if none does.
 func (p *Pending) ownName(names ...string) string {
 	for _, name := range names {
-		for _, pattern := range p.Site.Service.OwnNames {
-			if name != "" && matches(pattern, name) {
-				return pattern
+		for i, pattern := range p.own {
+			if name != "" && pattern.MatchString(name) {
+				return p.Site.Service.OwnNames[i]
 			}
 		}
 	}
@@ -232,52 +236,29 @@ func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	return ""
 }
 
-// counted is a record that was counted, or the agent of one, and what there is of it.
-type counted struct{ id, what string }
+// counted is a record that was counted, or the agent of one, and what is said of it.
+type counted struct{ kind, id, what string }
 
-// nowOwn gives what was counted of a kind before own_names had its name.
-func (p *Pending) nowOwn(kind string) (list []counted) {
-	entries, agents := p.ledger.Entries(), map[*Agent]bool{}
-	for _, found := range p.kinds {
-		for i := range found.covered {
-			r := &found.covered[i]
-			own := ""
-			if found.kind.Name == kind && entries[r.ID].Decision != site.Own {
-				own = p.ownRecord(kind, r)
-			}
-			switch a := p.byName[identityOf(r)]; {
-			case own == "":
-			case kind == site.Charter:
-				list = append(list, counted{r.ID, fmt.Sprintf("charter %q was counted, and own_names has %q", r.Values[0], own)})
-			case !agents[a]:
-				agents[a] = true
-				list = append(list, counted{a.Earlier[0].ID, fmt.Sprintf("%q was counted, with %s, and own_names has %q",
-					a.text, cli.Plural(len(a.Earlier), "registration"), own)})
-			}
+// nowOwn gives what was counted before own_names had its name.
+func (p *Pending) nowOwn() (list []counted) {
+	entries := p.ledger.Entries()
+	counts := func(r *records.Record) bool { return entries[r.ID].Decision != site.Own }
+	for _, a := range p.agents {
+		if a.Own != "" && slices.ContainsFunc(a.Earlier, counts) {
+			list = append(list, counted{site.Registration, a.Earlier[0].ID, fmt.Sprintf("%q was counted, with %s, and own_names has %q",
+				a.text, cli.Plural(len(a.Earlier), "registration"), a.Own)})
+		}
+	}
+	for i := range p.kinds[1].covered {
+		r := &p.kinds[1].covered[i]
+		if own := p.ownRecord(site.Charter, r); own != "" && counts(r) {
+			list = append(list, counted{site.Charter, r.ID, fmt.Sprintf("charter %q was counted, and own_names has %q", r.Values[0], own)})
 		}
 	}
 	return list
 }
 
-// matches reports whether a name is like a pattern, in which * is any characters and \* an
-// asterisk.
-func matches(pattern, name string) bool {
-	const star = "\n" // which no name holds
-	first, rest, wild := strings.Cut(strings.ReplaceAll(pattern, `\*`, star), "*")
-	unescape := func(s string) string { return strings.ReplaceAll(s, star, "*") }
-	if !wild {
-		return unescape(first) == name
-	}
-	if name, wild = strings.CutPrefix(name, unescape(first)); !wild {
-		return false
-	}
-	parts := strings.Split(rest, "*")
-	for _, part := range parts[:len(parts)-1] {
-		_, after, found := strings.Cut(name, unescape(part))
-		if !found {
-			return false
-		}
-		name = after
-	}
-	return strings.HasSuffix(name, unescape(parts[len(parts)-1]))
+// like is the expression of a pattern, in which * is any characters and \* an asterisk.
+func like(pattern string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)^" + strings.NewReplacer(`\\\*`, `\*`, `\*`, ".*").Replace(regexp.QuoteMeta(pattern)) + "$")
 }

@@ -206,12 +206,11 @@ func (s *sheet) fold(agents []*Agent) {
 
 // proposeOwn proposes to set apart what was counted before own_names had its name.
 func (p *Pending) proposeOwn(s *sheet, kind, member string) {
-	for i, o := range p.nowOwn(kind) {
-		if i == 0 {
-			s.note("  ", "These were counted, and own_names has them now. To set one apart, remove the # before its answer.")
+	for _, own := range p.nowOwn() {
+		if own.kind == kind {
+			s.note("  ", "%s. To set it apart, remove the # before its answer:", own.what)
+			s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, member, own.id)
 		}
-		s.note("  ", "  %s", o.what)
-		s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, member, o.id)
 	}
 }
 

@@ -57,7 +57,7 @@ type Audited struct {
 
 // Audit checks every verification of a site against the store.
 func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error) {
-	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}}
+	p := newPending(s)
 	if err := p.compare(ctx, r, Scope{}); err != nil {
 		return nil, err
 	}
@@ -65,10 +65,9 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error
 	for _, kind := range p.kinds {
 		a.Changed, a.Early, a.Notes = append(a.Changed, kind.altered...), append(a.Early, kind.early...), append(a.Notes, kind.notes...)
 	}
-	if p.group() == nil { // else the records are among those that are not as a host records them
-		for _, o := range append(p.nowOwn(site.Registration), p.nowOwn(site.Charter)...) {
-			a.Own = append(a.Own, o.what)
-		}
+	p.group()
+	for _, own := range p.nowOwn() {
+		a.Own = append(a.Own, own.what)
 	}
 	return a, nil
 }
