@@ -11,6 +11,8 @@ import (
 
 	"anteroom/edge/store/records"
 	"anteroom/generator/model"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and
@@ -115,58 +117,15 @@ func (v *Verification) Covers(kind string) *Coverage {
 
 // Encode gives the text of the file, and sets Sum and SHA256.
 func (v *Verification) Encode() []byte {
-	var b bytes.Buffer
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# What a hand verification covered and decided, written by anteroom verify. It is never edited.")
-	line("host: %s", v.Host)
-	if v.Store != "" {
-		line("store: %q", v.Store)
-	}
-	line("through: %s", v.Through)
-	if v.Follows != "" {
-		line("follows: %s", v.Follows)
-		line("follows_sha256: %q", v.FollowsSHA256)
-	}
-	if v.Lost != "" {
-		line("lost: %s", quoted(v.Lost))
-	}
-	line("receipt_keys: [%s]", strings.Join(v.ReceiptKeys, ", "))
-	for _, kind := range Kinds {
-		c := v.Covers(kind)
-		line("%ss: {last: %d, total: %d, sha256: %q}", kind, c.Last, c.Total, c.SHA256)
-	}
-	line("told:")
-	for _, n := range Numbers {
-		if n.Told {
-			line("  %s: %d", n.Path, v.Told[n.Path])
-		}
-	}
-	if len(v.Decisions) == 0 {
-		line("decisions: []")
-	} else {
-		line("decisions:")
-	}
-	for _, d := range v.Decisions {
-		line("  - kind: %s", d.Kind)
-		line("    decision: %s", d.Decision)
-		for _, member := range []struct{ name, value string }{{"agent", d.Agent}, {"corrects", d.Corrects}, {"reason", d.Reason}} {
-			if member.value != "" {
-				line("    %s: %s", member.name, quoted(member.value))
-			}
-		}
-		line("    records: |")
-		for record := range strings.Lines(d.Records) {
-			line("      %s", strings.TrimSpace(record))
-		}
-	}
-	v.Sum = sumOf(b.Bytes())
-	line("sum: %q", v.Sum)
-	v.SHA256 = sumOf(b.Bytes())
-	return b.Bytes()
+	v.Sum = ""
+	text, _ := yaml.Dump(v, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false)) // texts and numbers do not fail
+	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. It is never edited.\n"),
+		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
+	v.Sum = sumOf(text)
+	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
+	v.SHA256 = sumOf(text)
+	return text
 }
-
-// quoted is a text of one line in YAML's single quotes, in which nothing else is special.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func sumOf(text []byte) string {
 	sum := sha256.Sum256(text)
