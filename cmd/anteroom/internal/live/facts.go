@@ -53,31 +53,13 @@ func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 	return facts, err
 }
 
-// boards reads the documents, the dated boards as they are, as a manifest may be newer than they
-// are; the date of the newest board, of the document or of the endpoint; and the receipt keys.
+// boards reads what the manifest lists; the date of the newest board, of the document or of the
+// endpoint; and the receipt keys.
 func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Facts) error {
-	type board struct {
-		path, sum string
-		err       error
-	}
-	var boards []board
 	for _, d := range p.manifest.Documents {
 		facts.Documents[d.Path] = d.SHA256
-		if continuity.IsBoard(d.Path) {
-			boards = append(boards, board{path: d.Path, sum: d.SHA256})
-		}
 	}
-	each(boards, func(b *board) {
-		got, err := a.get(ctx, b.path)
-		if b.err = err; err == nil && got.status == http.StatusOK {
-			b.sum = hashOf(got.body)
-		}
-	})
 	var errs []error
-	for _, b := range boards {
-		facts.Documents[b.path] = b.sum
-		errs = append(errs, b.err)
-	}
 	for _, at := range []string{scoreboard, rosterPath} {
 		var board struct {
 			AsOf string `json:"as_of"`

@@ -33,7 +33,6 @@ type Change struct {
 type Board struct {
 	Text    []byte
 	Changes []Change // all numbers, those that stay too
-	Stays   string   // the text at honestRead, if it stays beside numbers that change
 
 	root   *yaml.Node // of the file
 	faults *Faults    // of the answers
@@ -67,11 +66,7 @@ func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
 	}
 	b.numbers(p, d, a)
 	changed := slices.ContainsFunc(b.Changes, func(c Change) bool { return c.Was != c.Is })
-	before := b.find(honestRead).Value
 	b.texts(a, changed, p.day())
-	if changed && b.find(honestRead).Value == before {
-		b.Stays = before
-	}
 	b.correct(p, a, d)
 	if b.Text, err = yaml.Dump(doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false)); err != nil {
 		faults.add("", "write the board: %v", err)

@@ -27,10 +27,10 @@ type Decided struct {
 }
 
 // Decide applies answers: it decides about the records, makes the board, checks both with the site,
-// and adds to the log, which key signs; key is nil if the site has no log. today is a date. The
-// error is Faults, which names everything that is wrong with the answers, or site.Errors if the
-// content would be refused.
-func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, error) {
+// and adds to the log, which key signs; key is nil if the site has no log. The error is Faults,
+// which names everything that is wrong with the answers, or site.Errors if the content would be
+// refused.
+func (p *Pending) Decide(a *Answers, key note.Signer) (*Decided, error) {
 	var faults Faults
 	if a.Through != "" && a.Through != p.Through {
 		faults.add("through", "it is %s, and this is the verification through %s", a.Through, p.Through)
@@ -44,9 +44,6 @@ func (p *Pending) Decide(a *Answers, key note.Signer, today string) (*Decided, e
 	}
 	text := d.Verification.Encode()
 	s, err := p.Site.With(p.Name, text, d.Board.Text)
-	if err == nil {
-		err = s.CheckDay(today)
-	}
 	if err != nil {
 		return nil, err
 	}

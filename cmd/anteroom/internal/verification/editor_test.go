@@ -57,7 +57,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("proposed: %+v", a.Registrations[i])
 		}
 	}
-	d, err := pending.Decide(a, nil, "2099-12-31")
+	d, err := pending.Decide(a, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +66,11 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("it decides otherwise than nothing does: %v\n%s", err, d.Board.Text)
 	}
 	a.Through = ""
-	if _, err := pending.Decide(a, nil, "2099-12-31"); err != nil {
+	if _, err := pending.Decide(a, nil); err != nil {
 		t.Errorf("every record is named, and yet without through: %v", err)
 	}
 	a.Suggestions = nil
-	if _, err := pending.Decide(a, nil, "2099-12-31"); err == nil || !strings.Contains(err.Error(), "through: it is missing, and no answer names 16 new suggestions") {
+	if _, err := pending.Decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: it is missing, and no answer names 16 new suggestions") {
 		t.Errorf("without through: %v", err)
 	}
 }
@@ -201,7 +201,7 @@ func (s *service) edit(draft string, pending *Pending, edits ...func(string) str
 			return errors.New("signal: killed")
 		}
 		return os.WriteFile(draft, []byte(next), 0o600)
-	}, func(a *Answers) (*Decided, error) { return pending.Decide(a, nil, "2099-12-31") })
+	}, func(a *Answers) (*Decided, error) { return pending.Decide(a, nil) })
 	return shown, d, err
 }
 

@@ -228,9 +228,9 @@ func checkDeployed(ctx context.Context, t *cli.Terminal, r records.Reader, s *si
 
 // decide applies the answers, or has them written in an editor, shows the result, and writes it.
 func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte) error {
-	draft, today := Draft(o.Content), t.Now().UTC().Format(time.DateOnly)
+	draft := Draft(o.Content)
 	decide := func(a *Answers) (*Decided, error) {
-		decided, err := p.Decide(a, key, today)
+		decided, err := p.Decide(a, key)
 		return decided, content.InFolder(o.Content, err)
 	}
 	for {

@@ -2,6 +2,7 @@ package verification
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -40,8 +41,9 @@ func (p *Pending) Summary(d *Decided) string {
 	for _, c := range d.Site.Current().Corrections {
 		say("\nReaders will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)
 	}
-	if d.Board.Stays != "" {
-		say("\nStays beside the new numbers, %s: %s", honestRead, d.Board.Stays)
+	read := d.Site.Current().ObservedAttention.HonestRead
+	if read == p.Site.Current().ObservedAttention.HonestRead && slices.ContainsFunc(d.Board.Changes, func(c Change) bool { return c.Was != c.Is }) {
+		say("\nStays beside the new numbers, %s: %s", honestRead, read)
 	}
 	for _, odd := range p.Odd {
 		say("\nOdd: %s", odd)

@@ -150,9 +150,9 @@ func (s *service) try(pending *Pending, answers string) (*Decided, error) {
 		a.Through = pending.Through
 	}
 	if s.key == nil {
-		return pending.Decide(a, nil, "2099-12-31")
+		return pending.Decide(a, nil)
 	}
-	return pending.Decide(a, s.key, "2099-12-31")
+	return pending.Decide(a, s.key)
 }
 
 // verify makes a verification at a time and puts it into the content.
@@ -912,20 +912,28 @@ func TestSegment(t *testing.T) {
 // less than before.
 func TestStays(t *testing.T) {
 	s := newService(t)
-	if d, err := s.try(s.take("11:00:00"), ""); err != nil || d.Board.Stays != "" {
+	stays := func(p *Pending, answers string) (bool, error) {
+		d, err := s.try(p, answers)
+		return err == nil && strings.Contains(p.Summary(d), "Stays beside the new numbers, observed_attention.honest_read: "+s.site().Current().ObservedAttention.HonestRead), err
+	}
+	if is, err := stays(s.take("11:00:00"), ""); err != nil || is {
 		t.Errorf("no number changes: %v", err)
 	}
 	s.register(1, "lark", "", "10:00:00")
 	through := s.site().Current().MonitoredThrough
-	for _, c := range []struct{ answers, stays, fault string }{
-		{"numbers: {operations_monitored_through: " + day + "}", s.site().Current().ObservedAttention.HonestRead, ""},
-		{"numbers: {operations_monitored_through: " + through + "}", s.site().Current().ObservedAttention.HonestRead, ""},
-		{"numbers: {operations_monitored_through: 2027-03-02}", "", "is not a day from"},
-		{"numbers: {operations_monitored_through: 2020-01-01}", "", "is not a day from"},
-		{"texts: {observed_attention.honest_read: One came., observed_attention.update.what_changed: unchanged}", "", ""},
+	for _, c := range []struct {
+		answers string
+		stays   bool
+		fault   string
+	}{
+		{"numbers: {operations_monitored_through: " + day + "}", true, ""},
+		{"numbers: {operations_monitored_through: " + through + "}", true, ""},
+		{"numbers: {operations_monitored_through: 2027-03-02}", false, "is not a day from"},
+		{"numbers: {operations_monitored_through: 2020-01-01}", false, "is not a day from"},
+		{"texts: {observed_attention.honest_read: One came., observed_attention.update.what_changed: unchanged}", false, ""},
 	} {
-		d, err := s.try(s.take("12:00:00"), c.answers)
-		if c.fault != "" && (err == nil || !strings.Contains(err.Error(), c.fault)) || c.fault == "" && (err != nil || d.Board.Stays != c.stays) {
+		is, err := stays(s.take("12:00:00"), c.answers)
+		if is != c.stays || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%s: %v", c.answers, err)
 		}
 	}
