@@ -83,9 +83,9 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	d := &Decided{Verification: v, ledger: p.Site.Ledger()}
 	for _, found := range p.kinds {
 		name := found.kind.Name
-		*v.Covers(name) = cover(found.verified, found.fresh, found.last)
+		*v.Covers(name) = cover(found.verified, found.fresh, found.end)
 		if lost != "" {
-			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, found.all, found.last)
+			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, found.all, found.end)
 			v.Decisions = append(v.Decisions, found.taken(lost)...)
 		}
 		r := &decider{Pending: p, scanned: found, chosen: map[string]choice{}, faults: faults}

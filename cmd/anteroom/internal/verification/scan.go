@@ -24,7 +24,7 @@ type scanned struct {
 	kind           *records.Kind
 	all            []records.Record // that the next verification is about
 	covered, fresh []records.Record // by a verification, and by none
-	last           int64            // the last number, of a record that is gone too
+	end            int64            // the last number, of a record that is gone too
 	verified       site.Coverage    // of the last verification
 	gone           []site.Record    // that a verification names, and that are missing or changed
 	lost           int              // how many were verified and are not there any more
@@ -33,31 +33,40 @@ type scanned struct {
 	altered []string // records that do not match their commitments, and what is odd about new ones
 	early   []string // new records of a time that was verified already
 	notes   []string // records of such a time that a verification covers
+
+	// While it compares: what verifications name that was not found yet, the identifiers that were
+	// found, and the verifications before the segment and after all.
+	unseen         map[string]site.Entry
+	ids            map[string]bool
+	previous, last *site.Verification
 }
 
-// scan compares the records of a kind, up to the number last, with verifications and their ledger.
-// If through is not "", records are new up to the first one of a later time.
+// scan compares the records of a kind, up to the number end, with verifications and their ledger. If
+// through is not "", records are new up to the first one of a later time.
 //
 // If a segment has another digest than the one that was verified, records are lost. Others may have
 // their numbers: a store that was restored from a backup gives the same numbers again. So from such
 // a segment on, a record of a time after the last verification is new.
-func scan(kind *records.Kind, list []records.Record, last int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
-	s := &scanned{kind: kind, last: last, verified: site.Coverage{SHA256: site.EmptyDigest}}
-	unseen, ids := map[string]site.Entry{}, make(map[string]bool, len(list))
+func scan(kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
+	s := &scanned{
+		kind: kind, all: list, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
+		unseen: map[string]site.Entry{}, ids: make(map[string]bool, len(list)), previous: &site.Verification{},
+	}
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
-			unseen[id] = e
+			s.unseen[id] = e
 		}
 	}
 	begin, doubtful := 0, -1 // indexes of list: of the segment, and of the first that has another digest
-	previous := &site.Verification{}
 	for i := range verifications {
+		s.last = &verifications[len(verifications)-1]
 		v := &verifications[i]
 		covered := *v.Covers(kind.Name)
-		end := begin + sort.Search(len(list)-begin, func(n int) bool { return list[begin+n].Seq > int64(covered.Last) })
-		anomalies, altered, early := s.inspect(list[begin:end], unseen, ids, previous, v, verifications[len(verifications)-1].Through)
+		segment := list[begin:]
+		segment = segment[:sort.Search(len(segment), func(n int) bool { return segment[n].Seq > int64(covered.Last) })]
+		anomalies, altered, early := s.inspect(segment, v)
 		s.altered, s.notes = append(s.altered, altered...), append(s.notes, early...)
-		if is := cover(s.verified, list[begin:end], 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
+		if is := cover(s.verified, segment, 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
 			if doubtful < 0 {
 				doubtful = begin
 			}
@@ -68,32 +77,31 @@ func scan(kind *records.Kind, list []records.Record, last int64, through string,
 				s.broken = append(s.broken, "verification "+v.File+": "+anomaly)
 			}
 		}
-		begin, s.verified, previous = end, covered, v
+		begin, s.verified, s.previous = begin+len(segment), covered, v
 	}
 	from := begin
 	if doubtful >= 0 {
 		from = doubtful
 	}
-	s.all = list
 	if i := slices.IndexFunc(list[from:], func(r records.Record) bool { return r.At > through }); through != "" && i >= 0 {
-		s.all, s.last = list[:from+i], list[from+i].Seq-1
+		s.all, s.end = list[:from+i], list[from+i].Seq-1
 	}
 	s.covered, s.fresh = s.all[:from:from], s.all[from:]
 	if doubtful >= 0 {
 		s.fresh = nil
 		for _, r := range s.all[from:] {
-			if r.Seq <= int64(s.verified.Last) && r.At <= previous.Through {
+			if r.Seq <= int64(s.verified.Last) && r.At <= s.last.Through {
 				s.covered = append(s.covered, r)
 			} else {
 				s.fresh = append(s.fresh, r)
 			}
 		}
 	}
-	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], unseen, ids, previous, nil, "")
+	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], nil)
 	s.altered, s.early = slices.Concat(s.altered, anomalies, altered), early
-	for _, id := range slices.Sorted(maps.Keys(unseen)) {
+	for _, id := range slices.Sorted(maps.Keys(s.unseen)) {
 		s.broken = append(s.broken, fmt.Sprintf("%s %s is gone, which was verified", kind.Name, id))
-		s.gone = append(s.gone, site.Record{ID: id, SHA256: unseen[id].SHA256})
+		s.gone = append(s.gone, site.Record{ID: id, SHA256: s.unseen[id].SHA256})
 	}
 	if len(s.broken) > 0 {
 		isGone := map[string]bool{}
@@ -126,15 +134,13 @@ func cover(before site.Coverage, segment []records.Record, last int64) site.Cove
 	return c
 }
 
-// inspect looks at each record of a segment, and deletes it from unseen. The segment is what the
-// verification by covers after previous; nil for none. anomalies are what would explain that its
-// digest is not the verified one, such as records of a time after last, the last verification.
-// altered are records that do not match their commitments. early are those that came in after
-// previous with a time that it should have covered.
-func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry, ids map[string]bool, previous, by *site.Verification, last string,
-) (anomalies, altered, early []string) {
+// inspect looks at each record of a segment, the records that the verification by covers after the
+// previous one, or nil. anomalies are what would explain that its digest is not the verified one.
+// altered are records that do not match their commitments. early are those that came in after the
+// previous verification with a time that it should have covered.
+func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anomalies, altered, early []string) {
 	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
-	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {
+	if through, err := time.Parse(time.RFC3339, s.previous.Through); err == nil && s.previous.Store != "" {
 		earliest = through.Add(-lateness).Format(time.RFC3339)
 	}
 	gap := func(next int64) {
@@ -148,8 +154,8 @@ func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry
 		gap(r.Seq)
 		number = max(r.Seq, 0)
 		is := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
-		if e, named := unseen[r.ID]; named {
-			if delete(unseen, r.ID); e.SHA256 != r.SHA256 {
+		if e, named := s.unseen[r.ID]; named {
+			if delete(s.unseen, r.ID); e.SHA256 != r.SHA256 {
 				s.gone = append(s.gone, site.Record{ID: r.ID, SHA256: e.SHA256})
 				s.broken = append(s.broken, is()+" was changed: it was verified with the commitment "+e.SHA256)
 			}
@@ -160,18 +166,18 @@ func (s *scanned) inspect(segment []records.Record, unseen map[string]site.Entry
 		if !isID(r.ID) {
 			anomalies = add(anomalies, "%s number %d has the record_id %.64q, which is not one", name, r.Seq, r.ID)
 		}
-		if by != nil && r.At > last {
+		if by != nil && r.At > s.last.Through {
 			others = append(others, r.Seq)
 		}
 		if !keeps(name, r) {
 			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
 		}
-		if ids[r.ID] {
+		if s.ids[r.ID] {
 			altered = add(altered, "%s is in the store twice", is())
 		}
-		ids[r.ID] = true
+		s.ids[r.ID] = true
 		if r.At < earliest {
-			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), previous.File, r.At)
+			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), s.previous.File, r.At)
 		}
 	}
 	if n := len(others); n > 0 {
