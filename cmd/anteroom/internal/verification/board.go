@@ -249,40 +249,30 @@ func (b *Board) texts(a *Answers, numbersChanged bool, day string) {
 	if numbersChanged && left[newWhatChanged] == nil {
 		b.faults.add("texts."+newWhatChanged, "numbers change: say what changed, or %q if the last update is still true", Unchanged)
 	}
-	changed, adds := left[newWhatChanged].(string)
-	adds = adds && changed != Unchanged
-	ambiguous, _ := left[newAmbiguous].(string)
-	if ambiguous == Unchanged {
-		ambiguous = "" // each update has its own
-	}
-	delete(left, newWhatChanged)
-	delete(left, newAmbiguous)
-	if !adds && ambiguous != "" {
-		b.faults.add("texts."+newAmbiguous, "%s is not beside it", newWhatChanged)
+	update := map[string]string{} // what is said in one of the two texts
+	for _, at := range []string{newWhatChanged, newAmbiguous} {
+		if text, is := left[at].(string); is && text != Unchanged {
+			update[at] = text
+		}
+		delete(left, at)
 	}
 	eachText(b.root, "", func(path string, node *yaml.Node) {
 		text, is := left[path].(string)
 		delete(left, path)
 		if is && text != Unchanged && text != node.Value {
 			node.Value, node.Style = text, yaml.FoldedStyle
-			if strings.TrimSpace(text) == "" {
-				b.faults.add("texts."+path, "it is blank")
-			}
 		}
 	})
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		b.faults.add("texts."+path, "the board has no such text")
 	}
-	if adds { // after the others: it may replace an update of this day, whose texts were given too
-		b.addUpdate(day, changed, ambiguous)
+	if len(update) > 0 { // after the others: it may replace an update of this day, whose texts were given too
+		b.addUpdate(day, update[newWhatChanged], update[newAmbiguous])
 	}
 }
 
 // addUpdate adds the update of a day, which replaces another one of that day.
 func (b *Board) addUpdate(day, changed, ambiguous string) {
-	if ambiguous == "" {
-		b.faults.add("texts."+newAmbiguous, "it is missing beside %s: every update has one", newWhatChanged)
-	}
 	updates := b.find("observed_attention.updates")
 	if n := len(updates.Content); n > 0 {
 		if last := updates.Content[n-1]; len(last.Content) > 1 && last.Content[1].Value == day {

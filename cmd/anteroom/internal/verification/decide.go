@@ -89,7 +89,9 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 			v.Decisions = append(v.Decisions, found.taken(lost)...)
 		}
 		r := &decider{Pending: p, scanned: found, chosen: map[string]choice{}, faults: faults}
-		r.applyAll(a.of(name))
+		for i := range a.of(name) {
+			r.apply(&a.of(name)[i], place(name, i))
+		}
 		decisions, unanswered := r.decisions()
 		if a.Through == "" && unanswered > 0 {
 			faults.add("through", "it is missing, and no answer names %s (anteroom verify --template writes it)",
@@ -120,8 +122,7 @@ func (s *scanned) taken(reason string) []site.Decision {
 type decider struct {
 	*Pending
 	*scanned
-	named  map[string]*records.Record // those that answers name, by record_id
-	chosen map[string]choice          // by record_id
+	chosen map[string]choice // by record_id
 	faults *Faults
 }
 
@@ -129,24 +130,6 @@ type decider struct {
 type choice struct {
 	*Answer
 	place string
-}
-
-// applyAll chooses the records that each of some answers is about.
-func (d *decider) applyAll(answers []Answer) {
-	d.named = map[string]*records.Record{}
-	for i := range answers {
-		d.named[answers[i].RecordID], d.named[answers[i].Agent] = nil, nil
-	}
-	for _, list := range [][]records.Record{d.covered, d.fresh} {
-		for i := range list {
-			if _, named := d.named[list[i].ID]; named {
-				d.named[list[i].ID] = &list[i]
-			}
-		}
-	}
-	for i := range answers {
-		d.apply(&answers[i], place(d.kind.Name, i))
-	}
 }
 
 // apply chooses the records that an answer is about.
@@ -198,11 +181,11 @@ func (d *decider) match(a *Answer) (found []*records.Record) {
 	}
 	switch {
 	case a.RecordID != "":
-		if r := d.named[a.RecordID]; r != nil {
+		if r := d.byID[a.RecordID]; r != nil && r.Seq <= d.end {
 			found = append(found, r)
 		}
 	case a.Agent != "":
-		if r := d.named[a.Agent]; r != nil {
+		if r := d.byID[a.Agent]; r != nil {
 			add(d.byName[identityOf(r)])
 		}
 	case a.Pubkey != "":

@@ -34,10 +34,11 @@ type scanned struct {
 	early   []string // new records of a time that was verified already
 	notes   []string // records of such a time that a verification covers
 
-	// While it compares: what verifications name that was not found yet, the identifiers that were
-	// found, and the verifications before the segment and after all.
+	byID map[string]*records.Record
+
+	// While it compares: what verifications name that was not found yet, and the verifications before
+	// the segment and after all.
 	unseen         map[string]site.Entry
-	ids            map[string]bool
 	previous, last *site.Verification
 }
 
@@ -50,7 +51,7 @@ type scanned struct {
 func scan(kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
 	s := &scanned{
 		kind: kind, all: list, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
-		unseen: map[string]site.Entry{}, ids: make(map[string]bool, len(list)), previous: &site.Verification{},
+		byID: make(map[string]*records.Record, len(list)), unseen: map[string]site.Entry{}, previous: &site.Verification{},
 	}
 	for id, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
@@ -172,10 +173,10 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		if !keeps(name, r) {
 			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
 		}
-		if s.ids[r.ID] {
+		if s.byID[r.ID] != nil {
 			altered = add(altered, "%s is in the store twice", is())
 		}
-		s.ids[r.ID] = true
+		s.byID[r.ID] = r
 		if r.At < earliest {
 			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), s.previous.File, r.At)
 		}
