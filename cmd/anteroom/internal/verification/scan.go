@@ -42,8 +42,8 @@ type scanned struct {
 	previous, last *site.Verification
 }
 
-// scan compares the records of a kind, up to the number end, with verifications and their ledger. If
-// through is not "", records are new up to the first one of a later time.
+// scan compares the records of a kind, up to the number end, with verifications and their ledger.
+// If through is not "", records are new up to the first one of a later time.
 //
 // If a segment has another digest than the one that was verified, records are lost. Others may have
 // their numbers: a store that was restored from a backup gives the same numbers again. So from such
