@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,16 +57,21 @@ func TestFaultsAreShort(t *testing.T) {
 			}
 		}
 	}
-	long := strings.Repeat("z", 5000)
+	var worst []string // names and values that take many bytes where they are repeated
+	for _, character := range []string{"z", "é", "😀", "\x01", "\"", "\u2028", "-", ","} {
+		worst = append(worst, strings.Repeat(character, 200))
+	}
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
 			for _, method := range op.Methods {
 				if op.Protocol {
 					continue // its answers are messages
 				}
+				for _, name := range worst {
+					check(route, method, route.Path+"?"+url.QueryEscape(name)+"=1&"+url.QueryEscape(name)+"=2", "{}")
+				}
 				valid := validInput(t, op, method)
 				if len(valid) == 0 {
-					check(route, method, route.Path+"?a=1&a=2", "")
 					continue
 				}
 				send := func(input map[string]string) {
@@ -89,10 +96,17 @@ func TestFaultsAreShort(t *testing.T) {
 					check(route, method, route.Path+"?"+query.Encode(), "")
 				}
 				for name, value := range valid {
-					for _, wrong := range []string{`"` + long + `"`, `"` + long[:input.MaxEcho] + `"`, `"x"`, `7`, `[]`, `{}`, `"\u0000"`} {
-						faulty := maps.Clone(valid)
-						faulty[name] = wrong
-						send(faulty)
+					for _, long := range append(slices.Clone(worst), "x") {
+						wrong := string(jsondoc.AppendString(nil, long))
+						for _, wrong := range append(within(value, wrong), wrong, `7`, `[]`, `{}`) {
+							faulty := maps.Clone(valid)
+							faulty[name] = wrong
+							send(faulty)
+							for i := range 200 {
+								faulty[long[:min(len(long), 96)]+strconv.Itoa(i)] = "0"
+							}
+							send(faulty)
+						}
 					}
 					misnamed := maps.Clone(valid)
 					delete(misnamed, name)
@@ -111,6 +125,18 @@ func TestFaultsAreShort(t *testing.T) {
 			t.Logf("%5d bytes: the longest 400 of %s with one fault", longest[op.ID], op.ID)
 		}
 	}
+}
+
+// within gives a JSON text with each of its members replaced, and a seat of a query with each of
+// its parts.
+func within(text, wrong string) (texts []string) {
+	for _, at := range regexp.MustCompile(`"\w+":("[^"]*"|\d+)`).FindAllStringSubmatchIndex(text, -1) {
+		texts = append(texts, text[:at[2]]+wrong+text[at[3]:])
+	}
+	if name, number, is := strings.Cut(strings.Trim(text, `"`), ":"); is && len(texts) == 0 {
+		texts = append(texts, strings.TrimSuffix(wrong, `"`)+":"+number+`"`, `"`+name+":"+wrong[1:])
+	}
+	return texts
 }
 
 // validInput is the input of an operation that is not at fault, as JSON texts by name. It is empty

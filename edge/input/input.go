@@ -15,6 +15,7 @@ import (
 const (
 	MaxEcho    = 64 // most code points of a caller's name or value that an answer repeats
 	MaxEntries = 50 // most entries of a list that repeats what a caller sent
+	MaxBrief   = 64 // most bytes, as JSON, of a caller's text in the words of a fault
 )
 
 // Fault is one thing wrong with an input.
@@ -62,6 +63,20 @@ func Cut(s string) string {
 			return s[:i]
 		}
 		n++
+	}
+	return s
+}
+
+// Brief shortens a caller's text further than Cut, to MaxBrief bytes of JSON without its quotation
+// marks, so that the answer to a single fault is short whatever was sent.
+func Brief(s string) string {
+	s = Cut(s)
+	size, room := 0, [16]byte{}
+	for i, r := range s {
+		size += len(jsondoc.AppendString(room[:0], string(r))) - len(`""`)
+		if size > MaxBrief {
+			return s[:i]
+		}
 	}
 	return s
 }
@@ -345,7 +360,7 @@ func (in *Input) Flag(f *Field) {
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
-		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+Cut(value))
+		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+Brief(value))
 		return ""
 	}
 	return value
@@ -359,7 +374,7 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 		return 0, false
 	}
 	if days, ok = civil.ParseDate(value); !ok {
-		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+Cut(value))
+		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+Brief(value))
 	}
 	return days, ok
 }
@@ -394,7 +409,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 		}
 	}
 	if n, ok = ParseInteger(digits); !ok {
-		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Cut(v.Text))
+		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Brief(v.Text))
 	}
 	return n, ok
 }

@@ -77,11 +77,15 @@ func Problem(t *turn.Turn, p *ProblemType, detail string, faults *input.Faults, 
 	return JSON(p.Status, MediaProblem, "no-store", body)
 }
 
-// Invalid is the answer to an input with faults.
+// How many bytes the answer to a single fault may have, and other answers.
+const maxFault, unlimited = 2048, 1 << 30
+
+// Invalid is the answer to an input with faults. For a single one it is short, whatever was sent.
 func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
-	n := strconv.Itoa(in.Total) + " faults"
+	n, most := strconv.Itoa(in.Total)+" faults", unlimited
 	if in.Total == 1 {
-		n = "1 fault"
+		n, most = "1 fault", maxFault
+		in.List[0].Field = input.Brief(in.List[0].Field)
 	}
 	detail := n + " found; nothing was recorded."
 	if in.Hint != "" {
@@ -89,7 +93,9 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	return Problem(t, InvalidInput, detail, &in.Faults, func(w *jsondoc.Writer) {
 		if ignored := in.Ignored(); len(ignored) > 0 {
-			WriteCapped(w, "ignored_fields", ignored)
+			var trailer jsondoc.Writer
+			WriteTrailer(t, &trailer)
+			writeCapped(w, "ignored_fields", ignored, most-len(trailer.Buf)-len(`,}`))
 		}
 	})
 }
@@ -97,12 +103,28 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 // WriteCapped writes at most input.MaxEntries of a list whose length a caller decides. If there are
 // more, a member <name>_total says how many.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
+	writeCapped(w, name, entries, unlimited)
+}
+
+// writeCapped is WriteCapped where the text may have so many bytes. It writes nothing if there is
+// no room for an entry.
+func writeCapped(w *jsondoc.Writer, name string, entries []string, most int) {
+	before, fits := len(w.Buf), 0
 	w.Begin(name, '[')
 	for _, e := range entries[:min(len(entries), input.MaxEntries)] {
-		w.Item(e)
+		at := len(w.Buf)
+		if w.Item(e); len(w.Buf) > most-len(name)-len(`],"_total":65536`) {
+			w.Buf = w.Buf[:at]
+			break
+		}
+		fits++
+	}
+	if fits == 0 && len(entries) > 0 {
+		w.Buf = w.Buf[:before]
+		return
 	}
 	w.Close(']')
-	if len(entries) > input.MaxEntries {
+	if len(entries) > fits {
 		w.Int(name+"_total", int64(len(entries)))
 	}
 }

@@ -214,7 +214,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 	id = strings.TrimSpace(id)
 	i := slices.Index(calendarIn.Values, id)
 	if i < 0 {
-		in.Add(at, UnknownCalendar, "\""+input.Cut(id)+"\" is none of "+strings.Join(calendarIn.Values, ", "))
+		in.Add(at, UnknownCalendar, "\""+input.Brief(id)+"\" is none of "+strings.Join(calendarIn.Values, ", "))
 	} else if !slices.Contains(q.calendars, i) {
 		q.calendars = append(q.calendars, i)
 	}

@@ -197,7 +197,7 @@ func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (se
 	if seat.Position != "" {
 		switch index := slices.Index(Positions, seat.Position); {
 		case index < 0:
-			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.Cut(seat.Position))
+			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.Brief(seat.Position))
 		case taken[index]:
 			entry.Add(position.Name, DuplicatePosition, seat.Position+" is there more than once: each position must be there exactly once")
 		default:
@@ -233,7 +233,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 			in.CheckText(&agentName, name, seat.AgentName)
 		}
 		if n, ok := input.ParseInteger(text[at+1:]); !ok {
-			in.Add(name, input.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+input.Cut(text[at+1:]))
+			in.Add(name, input.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+input.Brief(text[at+1:]))
 		} else if in.CheckMinimum(&allocation, name, n) {
 			seat.Allocation = n
 		}
