@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -262,7 +263,7 @@ func start(t *testing.T, data string, settings ...string) *host {
 	}
 	h.Env = append(h.Env, "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_METRICS_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true", fmt.Sprint("ANTEROOM_WRITE_LIMIT=", writeLimit))
 	h.Env = append(h.Env, settings...)
-	h.address = begin(t, h.Cmd).until(t, `serving \S+ at http://(\S+)\n`)
+	h.address = begin(t, h.Cmd).until(t, `serving \S+ at http://(\S+) `)
 	return h
 }
 
@@ -280,8 +281,11 @@ func freePort(t *testing.T) int {
 // gives clients that call from an address.
 func startProxy(t *testing.T, upstream, patience string) (said *output, from func(address string) *http.Client) {
 	t.Helper()
-	port, dir := freePort(t), t.TempDir()
-	options := fmt.Sprintf("{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port %d\n\thttps_port %d\n\tlocal_certs\n\tskip_install_trust\n", freePort(t), port)
+	port, plain, dir := freePort(t), freePort(t), t.TempDir()
+	for plain == port {
+		plain = freePort(t)
+	}
+	options := fmt.Sprintf("{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\thttp_port %d\n\thttps_port %d\n\tlocal_certs\n\tskip_install_trust\n", plain, port)
 	file := strings.Replace(text(t, "Caddyfile"), "\n{\n", "\n"+options, 1)
 	file = strings.Replace(file, "127.0.0.1:8080", upstream, 1)
 	file = strings.Replace(file, "lb_try_duration 10s", "lb_try_duration "+patience, 1)
@@ -408,4 +412,37 @@ func TestRestart(t *testing.T) {
 	time.Sleep(100 * time.Millisecond) // both are under way by then, or test less
 	start(t, data, "ANTEROOM_ADDR="+address)
 	calls.Wait()
+}
+
+// A request that the host may have taken before it died is not sent again: a GET registers. That of
+// a document is.
+func TestDiesBeforeItAnswers(t *testing.T) {
+	t.Parallel()
+	type connection struct{}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	dies := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked[r.URL.Path]++; asked[r.URL.Path] == 1 {
+			r.Context().Value(connection{}).(net.Conn).Close()
+		}
+	}))
+	dies.Config.Protocols = new(http.Protocols)
+	dies.Config.Protocols.SetUnencryptedHTTP2(true)
+	dies.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
+	dies.Start()
+	defer dies.Close()
+	_, from := startProxy(t, dies.Listener.Addr().String(), "10s")
+	for path, want := range map[string][2]int{
+		"/api/waitlist?agent_name=once": {http.StatusBadGateway, 1}, "/api/org": {http.StatusBadGateway, 1}, "/robots.txt": {http.StatusOK, 2},
+	} {
+		answer, _ := ask(t, from("127.0.0.1"), "GET", "https://"+canonical+path, "")
+		name, _, _ := strings.Cut(path, "?")
+		mu.Lock()
+		if answer.StatusCode != want[0] || asked[name] != want[1] {
+			t.Errorf("%s: %d, and the host was asked %d times", path, answer.StatusCode, asked[name])
+		}
+		mu.Unlock()
+	}
 }
