@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -74,13 +73,6 @@ func New(files []File) (*Documents, error) {
 		}
 	}
 	return d, nil
-}
-
-// Without gives the documents without the one at a path.
-func (d *Documents) Without(path string) *Documents {
-	rest := &Documents{pages: maps.Clone(d.pages), headers: d.headers, redirects: d.redirects}
-	delete(rest.pages, path)
-	return rest
 }
 
 // compressible matches the media types of documents that gzip makes smaller.

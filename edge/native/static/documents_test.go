@@ -168,8 +168,4 @@ func TestNew(t *testing.T) {
 	if got := ask(s, "/nope"); got != "404 not found\n" {
 		t.Errorf("without /404.html: %q", got)
 	}
-	rest := s.Without("/a")
-	if got := ask(rest, "/a") + ask(rest, "/b") + ask(s, "/a"); got != "404 not found\n200 200 A" {
-		t.Errorf("without /a: %q", got)
-	}
 }

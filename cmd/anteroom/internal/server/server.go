@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native"
@@ -26,7 +25,6 @@ type server struct {
 	t       *cli.Terminal
 	o       *Options
 	log     *slog.Logger
-	now     func() time.Time
 	key     ed25519.PrivateKey
 	host    *native.Host
 	monitor *monitor
@@ -39,7 +37,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
-	s := &server{t: t, o: o, log: o.logger(t), now: t.Now}
+	s := &server{t: t, o: o, log: o.logger(t)}
 	relay, err := s.readSecrets()
 	if err != nil {
 		return err
@@ -99,7 +97,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	}
 	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified, "address", "http://"+listener.Addr().String())
 	s.serving = first
-	s.expire()
 	ended := make(chan struct{})
 	following, stop := context.WithCancel(ctx)
 	go func() {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
@@ -22,9 +20,8 @@ import (
 // site is one generation, as it is served.
 type site struct {
 	snapshot  *snapshot.Snapshot
-	documents *static.Documents // less a security.txt that has expired
+	documents *static.Documents
 	facts     continuity.Facts
-	expires   time.Time // when the security.txt among the documents does; zero without one
 }
 
 // version is the version of the content, as the manifest shows it.
@@ -55,9 +52,8 @@ func (s *server) read() (*site, error) {
 	if next.documents, err = static.New(artifact.Files); err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(artifact.Files, func(f static.File) bool { return f.Path == published.SecurityTxtPath }); i >= 0 {
-		next.expires = published.SecurityTxtExpires(artifact.Files[i].Bytes)
-		if expired, notice := content.Expiry(next.expires, s.now()); notice != "" && !expired {
+	if text := artifact.File(published.SecurityTxtPath); text != nil {
+		if _, notice := content.Expiry(published.SecurityTxtExpires(text), s.t.Now()); notice != "" {
 			s.log.Warn(notice)
 		}
 	}
@@ -84,17 +80,12 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 
 // follow reads what was generated again on a hangup, until ctx is done.
 func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
-	// The clock may be set, and does not run while a machine sleeps: look at it again and again.
-	clock := time.NewTicker(time.Second)
-	defer clock.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangup:
 			s.reload()
-		case <-clock.C:
-			s.expire()
 		}
 	}
 }
@@ -114,23 +105,6 @@ func (s *server) reload() {
 	}
 	s.log.Info("reloaded", "content", next.version())
 	s.serving = next
-	s.expire()
-}
-
-// expire stops serving a security.txt from the moment on when it expires.
-func (s *server) expire() {
-	if s.serving.expires.IsZero() {
-		return
-	}
-	expired, notice := content.Expiry(s.serving.expires, s.now())
-	if !expired {
-		return
-	}
-	s.log.Warn("security.txt is not served: " + notice)
-	s.serving.documents, s.serving.expires = s.serving.documents.Without(published.SecurityTxtPath), time.Time{}
-	if err := s.host.Publish(s.serving.snapshot, s.serving.documents); err != nil {
-		s.log.Error("security.txt is still served", "error", err)
-	}
 }
 
 // faultLine says in one line what is wrong.
