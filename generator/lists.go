@@ -48,7 +48,7 @@ func listSchema(a *answers.Answers, path, document, entry string, l *site.List) 
 
 // list is a list that grows: its groups and its totals.
 func list(a *answers.Answers, path string, l *site.List) File {
-	w := jsondoc.Writer{}
+	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // room for what is about as long as its file
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
 	for i := range l.Groups {

@@ -20,6 +20,7 @@ import (
 type List struct {
 	AsOf   string // date of the newest change the operator vouches for
 	Groups []Group
+	Size   int            // of its file, in bytes
 	Counts map[string]int // the published totals: "open" and "completed", or "claimed" and "verified"
 
 	kind *listKind
@@ -176,11 +177,11 @@ func (l *List) Members() []Member { return membersOf(l.kind.entry) }
 // AppendJSON appends the entries of a group as a JSON array, with their members in the order of
 // their types.
 func (g *Group) AppendJSON(dst []byte) []byte {
-	text, err := json.Marshal(g.Entries)
-	if err != nil {
+	b := bytes.NewBuffer(dst)
+	if err := json.MarshalWrite(b, g.Entries); err != nil {
 		panic(err) // entries are texts and numbers, which do not fail
 	}
-	return append(dst, text...)
+	return b.Bytes()
 }
 
 // Value is a member of an entry with its value as a text.
@@ -230,7 +231,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	} else if top = d.parse(src); top != nil {
 		r.takeEntries(top)
 	}
-	list := &List{Counts: map[string]int{}, kind: kind}
+	list := &List{Size: len(src), Counts: map[string]int{}, kind: kind}
 	if top != nil {
 		head := reflect.New(kind.file).Elem()
 		d.decodeValue(top, head, "", &Member{})
