@@ -161,8 +161,10 @@ func (a *Audit) dates() [2]string {
 
 func (a *Audit) compare(other ListEntry) int {
 	o := other.(*Audit)
-	return cmp.Or(strings.Compare(a.Agent, o.Agent), strings.Compare(a.ClaimedAt, o.ClaimedAt),
-		strings.Compare(a.Registration, o.Registration), strings.Compare(a.Report, o.Report))
+	if a.Agent != o.Agent { // of most two
+		return strings.Compare(a.Agent, o.Agent)
+	}
+	return cmp.Or(strings.Compare(a.ClaimedAt, o.ClaimedAt), strings.Compare(a.Registration, o.Registration), strings.Compare(a.Report, o.Report))
 }
 
 func (a *Audit) check(fault func(member, what, hint string)) {
