@@ -290,17 +290,14 @@ func OperationsWith(route *api.Route, method string) (operations []*api.Operatio
 
 // ReadsFirst are the operations of a route in the order of the documentation, those that only read
 // first. The route table has them in another order, in which the edge tries them.
-func ReadsFirst(route *api.Route) []*api.Operation {
-	operations := slices.Clone(route.Operations)
-	slices.SortStableFunc(operations, func(a, b *api.Operation) int {
-		switch {
-		case a.Writes == b.Writes:
-			return 0
-		case b.Writes:
-			return -1
+func ReadsFirst(route *api.Route) (operations []*api.Operation) {
+	for _, writes := range []bool{false, true} {
+		for _, op := range route.Operations {
+			if op.Writes == writes {
+				operations = append(operations, op)
+			}
 		}
-		return 1
-	})
+	}
 	return operations
 }
 

@@ -16,34 +16,40 @@ import (
 	"anteroom/generator/published"
 )
 
-// documentMakers make the documents that the route table names, by their keys in the snapshot. A
-// document whose key is not here is a contract.
-var documentMakers = map[string]func(*Answers, *api.Route) any{
-	"presence":      func(g *Answers, _ *api.Route) any { return g.presence() },
-	"quest":         func(g *Answers, _ *api.Route) any { return g.Quest() },
-	"aup":           func(g *Answers, _ *api.Route) any { return g.aup() },
-	"roster":        func(g *Answers, _ *api.Route) any { return g.Roster() },
-	"org":           func(g *Answers, _ *api.Route) any { return g.OrgRules() },
-	"receipt":       func(g *Answers, route *api.Route) any { return g.receiptSpec(route) },
-	"business-days": func(g *Answers, _ *api.Route) any { return g.BusinessDays() },
-}
-
 // documents puts the documents of every route into the snapshot: its contract and what its
 // read operations answer. The list of live endpoints, which errors carry, is one more.
 func (g *Answers) documents() {
 	for _, route := range api.Routes {
 		for _, d := range route.Documents() {
-			if maker := documentMakers[d.ID]; maker != nil {
-				g.addToSnapshot(d.ID, maker(g, route))
-			} else {
-				g.addToSnapshot(d.ID, g.briefContract(route))
-			}
+			g.addToSnapshot(d.ID, g.document(d.ID, route))
 		}
 		for _, op := range route.Operations {
 			g.addToSnapshot(op.Contract().ID, g.askedContract(route, op))
 		}
 	}
 	g.addToSnapshot("endpoints", g.liveEndpoints())
+}
+
+// document is the document of a route with this key in the snapshot: a contract, unless there is
+// more to say.
+func (g *Answers) document(id string, route *api.Route) any {
+	switch id {
+	case "presence":
+		return g.presence()
+	case "quest":
+		return g.Quest()
+	case "aup":
+		return g.aup()
+	case "roster":
+		return g.Roster()
+	case "org":
+		return g.OrgRules()
+	case "receipt":
+		return g.receiptSpec(route)
+	case "business-days":
+		return g.BusinessDays()
+	}
+	return g.briefContract(route)
 }
 
 // addToSnapshot puts a document into the snapshot and keeps its type, of which the OpenAPI

@@ -60,7 +60,16 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 
 			Fields: g.fieldLimits(),
 		},
-		Versions: Versions,
+		Versions: model.Versions{
+			PublicDescription:        model.DescriptionVersion,
+			AUP:                      model.AUPVersion,
+			Quest:                    model.QuestVersion,
+			Receipt:                  receipt.Spec,
+			ReceiptCanonicalization:  canon.ReceiptRule,
+			WaitlistCanonicalization: canon.RegistrationRule,
+			OrgCanonicalization:      canon.CharterRule,
+			MCPServer:                protocol.ServerVersion,
+		},
 		MCP: model.ManifestMCP{
 			Endpoint: g.URL(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless},
 		},
@@ -108,16 +117,4 @@ func (g *family) fieldLimits() (limits []model.FieldLimits) {
 		}
 	}
 	return limits
-}
-
-// Versions are the versions of what the service publishes.
-var Versions = model.Versions{
-	PublicDescription:        model.DescriptionVersion,
-	AUP:                      model.AUPVersion,
-	Quest:                    model.QuestVersion,
-	Receipt:                  receipt.Spec,
-	ReceiptCanonicalization:  canon.ReceiptRule,
-	WaitlistCanonicalization: canon.RegistrationRule,
-	OrgCanonicalization:      canon.CharterRule,
-	MCPServer:                protocol.ServerVersion,
 }
