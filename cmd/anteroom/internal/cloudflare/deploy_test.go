@@ -282,7 +282,7 @@ func TestDeployRefuses(t *testing.T) {
 	d.Key = nil
 	refused("which the live service does not have (give its secret half with --key-file")
 	d.Artifact = generate(t, func(s *site.Site) { s.Service.Relay.To = "other@anteroom.example" })
-	refused(`wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
+	refused(`, want "other@anteroom.example"` + "\n" + `wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
 }
 
 // What was verified is of the store of production. Other environments have stores of their own.
