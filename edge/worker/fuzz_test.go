@@ -153,13 +153,12 @@ func overHTTP2(client *http.Client, address string, r *request) (*said, bool, er
 // fuzzer asks both hosts the same, and judges what they say.
 type fuzzer struct {
 	*maker
-	t       *testing.T
-	native  string // address
-	worker  string
-	client  *http.Client // of HTTP/2
-	next    atomic.Uint64
-	asked   atomic.Int64
-	retried atomic.Int64
+	t      *testing.T
+	native string // address
+	worker string
+	client *http.Client // of HTTP/2
+	next   atomic.Uint64
+	asked  atomic.Int64
 
 	mu       sync.Mutex
 	told     map[string]map[[16]byte]string // by host, the records that were answered, each with where
@@ -205,15 +204,18 @@ func TestHostsAlike(t *testing.T) {
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(transport.CloseIdleConnections)
 	f.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	many := callers
 	if *only > 0 {
+		many = 1
 		f.next.Store(*only - 1)
+		t.Logf("%s", f.of(*seed, *only).transcript())
 	}
 
 	began, runtimes := time.Now(), workerds(t)
 	length := time.Duration(*minutes * float64(time.Minute))
 	var heap, resident uint64 // after a third of the time
 	var all sync.WaitGroup
-	for range callers {
+	for range many {
 		all.Go(func() {
 			hosts := f.hosts()
 			defer func() {
@@ -243,7 +245,7 @@ func TestHostsAlike(t *testing.T) {
 	took, asked := time.Since(began), f.asked.Load()
 	f.store(worker, data)
 	nativeKB, workerKB := inUse()>>10, residentOf(t, runtimes)>>10
-	t.Logf("seed %d: %d requests on each host in %s, %d a second; %d sent again; 5xx %v", *seed, asked, took.Round(time.Second), int64(float64(asked)/took.Seconds()), f.retried.Load(), f.problems)
+	t.Logf("seed %d: %d requests on each host in %s, %d a second; 5xx %v", *seed, asked, took.Round(time.Second), int64(float64(asked)/took.Seconds()), f.problems)
 	t.Logf("memory in kB: machine and test %d, then %d; workerd %d, then %d", heap>>10, nativeKB, resident>>10, workerKB)
 	const slack = 64 << 10 // kB
 	if grown := nativeKB > heap>>10*3/2+slack || workerKB > resident>>10*3/2+slack; grown && heap > 0 && *minutes >= 3 {
