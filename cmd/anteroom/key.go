@@ -15,14 +15,6 @@ import (
 // serviceFile is the file of the content that publishes the keys.
 const serviceFile = "service.yaml"
 
-func keyCommand(t *cli.Terminal) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "key",
-	}
-	cmd.AddCommand(keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t))
-	return cmd
-}
-
 // keyChoice is which key a command about keys is about: the one that signs receipts or, with --log,
 // the one that signs the log.
 type keyChoice struct {

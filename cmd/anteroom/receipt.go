@@ -13,18 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func receiptCommand(t *cli.Terminal) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "receipt",
-	}
-	cmd.AddCommand(receiptVerifyCommand(t))
-	return cmd
-}
-
 func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 	var given []string
 	var content string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "verify FILE",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,7 +39,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return cli.Unusable("%w", err)
 			}
-			printVerdict(t, verdict, asJSON)
+			printVerdict(t, verdict)
 			if !verdict.Get("valid").True {
 				return cli.ErrSilent
 			}
@@ -58,7 +49,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&given, "key", nil, "a public key in `base64`; may be given several times")
 	flags.StringVar(&content, "content", contentFolder, "the content `folder` whose keys are used without --key")
-	flags.BoolVar(&asJSON, "json", false, "print the verdict as one JSON object")
+	flags.BoolVar(&t.JSON, "json", false, "print the verdict as one JSON object")
 	return cmd
 }
 
@@ -80,8 +71,8 @@ func publishedKeys(folder string) ([]snapshot.Key, error) {
 }
 
 // printVerdict prints the answer to a verification: the verdict, the checks, and the problems.
-func printVerdict(t *cli.Terminal, v *jsondoc.Value, asJSON bool) {
-	if asJSON {
+func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
+	if t.JSON {
 		t.PrintJSON(v.Raw)
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/civil"
@@ -16,16 +15,9 @@ import (
 
 func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
-	cmd := &cobra.Command{
-		Use: "records",
-	}
+	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
+		recordsObservedCommand(w), parent("outbox", outboxListCommand(w), outboxReviveCommand(w)), recordsEraseCommand(w), recordsAuditCommand(w))
 	w.flags.add(cmd.PersistentFlags())
-	outbox := &cobra.Command{
-		Use: "outbox",
-	}
-	outbox.AddCommand(outboxListCommand(w), outboxReviveCommand(w))
-	cmd.AddCommand(recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
-		recordsObservedCommand(w), outbox, recordsEraseCommand(w), recordsAuditCommand(w))
 	return cmd
 }
 
@@ -77,7 +69,7 @@ func checkDays(days records.Days) error {
 	var faults []error
 	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
 		if _, ok := civil.ParseDate(end.date); end.date != "" && !ok {
-			faults = append(faults, fmt.Errorf("--%s %q is not a date such as %s", end.flag, end.date, time.Unix(0, 0).UTC().Format(time.DateOnly)))
+			faults = append(faults, fmt.Errorf("--%s %q is not a date such as 1970-01-01", end.flag, end.date))
 		}
 	}
 	if len(faults) == 0 && days.Through != "" && days.Since > days.Through {

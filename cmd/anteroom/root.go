@@ -82,13 +82,16 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Begin a service:", []*cobra.Command{initCommand(t), keyCommand(t)}},
+		{"Begin a service:", []*cobra.Command{
+			initCommand(t), parent("key", keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t)),
+		}},
 		{"Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
 		{"Deploy, and look after what is live:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after what was recorded:", []*cobra.Command{
-			recordsCommand(t), receiptCommand(t), logCommand(t), backupCommand(t), restoreCommand(t),
+			recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
+			parent("log", logProveCommand(t), logCheckCommand(t), logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {
@@ -125,6 +128,13 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version"
 	return root
+}
+
+// parent is a command that only has others below it.
+func parent(use string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use}
+	cmd.AddCommand(below...)
+	return cmd
 }
 
 // places are the arguments that the Use of a command names: FILE, [FILE] or [FILE...].
