@@ -46,3 +46,27 @@ export default {
 		t.Errorf("without bindings: %v", body)
 	}
 }
+
+// The worker is not ready with another store than the one that was verified.
+func TestReadinessOfTheStore(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.Store = "one"
+	o := bound(t, published)
+	o.Main = `let now = 1795176000000;
+Date.now = () => now;
+const { default: worker } = await import('./worker.mjs');
+const ASSETS = { fetch: async () => Response.json({ content_version: 'test' }) };
+export default {
+  fetch(request, env, ctx) {
+    now += 10000; // so that no answer is given again
+    return worker.fetch(request, { ...env, ASSETS }, ctx);
+  },
+};`
+	s := start(t, o)
+	if body := s.want(503, "GET", "/readyz", ""); fmt.Sprint(body["failing"]) != "[store]" {
+		t.Errorf("%v", body)
+	}
+	s.sql("UPDATE store SET id = 'one'")
+	s.want(200, "GET", "/readyz", "")
+}
