@@ -138,12 +138,8 @@ func (a *Artifact) checkManifest(file, snapshotFile string) error {
 	var manifest struct {
 		Version string `json:"content_version"`
 	}
-	for i := range a.Files {
-		if f := &a.Files[i]; f.Path == manifestPath {
-			if err := json.Unmarshal(f.Bytes, &manifest); err != nil {
-				return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
-			}
-		}
+	if err := json.Unmarshal(a.File(manifestPath), &manifest); err != nil {
+		return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
 	}
 	if want := a.Snapshot.ShortVersion(); manifest.Version != want {
 		return fmt.Errorf("%s is of content %s, and %s of %s (run anteroom generate)", file, manifest.Version, snapshotFile, want)

@@ -2,8 +2,6 @@
 package sitetest
 
 import (
-	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/generator/model"
+	"anteroom/generator/tlog"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -32,63 +31,45 @@ func read(file *fstest.MapFile) (board model.Roster) {
 // of no records.
 func Verify(fsys fstest.MapFS) {
 	var vouched, own int
-	previous, previousSum := "", ""
+	follows := ""
 	for _, name := range boards(fsys) {
 		is := read(fsys["scoreboard/"+name+".yaml"])
-		var b bytes.Buffer
-		line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-		line("host: www.base.example\nthrough: %sT12:00:00Z", name[:day])
-		if previous != "" {
-			line("follows: %s\nfollows_sha256: %q", previous, previousSum)
+		suggestions, attention := &is.Suggestions, &is.ObservedAttention
+		covers := func(kind string, total int) string {
+			return fmt.Sprintf("%s: {last: %d, total: %d, sha256: %q}\n", kind, total, total, sum(nil))
 		}
-		line("receipt_keys: []")
-		for _, kind := range []struct {
-			name  string
-			total int
-		}{
-			{"registrations", max(0, is.PilotWaitlist.RegistrationsRecorded) + max(0, is.Excluded.Records)},
-			{"charters", max(0, is.Orgs.ChartersFiled)},
-			{"suggestions", max(0, is.Suggestions.ReceivedExternal)},
-		} {
-			line("%s: {last: %d, total: %d, sha256: %q}", kind.name, kind.total, kind.total, sum(nil))
-		}
-		line("told:")
-		for _, n := range []struct {
-			path  string
-			value int
-		}{
-			{"suggestions.originated_internally", is.Suggestions.OriginatedInternally},
-			{"suggestions.shipped", is.Suggestions.Shipped},
-			{"observed_attention.named_clients", len(is.ObservedAttention.NamedClients)},
-			{"observed_attention.named_clients_that_completed_a_handshake", is.ObservedAttention.CompletedHandshake},
-			{"observed_attention.tool_calls_by_anything_not_auditing_us", is.ObservedAttention.ToolCalls},
-			{"observed_attention.security_reports_received", is.ObservedAttention.SecurityReports},
-		} {
-			line("  %s: %d", n.path, max(0, n.value))
-		}
-		decisions := ""
-		for ; vouched < is.PilotWaitlist.VerifiedConversions; vouched++ {
-			decisions += decision("vouch", "v", vouched)
-		}
-		for ; vouched > max(0, is.PilotWaitlist.VerifiedConversions); vouched-- {
-			decisions += decision("leave", "v", vouched-1)
-		}
-		for ; own < is.Excluded.Records; own++ {
-			decisions += decision("own", "o", own)
-		}
-		for ; own > max(0, is.Excluded.Records); own-- {
-			decisions += decision("leave", "o", own-1)
-		}
+		told := func(number string, n int) string { return fmt.Sprintf("  %s: %d\n", number, max(0, n)) }
+		text := "host: www.base.example\nthrough: " + name[:day] + "T12:00:00Z\n" + follows + "receipt_keys: []\n" +
+			covers("registrations", max(0, is.PilotWaitlist.RegistrationsRecorded)+max(0, is.Excluded.Records)) +
+			covers("charters", max(0, is.Orgs.ChartersFiled)) +
+			covers("suggestions", max(0, suggestions.ReceivedExternal)) + "told:\n" +
+			told("suggestions.originated_internally", suggestions.OriginatedInternally) +
+			told("suggestions.shipped", suggestions.Shipped) +
+			told("observed_attention.named_clients", len(attention.NamedClients)) +
+			told("observed_attention.named_clients_that_completed_a_handshake", attention.CompletedHandshake) +
+			told("observed_attention.tool_calls_by_anything_not_auditing_us", attention.ToolCalls) +
+			told("observed_attention.security_reports_received", attention.SecurityReports)
+		decisions := decide(&vouched, is.PilotWaitlist.VerifiedConversions, "vouch", "v") + decide(&own, is.Excluded.Records, "own", "o")
 		if decisions == "" {
-			decisions = " []\n"
+			text += "decisions: []\n"
 		} else {
-			decisions = "\n" + decisions
+			text += "decisions:\n" + decisions
 		}
-		b.WriteString("decisions:" + decisions)
-		line("sum: %q", sum(b.Bytes()))
-		fsys["verifications/"+name+".yaml"] = &fstest.MapFile{Data: b.Bytes()}
-		previous, previousSum = name, sum(b.Bytes())
+		text += fmt.Sprintf("sum: %q\n", sum([]byte(text)))
+		fsys["verifications/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
+		follows = fmt.Sprintf("follows: %s\nfollows_sha256: %q\n", name, sum([]byte(text)))
 	}
+}
+
+// decide decides so much about made-up records of a series that there are n, where there were had.
+func decide(had *int, n int, what, series string) (decisions string) {
+	for ; *had < n; *had++ {
+		decisions += decision(what, series, *had)
+	}
+	for ; *had > max(0, n); *had-- {
+		decisions += decision("leave", series, *had-1)
+	}
+	return decisions
 }
 
 // boards are the names of the boards of a content folder, oldest first.
@@ -98,9 +79,7 @@ func boards(fsys fstest.MapFS) (names []string) {
 			names = append(names, strings.TrimSuffix(base, ".yaml"))
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
+	slices.SortFunc(names, tlog.CompareNames)
 	return names
 }
 
