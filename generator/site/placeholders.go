@@ -69,7 +69,8 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 // placeholderValues are the values of all placeholders but the limits of fields.
 func (s *Site) placeholderValues() map[string]string {
 	service := &s.Service
-	return map[string]string{
+	values := map[string]string{}
+	for name, value := range map[string]any{
 		// What the content says.
 		"base_url":          service.BaseURL(),
 		"canonical_host":    service.CanonicalHost,
@@ -84,27 +85,27 @@ func (s *Site) placeholderValues() map[string]string {
 		"example_time":      model.ExampleTime,
 		"status_set_on":     s.Presence.Since[:min(len(s.Presence.Since), len(dateForm))],
 		"mcp_name":          s.MCP.Name,
-		"writes_per_minute": strconv.Itoa(service.Limits.WritesPerMinute),
-		"write_window":      strconv.Itoa(api.Window),
-		"batch_messages":    strconv.Itoa(service.Limits.BatchMessages),
-		"batch_writes":      strconv.Itoa(service.Limits.BatchWrites),
+		"writes_per_minute": service.Limits.WritesPerMinute,
+		"write_window":      api.Window,
+		"batch_messages":    service.Limits.BatchMessages,
+		"batch_writes":      service.Limits.BatchWrites,
 		// What the edge says.
-		"max_body_bytes":       strconv.Itoa(turn.MaxBody),
-		"max_query_bytes":      strconv.Itoa(turn.MaxQuery),
-		"max_depth":            strconv.Itoa(jsondoc.MaxDepth),
-		"max_members":          strconv.Itoa(jsondoc.MaxMembers),
-		"max_echo":             strconv.Itoa(input.MaxEcho),
-		"max_entries":          strconv.Itoa(input.MaxEntries),
+		"max_body_bytes":       turn.MaxBody,
+		"max_query_bytes":      turn.MaxQuery,
+		"max_depth":            jsondoc.MaxDepth,
+		"max_members":          jsondoc.MaxMembers,
+		"max_echo":             input.MaxEcho,
+		"max_entries":          input.MaxEntries,
 		"seat_form":            org.SeatForm,
-		"org_cap":              strconv.Itoa(org.Cap),
-		"founding_agent_slots": strconv.Itoa(model.FoundingAgentSlots),
-		"founding_org_slots":   strconv.Itoa(model.FoundingOrgSlots),
+		"org_cap":              org.Cap,
+		"founding_agent_slots": model.FoundingAgentSlots,
+		"founding_org_slots":   model.FoundingOrgSlots,
 		"description_version":  model.DescriptionVersion,
 		"aup_version":          model.AUPVersion,
 		"quest_version":        model.QuestVersion,
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
-		"mcp_tools":            strconv.Itoa(len(api.Tools)),
-		"mcp_tools_reading":    strconv.Itoa(len(api.Tools) - writingTools()),
+		"mcp_tools":            len(api.Tools),
+		"mcp_tools_reading":    len(api.Tools) - writingTools(),
 		"endpoints_no_tool":    strings.Join(routesWithoutTool(), ", "),
 		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
@@ -114,12 +115,15 @@ func (s *Site) placeholderValues() map[string]string {
 		"canon_registration":   canon.RegistrationRule,
 		"canon_charter":        canon.CharterRule,
 		"canon_receipt":        canon.ReceiptRule,
-		"signal_fired_pause":   strconv.Itoa(signal.FiredPause/60) + " minutes",
-		"signal_failed_pause":  strconv.Itoa(signal.FailedPause) + " seconds",
-		"signal_share":         strconv.Itoa(signal.ShareSeconds) + " seconds",
-		"signal_keep":          strconv.Itoa(signal.KeepDays) + " days",
-		"selftest_share":       strconv.Itoa(selftest.ShareSeconds) + " seconds",
+		"signal_fired_pause":   fmt.Sprint(signal.FiredPause/60, " minutes"),
+		"signal_failed_pause":  fmt.Sprint(signal.FailedPause, " seconds"),
+		"signal_share":         fmt.Sprint(signal.ShareSeconds, " seconds"),
+		"signal_keep":          fmt.Sprint(signal.KeepDays, " days"),
+		"selftest_share":       fmt.Sprint(selftest.ShareSeconds, " seconds"),
+	} {
+		values[name] = fmt.Sprint(value)
 	}
+	return values
 }
 
 func writingTools() (n int) {
