@@ -125,6 +125,11 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		return nil, fmt.Errorf("write the first board: %w", err)
 	}
 	v := &site.Verification{Host: s.Host, Through: today + "T00:00:00Z", Told: map[string]int{}}
+	for _, n := range site.Numbers {
+		if n.Told {
+			v.Told[n.Path] = 0
+		}
+	}
 	for _, kind := range site.Kinds {
 		v.Covers(kind).SHA256 = site.EmptyDigest
 	}
