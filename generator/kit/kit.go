@@ -60,6 +60,13 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
 	}
+	ifLog := func(text string) string {
+		if len(logKeys) == 0 {
+			return ""
+		}
+		return text
+	}
+	log := ifLog(baseURL + tlog.Folder)
 	filled, err := site.Expand(string(text), map[string]string{
 		"base_url":           baseURL,
 		"receipt_keys":       strings.Join(keys, ","),
@@ -74,10 +81,10 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
 			"the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
 		"kit_counted": "check also that the public log has the answer, of a registration or a charter",
-		"kit_log":     "the address of the log that is asked, with --counted; " + baseURL + tlog.Folder + " where it is absent",
+		"kit_log":     "the address of the log that is asked, with --counted" + ifLog("; "+log+" where it is absent"),
+		"log_url":     log,
 		"kit_proof":   "check that it was counted by this tlog-proof of the answer, without asking the log",
-		"kit_log_key": "the verifier key of the log; several are joined with commas. The service gives them at " +
-			baseURL + tlog.KeysPath,
+		"kit_log_key": "the verifier key of the log; several are joined with commas" + ifLog(". The service gives them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

@@ -2,7 +2,7 @@
 // later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
 // charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
 export const KEYS = "[[receipt_keys]]".split(",").filter(Boolean); // the current one first
-export const LOG_KEYS = "[[log_keys]]".split(",").filter(Boolean), LOG = "[[base_url]]/log";
+export const LOG_KEYS = "[[log_keys]]".split(",").filter(Boolean), LOG = "[[log_url]]";
 const POSITIONS = "[[positions]]".split(" "), FIELDS = "[[receipt_fields]]".split(" ");
 // read gives the kind of an answer and its members, and throws where there is nothing to check.
 export function read(json) {

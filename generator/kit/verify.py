@@ -176,7 +176,7 @@ def main():
     cli.add_argument("--log-key", metavar="VKEY", default="[[log_keys]]", help="[[kit_log_key]]")
     cli.add_argument("file", nargs="?", help="[[kit_file]]")
     args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
-    url = "[[base_url]]/log" if args.log is None else args.log
+    url = "[[log_url]]" if args.log is None else args.log
     count = args.counted or args.log is not None or args.proof is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read().decode("utf-8")

@@ -435,7 +435,7 @@ type ManifestLog struct {
 type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
-	Methods []string `json:"methods" doc:"The methods it answers, besides HEAD and OPTIONS."`
+	Methods []string `json:"methods" doc:"The methods it answers, besides OPTIONS, and HEAD where it answers GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something."`
 	What    string   `json:"what" doc:"What it is for."`
 }

@@ -134,9 +134,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
-		if example := d.Example(op).Template; len(example) <= maxExample {
-			examples.Set(op.ID, object{{"value", example}})
-		}
+		examples.Set(op.ID, object{{"value", d.Example(op).Template}})
 	}
 	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
 	return object{

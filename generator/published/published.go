@@ -100,7 +100,7 @@ var Paths = []Path{
 	{AuditorsSchemaPath, MediaSchema, CacheHour, true, "Schema of auditors.json", "JSON Schema of the list of audits, and of an audit"},
 	{SecurityTxtPath, mediaText, CacheHour, true, "security.txt", "where to report a vulnerability (RFC 9116)"},
 	{"/llms.txt", mediaText, CacheHour, true, "llms.txt", "what there is to read, for language models (llmstxt.org)"},
-	{"/llms-full.txt", mediaText, CacheHour, true, "Pages in one", "the Markdown of the pages, without the front page and the list of operations"},
+	{"/llms-full.txt", mediaText, CacheHour, true, "Pages in one", "the Markdown of the pages, without the front page, the operations, the endpoints and the problems"},
 	{"/robots.txt", mediaText, CacheHour, true, "robots.txt", "what crawlers may read (RFC 9309), and what for"},
 	{"/sitemap.xml", mediaXML, CacheHour, true, "Sitemap", "the addresses that search engines are to index"},
 	{KeyPattern, mediaText, CacheHour, true, "IndexNow key", "the key that search engines compare a submission with"},

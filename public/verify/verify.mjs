@@ -2,7 +2,7 @@
 // later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
 // charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
 export const KEYS = "".split(",").filter(Boolean); // the current one first
-export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "https://www.anteroom.example/log";
+export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read gives the kind of an answer and its members, and throws where there is nothing to check.
 export function read(json) {

@@ -171,12 +171,12 @@ def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
     cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter")
-    cli.add_argument("--log", metavar="URL", help="the address of the log that is asked, with --counted; https://www.anteroom.example/log where it is absent")
+    cli.add_argument("--log", metavar="URL", help="the address of the log that is asked, with --counted")
     cli.add_argument("--proof", metavar="FILE", help="check that it was counted by this tlog-proof of the answer, without asking the log")
-    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas. The service gives them at https://www.anteroom.example/log/vkey")
+    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas")
     cli.add_argument("file", nargs="?", help="the JSON answer as it was received; standard input where it is absent")
     args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
-    url = "https://www.anteroom.example/log" if args.log is None else args.log
+    url = "" if args.log is None else args.log
     count = args.counted or args.log is not None or args.proof is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read().decode("utf-8")

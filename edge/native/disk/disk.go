@@ -14,34 +14,23 @@ import (
 // that tests can watch what is synced, and have a sync fail.
 var Sync = (*os.File).Sync
 
-// ErrLocked is the error of LockFile and LockFolder if another process has the lock.
+// ErrLocked is the error of LockFolder if another process has the lock.
 var ErrLocked = errors.New("it is locked by another process")
 
-// LockFile locks the file at path, which it makes if it is missing. The lock ends when the file is
-// closed or the process ends.
-func LockFile(path string) (*os.File, error) {
-	return locked(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600))
-}
-
-// LockFolder locks the data folder at path, as a server does for as long as it runs. The lock ends
-// when the file is closed or the process ends.
+// LockFolder locks the folder at path. The lock ends when the file is closed or the process ends.
 func LockFolder(path string) (*os.File, error) {
-	file, err := locked(openToLock(path))
-	if errors.Is(err, ErrLocked) {
-		err = fmt.Errorf("folder %s: %w, such as anteroom serve (stop that first)", path, ErrLocked)
-	}
-	return file, err
-}
-
-func locked(file *os.File, err error) (*os.File, error) {
+	file, err := openToLock(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(file); err != nil {
-		file.Close()
-		return nil, &fs.PathError{Op: "lock", Path: file.Name(), Err: err}
+	if err = lock(file); err == nil {
+		return file, nil
 	}
-	return file, nil
+	file.Close()
+	if errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("folder %s: %w, such as anteroom serve (stop that first)", path, ErrLocked)
+	}
+	return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 }
 
 // MakeFolder makes the folder at path, and the missing folders above it, for this user alone. When

@@ -211,26 +211,21 @@ func TestLentByRoot(t *testing.T) {
 	}
 }
 
-// TestLock: a file or a folder that is locked is not locked again until that is closed, and nobody
-// waits for it.
+// TestLock: a folder that is locked is not locked again until that is closed, and nobody waits for
+// it.
 func TestLock(t *testing.T) {
 	folder := t.TempDir()
-	for _, lock := range []func() (*os.File, error){
-		func() (*os.File, error) { return LockFile(filepath.Join(folder, "lock")) },
-		func() (*os.File, error) { return LockFolder(folder) },
-	} {
-		first, err := lock()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := lock(); !errors.Is(err, ErrLocked) {
-			t.Errorf("locked twice: %v", err)
-		}
-		first.Close()
-		second, err := lock()
-		if err != nil {
-			t.Fatal(err)
-		}
-		second.Close()
+	first, err := LockFolder(folder)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if _, err := LockFolder(folder); !errors.Is(err, ErrLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
+	first.Close()
+	second, err := LockFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
 }

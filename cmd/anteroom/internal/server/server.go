@@ -84,11 +84,13 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	}
 	if newKey {
 		if err = receiptkey.Write(o.keyFile(), s.key); err == nil {
-			t.Printf("made the receipt key %s", o.keyFile())
+			s.log.Info("made the receipt key", "file", o.keyFile())
 		}
 	}
 	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), first.snapshot.Verified
-	t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
+	if o.LogFormat != LogJSON { // the log says so too
+		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
+	}
 	if count < verified {
 		s.log.Warn("the store has fewer records than were verified (anteroom records audit names what is gone)", "records", count, "verified", verified)
 	}

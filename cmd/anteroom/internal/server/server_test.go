@@ -275,7 +275,7 @@ func TestRun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, cli.New(nil, log, log), o) }()
-	address := log.until(t, `^serving \S+ at (http://\S+)`)[0]
+	address := log.until(t, `^{.*"msg":"serving",.*"address":"(http://[^"]+)"`)[0]
 	page := log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
 	next("READY=1")
 	<-watched

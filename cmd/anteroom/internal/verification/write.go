@@ -13,24 +13,27 @@ import (
 	"anteroom/edge/native/disk"
 )
 
-// Names in a content folder beside the content. The loader does not read names that begin with a
-// dot.
-const (
-	staging  = ".verification-new" // begins the name of a folder with a verification that is being written
-	LockName = ".verification-lock"
-)
+// staging begins the name of a folder with a verification that is being written, in the content
+// folder. The loader does not read names that begin with a dot.
+const staging = ".verification-new"
 
 // Lock keeps others from verifying the same content until unlock is called, or the process ends.
 func Lock(content string) (unlock func(), err error) {
-	f, err := disk.LockFile(filepath.Join(content, LockName))
-	switch {
-	case errors.Is(err, disk.ErrLocked):
+	folder, err := disk.LockFolder(content)
+	if errors.Is(err, disk.ErrLocked) {
 		return nil, fmt.Errorf("lock %s: another verification of it is running (end that one first)", content)
-	case err != nil:
+	}
+	var probe string
+	if err == nil {
+		probe, err = os.MkdirTemp(content, staging)
+	}
+	if err == nil {
+		err = os.Remove(probe)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
 	}
-	// The file stays: another process may be about to lock it.
-	return func() { f.Close() }, nil
+	return func() { folder.Close() }, nil
 }
 
 // File is a file of a content folder.
