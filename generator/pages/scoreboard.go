@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,13 @@ func (g *family) Numbers(group string) (numbers []boardNumber) {
 
 // Board is the newest hand verification, as the content has it.
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
+
+// Corrected are the boards with corrections, newest first.
+func (g *family) Corrected() []site.Scoreboard {
+	boards := slices.Clone(g.Site.Scoreboards)
+	slices.Reverse(boards)
+	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
+}
 
 // StripCounts are the main counts.
 func (g *family) StripCounts() (counts []page.Count) {
