@@ -43,12 +43,9 @@ const (
 	indexPage = "/index.html"
 )
 
-// logSample is how many documents of a log are asked for beside its newest ones.
-const logSample = 16
-
 // sample are the paths of the documents of a log that are asked for, as it has thousands: those
-// that every verification changes, the tiles of the newest checkpoints, and some others, which are
-// others with each content.
+// that every verification changes, and the tiles of the newest checkpoints. anteroom log check reads
+// all.
 func (i *inspection) sample() map[string]bool {
 	chosen := map[string]bool{}
 	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // without a readable log there are no trees
@@ -57,19 +54,10 @@ func (i *inspection) sample() map[string]bool {
 			chosen[p] = true
 		}
 	}
-	others := map[string]string{} // by their rank
 	for _, f := range i.artifact.Files {
-		switch {
-		case !tlog.Published(f.Path):
-		case path.Dir(f.Path) == tlog.TreePath(f.Path):
+		if tlog.Published(f.Path) && path.Dir(f.Path) == tlog.TreePath(f.Path) {
 			chosen[f.Path] = true
-		case !chosen[f.Path]:
-			others[hashOf([]byte(i.artifact.Snapshot.Version+f.Path))] = f.Path
 		}
-	}
-	ranks := slices.Sorted(maps.Keys(others))
-	for _, rank := range ranks[:min(len(ranks), logSample)] {
-		chosen[others[rank]] = true
 	}
 	return chosen
 }

@@ -182,8 +182,8 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		}
 	}
 	if n := len(others); n > 0 {
-		anomalies = add(anomalies, "%s than verified: the store was restored from before %s",
-			numbers(name, others[0], others[n-1], "holds another record", "hold other records"), by.Through)
+		anomalies = add(anomalies, "%s verified: the store was restored from before %s",
+			numbers(name, others[0], others[n-1], "holds another record than was", "hold other records than were"), by.Through)
 	}
 	if by != nil {
 		gap(int64(by.Covers(name).Last) + 1)

@@ -509,9 +509,9 @@ func TestRestored(t *testing.T) {
 		want  [5]int
 		audit string
 	}{
-		{[]string{"tern-1", "tern-2", "hen"}, [5]int{1, 3, 0, 0, 2}, "registrations number 3 to 4 hold other records than verified: the store was restored from before " + day + "T11:00:00Z"},
-		{[]string{"hen", "owl"}, [5]int{1, 4, 0, 0, 0}, "registrations number 3 to 4 hold other records than verified: the store was restored from before " + day + "T11:00:00Z"},
-		{[]string{"hen"}, [5]int{1, 3, 0, 0, 0}, "registration number 3 holds another record than verified: the store was restored from before " + day + "T11:00:00Z\nregistration number 4 is gone"},
+		{[]string{"tern-1", "tern-2", "hen"}, [5]int{1, 3, 0, 0, 2}, "registrations number 3 to 4 hold other records than were verified: the store was restored from before " + day + "T11:00:00Z"},
+		{[]string{"hen", "owl"}, [5]int{1, 4, 0, 0, 0}, "registrations number 3 to 4 hold other records than were verified: the store was restored from before " + day + "T11:00:00Z"},
+		{[]string{"hen"}, [5]int{1, 3, 0, 0, 0}, "registration number 3 holds another record than was verified: the store was restored from before " + day + "T11:00:00Z\nregistration number 4 is gone"},
 		{nil, [5]int{1, 2, 0, 0, 0}, "registrations number 3 to 4 are gone"},
 	} {
 		s := newService(t)
@@ -711,6 +711,10 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 			[]string{
 				"registrations[1]: " + id(1) + " is decided by registrations[0] already",
 			},
+		},
+		{
+			"registrations: [{record_id: " + id(2) + ", decision: own, reason: mine}]\nnumbers: {suggestions.originated_internally: 1}",
+			[]string{"correction: suggestions.originated_internally falls from 2 to 1: say why, for readers"},
 		},
 		{
 			"registrations: [{record_id: " + id(2) + ", decision: vouch, reason: known}]\ncorrection: in vain",
