@@ -44,8 +44,8 @@ const (
 )
 
 // sample are the paths of the documents of a log that are asked for, as it has thousands: those
-// that every verification changes, and the tiles of the newest checkpoints. anteroom log check reads
-// all.
+// that every verification changes, and the tiles of the newest checkpoints. anteroom log check
+// reads all.
 func (i *inspection) sample() map[string]bool {
 	chosen := map[string]bool{}
 	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // without a readable log there are no trees
