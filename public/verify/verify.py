@@ -131,9 +131,10 @@ def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
     re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
+    known = [log_key(k) for k in vkeys if k] or refuse("no key of the log: give it with --log-key")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
-    return [log_key(k) for k in vkeys if k] or refuse("no key of the log: give it with --log-key")
+    return known
 def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the log at url
     record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
     kinds, name, since = [kind, "own"], "", None

@@ -65,7 +65,8 @@ function pair(at, name, form) {
   pair(at, "canonical", J[at, "canonical"] == "\"" t "\"" ? any : "^ $"); printf "%s", c >"message"
   print "ok     fields: they rebuild into canonical"; k = J[at, "public_key_b64"]
   k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[at, "signature"]
-  gsub(/[,@]/, ".", k); if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
+  gsub(/[,@]/, ".", k)
+  if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
   print kind "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
   print J[at, "issued_at"] >"facts" }' || exit
 { read -r kind; read -r hash; read -r signature; read -r key; read -r issued; } <facts
