@@ -11,34 +11,23 @@ import (
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	next.documents = maps.Clone(s.documents)
-	add := func(folder string, src []byte, target any) *document {
+	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name})
+	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: sumOf(verification)})
+	read := func(folder string, src []byte, target any) *document {
 		d := next.document(folder + name + ".yaml")
 		if !d.refuse(src) {
 			d.decode(src, target)
 		}
 		return d
 	}
-	v, b := Verification{File: name, SHA256: sumOf(verification)}, Scoreboard{File: name}
-	of, shown := add("verifications/", verification, &v), add("scoreboard/", board, &b)
-	if of.decoded && shown.decoded {
-		var last *Scoreboard
-		if n := len(s.Scoreboards); n > 0 {
-			last = &s.Scoreboards[n-1]
-		}
-		var previous *Verification
-		if n := len(s.Verifications); n > 0 {
-			previous = &s.Verifications[n-1]
-		}
-		ledger := s.Ledger()
-		checkScoreboard(shown, &b, last)
-		checkVerification(of, &v, previous, ledger)
-		checkCounts(shown, &b, &v, ledger)
-		checkPlaceholders(shown)
+	v := read("verifications/", verification, &next.Verifications[len(s.Verifications)])
+	b := read("scoreboard/", board, &next.Scoreboards[len(s.Scoreboards)])
+	if v.decoded && b.decoded {
+		next.checkVerifications()
+		checkPlaceholders(b)
 	}
 	if err := next.faults(); err != nil {
 		return nil, err
 	}
-	next.Verifications = append(slices.Clip(next.Verifications), v)
-	next.Scoreboards = append(slices.Clip(next.Scoreboards), b)
 	return &next, nil
 }
