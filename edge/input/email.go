@@ -22,12 +22,17 @@ func ValidEmail(s string) bool {
 			return false
 		}
 	}
-	for label := range strings.SplitSeq(s[at+1:], ".") {
+	return ValidDomain(s[at+1:])
+}
+
+// ValidDomain reports whether s is a domain name (RFC 1123, section 2.1) of at least two labels.
+func ValidDomain(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > maxLabel || !consistsOf(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
 	}
-	return strings.IndexByte(s[at:], '.') > 0
+	return strings.Contains(s, ".")
 }
 
 // consistsOf reports whether a text consists of ASCII letters, digits and the given characters.

@@ -40,7 +40,7 @@ var formats = map[string]format{
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
 	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, "want an SPDX identifier: CC-BY-4.0"},
 	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
-	"languages":    {languageTags.MatchString, "want language tags with a comma and a space between: en, de"},
+	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString, "want language tags with a comma and a space between: en, de"},
 	"line":         {func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
 
@@ -52,8 +52,6 @@ func Wanted(format, s string) string {
 	}
 	return ""
 }
-
-var languageTags = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`)
 
 func validDate(s string) bool {
 	_, ok := civil.ParseDate(s)
@@ -80,17 +78,11 @@ func validID(s string) bool {
 
 func validSHA256(s string) bool { return len(s) == 64 && only(s, digits+"abcdef") }
 
-// validHost takes lower-case host names (RFC 1123, section 2.1): at least two labels of letters,
-// digits and inner hyphens. The last label does not begin with a digit, so that an IPv4 address is
-// not a host name.
+// validHost takes domain names in lower case. The last label does not begin with a digit, so that
+// an IPv4 address is not one.
 func validHost(s string) bool {
-	for label := range strings.SplitSeq(s, ".") {
-		if len(label) == 0 || len(label) > 63 || !only(label, lower+digits+"-") || label[0] == '-' || strings.HasSuffix(label, "-") {
-			return false
-		}
-	}
-	dot := strings.LastIndexByte(s, '.')
-	return len(s) <= 253 && dot > 0 && strings.IndexByte(lower, s[dot+1]) >= 0
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return len(s) <= 253 && s == strings.ToLower(s) && input.ValidDomain(s) && !only(last[:1], digits)
 }
 
 // validPublicKey takes the base64 of a point on the curve of Ed25519 (RFC 8032, section 5.1.3). No
@@ -130,22 +122,17 @@ var (
 // validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
 func validURL(s string) bool {
 	rest, ok := strings.CutPrefix(s, "https://")
-	if !ok || strings.ContainsFunc(rest, notInURL) || strings.Count(rest, "%") != len(percentEncoded.FindAllString(rest, -1)) {
+	if _, err := url.PathUnescape(rest); err != nil || !ok || strings.ContainsFunc(rest, notInURL) {
 		return false
 	}
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		rest = rest[:end]
 	}
 	host, port, hasPort := strings.Cut(rest, ":")
-	return validHost(host) && (!hasPort || portNumber.MatchString(port))
+	return validHost(host) && (!hasPort || port != "" && len(port) <= 5 && only(port, digits))
 }
 
 func notInURL(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) }
-
-var (
-	percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
-	portNumber     = regexp.MustCompile(`^[0-9]{1,5}$`)
-)
 
 // validUpstream takes an https URL, and an http URL whose host is a loopback address.
 func validUpstream(s string) bool {
@@ -161,12 +148,11 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-var telephone = regexp.MustCompile(`^tel:\+[0-9-]+$`)
-
 // validContact takes the URIs of a Contact field (RFC 9116, section 2.5.3).
 func validContact(s string) bool {
 	if address, ok := strings.CutPrefix(s, "mailto:"); ok {
 		return input.ValidEmail(address)
 	}
-	return validURL(s) || telephone.MatchString(s)
+	number, is := strings.CutPrefix(s, "tel:+")
+	return validURL(s) || is && number != "" && only(number, digits+"-")
 }
