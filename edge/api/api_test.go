@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -409,6 +410,33 @@ func TestDryRun(t *testing.T) {
 		if r.Status != 200 || body[c.done] != false || body["recorded"] != false || body["record_id"] != nil || body["recorded_at"] != nil ||
 			body["email_on_file"] == true || body["contact_on_file"] == true || len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
 			t.Errorf("%s %s: %d %s", c.method, c.target, r.Status, r.Body)
+		}
+	}
+}
+
+// A page of another origin may read every header field of an answer that a browser does not show it
+// anyway.
+func TestHeadersAreExposed(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Left = 1
+	seen := map[string]bool{}
+	for _, request := range [][2]string{{"GET", "/api/quest"}, {"PUT", "/api/quest"}, {"POST", "/api/waitlist"}, {"POST", "/api/waitlist"}} {
+		r := h.Do(request[0], request[1], `{"agent_name":"ada"}`)
+		exposed := strings.Split(strings.ToLower(edgetest.Header(r, "access-control-expose-headers")), ", ")
+		for _, field := range r.Header {
+			switch seen[field.Name] = true; field.Name {
+			case "cache-control", "content-type", "content-length": // CORS-safelisted
+			case "x-content-type-options", "referrer-policy", "access-control-allow-origin", "access-control-expose-headers": // for the browser itself
+			default:
+				if !slices.Contains(exposed, field.Name) {
+					t.Errorf("%s %s: %s may not be read", request[0], request[1], field.Name)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"etag", "link", "allow", "retry-after", "ratelimit", "ratelimit-policy"} {
+		if !seen[name] {
+			t.Errorf("no answer has %s", name)
 		}
 	}
 }

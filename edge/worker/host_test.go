@@ -1005,6 +1005,15 @@ export default { fetch: (request, env, ctx) => (request.url.endsWith('/calls') ?
 			t.Errorf("%.80s: %v, then %v", test.body, first, second)
 		}
 	}
+	// Of checks of readiness nothing is kept for a method that a caller makes up.
+	for _, method := range []string{"PUT", "PURGE"} {
+		before := calls()
+		s.raw(method, "/readyz", "")
+		s.raw(method, "/readyz", "")
+		if n := calls() - before; n != 2 {
+			t.Errorf("%s /readyz twice: %v calls of the core", method, n)
+		}
+	}
 }
 
 // TestWhatIsKept: the worker keeps few values that callers decide, and no instance whose memory has

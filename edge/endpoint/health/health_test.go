@@ -2,12 +2,15 @@ package health_test
 
 import (
 	"bytes"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
@@ -72,6 +75,35 @@ func TestReady(t *testing.T) {
 		}
 		if live := h.Do("GET", "/healthz", ""); live.Status != 200 || string(live.Body) != `{"status":"ok","content":"test","as_of":"2026-11-18"}` || h.Rounds != 1 {
 			t.Errorf("%s: the service is not live: %d %s", name, live.Status, live.Body)
+		}
+	}
+}
+
+// A time of a write that is still to come, as a clock that was set back leaves it, is not taken for
+// a write of now: a store that takes none is not ready.
+func TestClockSetBack(t *testing.T) {
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	h := edgetest.NewFake(t)
+	h.Exec, h.Fetch = store.Exec, manifest(200, `{"content_version":"test"}`)
+	for _, c := range []struct {
+		written string // seconds after now
+		status  int
+	}{{"- 5", 503}, {"- 4", 200}, {"", 200}, {"+ 1", 503}, {"+ 86400", 503}} {
+		for _, sql := range []string{
+			"DROP TRIGGER IF EXISTS full", "UPDATE health SET written_at = ? " + c.written,
+			"CREATE TRIGGER full BEFORE UPDATE ON health BEGIN SELECT RAISE(ABORT, 'full'); END",
+		} {
+			args := []any{edgetest.Now}[:strings.Count(sql, "?")]
+			if r := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}); r.Failure != turn.None {
+				t.Fatal(r.Failure)
+			}
+		}
+		if r := h.Do("GET", "/readyz", ""); r.Status != c.status {
+			t.Errorf("written at now %s: %d %s, want %d", c.written, r.Status, r.Body, c.status)
 		}
 	}
 }
