@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
+
+	"golang.org/x/sys/unix"
 )
 
 var countAll = turn.Statement{SQL: "SELECT count(*) FROM registrations"}
@@ -86,6 +89,38 @@ func TestReaderOfCopies(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(copied)); len(entries) != 1 && os.Getuid() != 0 {
 		t.Errorf("beside the copy: %v", entries)
+	}
+}
+
+// Where a folder is read-only, a log beside the database cannot be read, and the newest records are
+// in it: that is an error.
+func TestReaderOfALog(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, FileName)
+	openStore(t, path).Exec(insert("a"))
+	for _, name := range []string{path, path + "-wal"} {
+		text, err := os.ReadFile(name)
+		if err := errors.Join(err, os.WriteFile(name+".copy", text, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied := filepath.Join(folder, "copied", FileName)
+	err := errors.Join(os.Mkdir(filepath.Dir(copied), 0o755), os.Rename(path+".copy", copied), os.Rename(path+"-wal.copy", copied+"-wal"),
+		os.Chmod(filepath.Dir(copied), 0o555), os.Chmod(folder, 0o755))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(copied), 0o755)
+	if os.Geteuid() == 0 { // who may write everywhere
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		unix.SetfsuidRetUid(65534)
+		defer unix.SetfsuidRetUid(0)
+	}
+	if r, err := OpenReadOnly(copied); err == nil {
+		rows, err := r.Read(t.Context(), countAll)
+		r.Close()
+		t.Errorf("read %v, %v", rows, err)
 	}
 }
 

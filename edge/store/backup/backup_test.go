@@ -91,6 +91,16 @@ func (s *store) backUp(file string) *Content {
 	return c
 }
 
+// watch calls f before each sync of a file or folder.
+func watch(t *testing.T, f func(*os.File)) {
+	before := disk.Sync
+	t.Cleanup(func() { disk.Sync = before })
+	disk.Sync = func(file *os.File) error {
+		f(file)
+		return before(file)
+	}
+}
+
 // dump gives the schema and all rows of a database.
 func dump(t testing.TB, path string) string {
 	t.Helper()
@@ -133,7 +143,17 @@ func TestWrite(t *testing.T) {
 	s, to := newStore(t), t.TempDir()
 	s.fill(4001)
 	file := filepath.Join(to, "backup.db")
+	named := false // whether the name was there when its folder was last synced
+	watch(t, func(f *os.File) {
+		if f.Name() == to {
+			_, err := os.Stat(file)
+			named = err == nil
+		}
+	})
 	c := s.backUp(file)
+	if !named {
+		t.Error("the name of the backup is not on the disk")
+	}
 	if dump(t, file) != dump(t, s.path) {
 		t.Error("the backup has other rows than the store")
 	}
@@ -321,12 +341,13 @@ func TestCheck(t *testing.T) {
 		"overwritten": {func(path string) error {
 			return os.WriteFile(path, slices.Concat(text[:8192], make([]byte, 8192), text[16384:]), 0o600)
 		}, "damaged"},
-		"newer":      {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "9999_new.sql"},
-		"foreign":    {changed("DROP TABLE d1_migrations"), "nothing of this program"},
-		"two ids":    {changed("INSERT INTO store (id) VALUES ('x')"), "2 store ids"},
-		"no id":      {changed("DELETE FROM store"), "0 store ids"},
-		"no table":   {changed("DROP TABLE store"), "no such table: store"},
-		"with a log": {func(path string) error { return os.WriteFile(path+"-wal", []byte("x"), 0o600) }, "lies beside it"},
+		"newer":          {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "9999_new.sql"},
+		"foreign":        {changed("DROP TABLE d1_migrations"), "nothing of this program"},
+		"two ids":        {changed("INSERT INTO store (id) VALUES ('x')"), "2 store ids"},
+		"no id":          {changed("DELETE FROM store"), "0 store ids"},
+		"no table":       {changed("DROP TABLE store"), "no such table: store"},
+		"with a journal": {func(path string) error { return os.WriteFile(path+"-journal", []byte("x"), 0o600) }, "lies beside it"},
+		"with a log":     {func(path string) error { return os.WriteFile(path+"-wal", []byte("x"), 0o600) }, "lies beside it"},
 	} {
 		path := filepath.Join(t.TempDir(), "backup")
 		if err := errors.Join(os.WriteFile(path, text, 0o600), c.change(path)); err != nil {
@@ -434,15 +455,19 @@ func TestKilled(t *testing.T) {
 	if left == 0 {
 		t.Error("no backup was killed in its midst")
 	}
-	// A draft to which nothing was written for an hour is of no process any more.
+	// Only a draft to which nothing was written for an hour is of no process any more.
 	drafts, _ := filepath.Glob(filepath.Join(to, draftPrefix+"*"))
-	for _, draft := range drafts[1:] {
-		if err := os.Chtimes(draft, time.Time{}, time.Now().Add(-2*time.Hour)); err != nil {
+	for _, draft := range drafts {
+		if err := os.Chtimes(draft, time.Time{}, time.Now().Add(-61*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	young := filepath.Join(to, draftPrefix+"young")
+	if err := errors.Join(os.WriteFile(young, nil, 0o600), os.Chtimes(young, time.Time{}, time.Now().Add(-50*time.Minute))); err != nil {
+		t.Fatal(err)
+	}
 	s.backUp(file)
-	if entries, _ := os.ReadDir(to); len(entries) != 2 {
+	if entries, _ := os.ReadDir(to); len(entries) != 2 || os.Remove(young) != nil {
 		t.Errorf("left: %v", entries)
 	}
 }
@@ -455,7 +480,20 @@ func TestRestore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup")
 	want := s.backUp(file)
 	folder := filepath.Join(t.TempDir(), "var", "data")
+	synced, done := 0, false
+	watch(t, func(f *os.File) {
+		if done || !disk.Inside(folder, f.Name()) {
+			return
+		}
+		synced++
+		if _, err := disk.LockFolder(folder); !errors.Is(err, disk.ErrLocked) {
+			t.Errorf("a server could begin at the sync of %s: %v", f.Name(), err)
+		}
+	})
 	got, err := Restore(t.Context(), file, folder)
+	if done = true; synced < 2 {
+		t.Errorf("%d syncs, want those of the database and of its name", synced)
+	}
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%+v, want %+v: %v", got, want, err)
 	}

@@ -51,7 +51,12 @@ func TestErasedStaysErased(t *testing.T) {
 	}
 	first, second := filepath.Join(backups, "first"), filepath.Join(backups, "second")
 	s.backUp(first)
+	synced := map[string]bool{}
+	watch(t, func(f *os.File) { synced[f.Name()] = true })
 	erase("a")
+	if !synced[filepath.Join(data, ErasedName)] || !synced[data] {
+		t.Errorf("not all of the list is on the disk: %v", synced)
+	}
 	s.backUp(second)
 	s.backUp(filepath.Join(data, "inside"))
 	restored(first, t.TempDir(), 1, "b", "c")
