@@ -99,7 +99,7 @@ async function walk(page, where) {
     seen.add(at.number);
     last = at.number;
     parts = 0;
-    if (walked === 0 && at.first !== '#content') fault(where, `the first stop of the Tab key is no skip link: ${at.html}`);
+    if (walked === 0 && at.first !== '#content') fault(where, `the first stop of the Tab key is not a skip link: ${at.html}`);
     if (!at.marked) fault(where, `nothing shows the focus of ${at.html}`);
     if (!at.inside) fault(where, `the focus is out of sight: ${at.html}`);
     walked++;

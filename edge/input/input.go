@@ -191,7 +191,7 @@ func (in *Input) RejectUnknown() {
 	for i := range in.members {
 		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
 			in.used[i] = true
-			in.Add(in.members[i].Name, UnknownField, "is no field"+in.meant(in.members[i].Name))
+			in.Add(in.members[i].Name, UnknownField, "is not a field"+in.meant(in.members[i].Name))
 		}
 	}
 }
@@ -291,7 +291,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		value := slices.Index(Switches, m.Value.Text)
 		switch {
 		case m.Name != f.Name:
-			in.Add(m.Name, UnknownField, "is no field; write it "+f.Name)
+			in.Add(m.Name, UnknownField, "is not a field; write it "+f.Name)
 		case in.FromQuery && value < 0:
 			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
@@ -309,7 +309,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	in.alike(f, func(m *jsondoc.Member) {
 		sent = true
-		in.Add(m.Name, UnknownField, "is no field: "+why)
+		in.Add(m.Name, UnknownField, "is not a field: "+why)
 	})
 	return sent
 }

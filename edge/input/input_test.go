@@ -163,7 +163,7 @@ func TestNames(t *testing.T) {
 	if got, want := in.Ignored(), []string{"x", strings.Repeat("é", 64), "w"}; !slices.Equal(got, want) {
 		t.Errorf("ignored %q, want %q", got, want)
 	}
-	if in.RejectUnknown(); !slices.Equal(faults(in), []string{"x unknown_field: is no field", strings.Repeat("é", 64) + " unknown_field: is no field"}) {
+	if in.RejectUnknown(); !slices.Equal(faults(in), []string{"x unknown_field: is not a field", strings.Repeat("é", 64) + " unknown_field: is not a field"}) {
 		t.Errorf("%q", faults(in))
 	}
 	if in.RejectUnknown(); in.Total != 2 || !slices.Equal(in.Ignored(), []string{"w"}) {
@@ -213,8 +213,8 @@ func TestSwitch(t *testing.T) {
 		{`{"dry_run":true}`, true, true, ""},
 		{`{"dry_run":false}`, false, true, ""},
 		{`{"dry_run":1}`, true, true, "dry_run wrong_type: must be a boolean, not a number"},
-		{`{"dryrun":false}`, true, true, "dryrun unknown_field: is no field; write it dry_run"},
-		{`{"-DRY--run_":true}`, true, true, "-DRY--run_ unknown_field: is no field; write it dry_run"},
+		{`{"dryrun":false}`, true, true, "dryrun unknown_field: is not a field; write it dry_run"},
+		{`{"-DRY--run_":true}`, true, true, "-DRY--run_ unknown_field: is not a field; write it dry_run"},
 		{`{"dry_runs":true}`, false, false, ""},
 		{`{"":true,"_":true}`, false, false, ""},
 		{`?dry_run=1`, true, true, ""},
@@ -223,7 +223,7 @@ func TestSwitch(t *testing.T) {
 		{`?dry_run=false`, false, true, ""},
 		{`?dry_run=`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
 		{`?dry_run=no`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
-		{`?dry-run=1`, true, true, "dry-run unknown_field: is no field; write it dry_run"},
+		{`?dry-run=1`, true, true, "dry-run unknown_field: is not a field; write it dry_run"},
 		{`?dry=1&run=1`, false, false, ""},
 	} {
 		in := read(c.sent)

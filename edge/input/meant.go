@@ -19,7 +19,7 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 		for _, f := range fields {
 			f.each(func(name string) {
 				if d := distance(in.SentAs(name), sent); d < best {
-					best, meant = d, "; \""+Brief(sent)+"\" is no field: did you mean "+in.SentAs(name)+"?"
+					best, meant = d, "; \""+Brief(sent)+"\" is not a field: did you mean "+in.SentAs(name)+"?"
 				}
 			})
 		}

@@ -54,7 +54,7 @@ func TestMeant(t *testing.T) {
 		in.Missing("it is missing", field(c.missing))
 		want := "it is missing"
 		if c.meant != "" {
-			want += `; "` + c.meant + `" is no field: did you mean ` + c.field + `?`
+			want += `; "` + c.meant + `" is not a field: did you mean ` + c.field + `?`
 		}
 		if fault := in.List[0]; fault.Field != c.missing || fault.Code != input.Required || fault.Detail != want {
 			t.Errorf("%s of %s: %+v, want %s", c.missing, c.sent, fault, want)
@@ -63,16 +63,16 @@ func TestMeant(t *testing.T) {
 	null := input.ParseBody([]byte(`{"name":null,"agentname":"read"}`))
 	null.Member("agentname")
 	if null.Missing("it is missing", field("agent_name")); null.List[0].Detail != "it is missing" {
-		t.Errorf("null is no value, and what was read is a field: %+v", null.List)
+		t.Errorf("null is not a value, and what was read is a field: %+v", null.List)
 	}
 	renamed := input.ParseBody([]byte(`{"reciept":{}}`))
 	renamed.Rename("verify", "receipt")
-	if renamed.Missing("it is missing", &input.Field{Name: "verify"}); renamed.List[0] != (input.Fault{Field: "receipt", Code: input.Required, Detail: `it is missing; "reciept" is no field: did you mean receipt?`}) {
+	if renamed.Missing("it is missing", &input.Field{Name: "verify"}); renamed.List[0] != (input.Fault{Field: "receipt", Code: input.Required, Detail: `it is missing; "reciept" is not a field: did you mean receipt?`}) {
 		t.Errorf("a field under another name: %+v", renamed.List)
 	}
 	strict := input.ParseBody([]byte(`{"agent":"x","dats":1,"zebra":2}`))
 	strict.Fields = fields
-	if strict.RejectUnknown(); strings.Join(faults(strict), "|") != "agent unknown_field: is no field: did you mean agent_name?|dats unknown_field: is no field: did you mean days?|zebra unknown_field: is no field" {
+	if strict.RejectUnknown(); strings.Join(faults(strict), "|") != "agent unknown_field: is not a field: did you mean agent_name?|dats unknown_field: is not a field: did you mean days?|zebra unknown_field: is not a field" {
 		t.Errorf("%q", faults(strict))
 	}
 }

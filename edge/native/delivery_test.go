@@ -169,7 +169,7 @@ func TestDeliveryComesBack(t *testing.T) {
 
 // TestHostileWordsDelayNoAddress: for over an hour one caller leaves as many addresses as the
 // limiter lets through, with a word that the relay does not take. In these runs and in those after
-// them the operator is told of each other address at once.
+// them the operator hears of each other address at once.
 func TestHostileWordsDelayNoAddress(t *testing.T) {
 	const rows, atOnce = 2000, 15 // as many as come between two runs
 	refused := turn.Result{Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")}

@@ -115,7 +115,7 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 }
 
 // TestFull: at the end of its room the host answers 503 with Retry-After, and has all that it
-// answered with 200. With more room it goes on without a restart.
+// answered with 200. With more room it continues without a restart.
 func TestFull(t *testing.T) {
 	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
 	address, _ := serve(t, h)

@@ -21,7 +21,7 @@ type signal struct {
 }
 
 // TestSignalIsSentOnce: of many callers who fire at once, one sends. Callers who come before it has
-// ended are told to ask again.
+// ended are asked to try again.
 func TestSignalIsSentOnce(t *testing.T) {
 	const callers = 8
 	arrived, release := make(chan struct{}, callers), make(chan struct{})

@@ -25,7 +25,7 @@ func TestCapped(t *testing.T) {
 		names := make([]string, n)
 		for i := range names {
 			names[i] = strconv.Itoa(i)
-			faults.Add(names[i], input.UnknownField, "is no field")
+			faults.Add(names[i], input.UnknownField, "is not a field")
 		}
 		var w jsondoc.Writer
 		w.Open('{')

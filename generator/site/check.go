@@ -46,7 +46,7 @@ func checkService(d *document, service *Service) {
 	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " has a key or upstreams, and not both",
 		"give both, or an empty key and []")
 	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
-		fmt.Sprintf("want %d at most: they are told side by side", signal.MaxEndpoints))
+		fmt.Sprintf("want %d at most: they are notified side by side", signal.MaxEndpoints))
 	keys := &service.ReceiptKeys
 	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key", "there is no current key: remove it")
 	for i, key := range keys.Retired {

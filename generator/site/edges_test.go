@@ -39,7 +39,7 @@ func TestEdges(t *testing.T) {
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
 			"(a turn has %d: a write takes up to three and any other call one, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+1, turn.MaxRounds)},
 		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
-		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are told side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
+		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
 		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
 		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
 		{"observed on the day after", "scoreboard/2026-01-31.yaml", "  as_of: 2026-01-31", "  as_of: 2026-02-01", "scoreboard/2026-01-31.yaml:26:10: observed_attention.as_of is later than as_of (write a new verification)"},
@@ -83,7 +83,7 @@ func TestEdges(t *testing.T) {
 		{"an as_of that is none", "auditors.json", `"2026-03-01"`, `20260301`, "auditors.json:2:12: as_of: want a text, not an integer (put it in quotes)"},
 
 		{"a fault in front matter", "pages/privacy.md", "title: Privacy", "title: [x]", "pages/privacy.md:2:8: title: want a text, not a list (write it as a text)"},
-		{"front matter that is no YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
+		{"front matter that is not YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: \"" + long("s", 64) + "…\" is not valid (known: online, away, offline)"},
 		{"a value of 64", "presence.yaml", "status: online", "status: " + long("s", 64), "presence.yaml:1:9: status: \"" + long("s", 64) + "\" is not valid (known: online, away, offline)"},
 	} {

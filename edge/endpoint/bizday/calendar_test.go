@@ -11,7 +11,7 @@ func dayAt(t testing.TB, s string) int {
 	t.Helper()
 	day, ok := civil.ParseDate(s)
 	if !ok {
-		t.Fatalf("%s is no date", s)
+		t.Fatalf("%s is not a date", s)
 	}
 	return day
 }
@@ -94,7 +94,7 @@ func TestRange(t *testing.T) {
 	}
 	for i, d := range matarikiDays {
 		if day := civil.DaysOf(matarikiFrom+i, int(d)/100, int(d)%100); dayOfWeek(day) != 4 {
-			t.Errorf("Matariki %s is no Friday", civil.FormatDate(day))
+			t.Errorf("Matariki %s is not a Friday", civil.FormatDate(day))
 		}
 	}
 	if n := matarikiFrom + len(matarikiDays) - 1; n != LastYear {

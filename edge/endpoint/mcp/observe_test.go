@@ -41,7 +41,7 @@ func TestObserved(t *testing.T) {
 		"a long name":                       {initialize(`{"name":"` + long + `x"}`), nil, fmt.Sprintf("%q initialize", long)},
 		"control characters":                {initialize(`{"name":"\u001b[31m\u0000\n"}`), nil, `"\x1b[31m\x00\n" initialize`},
 		"blank where it is cut":             {initialize(`{"name":"` + strings.Repeat(" ", 64) + `x"}`), nil, `"" initialize`},
-		"a name that is no string":          {initialize(`{"name":["lark"]}`), nil, `"" initialize`},
+		"a name that is not a string":       {initialize(`{"name":["lark"]}`), nil, `"" initialize`},
 		"no params":                         {`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, nil, `"" initialize`},
 		"a handshake completed":             {initialized, version, `"" handshake`},
 		"without the header":                {initialized, nil, ``},

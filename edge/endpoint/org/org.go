@@ -74,7 +74,7 @@ type Answer struct {
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a charter."`
+	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a charter."`
 	NextActions      []respond.Action `json:"next_actions,omitempty" doc:"Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
 

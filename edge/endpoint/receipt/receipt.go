@@ -89,7 +89,7 @@ type Minted struct {
 // Verdict is the answer to a verification.
 type Verdict struct {
 	Action        string   `json:"action" enum:"verify" doc:"What was done. Nothing was stored."`
-	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is no identity, reputation or authorization."`
+	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`
 	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into the canonical that it carries."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
 	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical is one by a key of this host; null when there is no signature."`
@@ -473,7 +473,7 @@ func (c *checks) checkRest(base string) {
 			c.isReceipt = true
 		case slices.Contains(otherKnown, name):
 		case !slices.Contains(otherTexts, name):
-			c.problem(input.Cut(name) + " is no member of a receipt, and the signature does not cover it")
+			c.problem(input.Cut(name) + " is not a member of a receipt, and the signature does not cover it")
 		case v.Kind != jsondoc.String:
 			c.mistyped(name, v)
 		}

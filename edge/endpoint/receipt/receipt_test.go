@@ -224,7 +224,7 @@ func TestVerdicts(t *testing.T) {
 		{"a field missing", func(r map[string]any) { delete(r, "note") }, "false true true", "TAMPERED", "note is missing"},
 		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
-		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is no member of a receipt"},
+		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is not a member of a receipt"},
 		{"programs of a stranger", func(r map[string]any) { r["verify_kit"] = []string{"https://evil.example/verify.py"} }, "true true true", "Valid", "run none of them"},
 		{"a program too many", func(r map[string]any) { r["verify_kit"] = append(r["verify_kit"].([]any), "https://evil.example/") }, "true true true", "Valid", "run none of them"},
 		{"no programs", func(r map[string]any) { delete(r, "verify_kit") }, "true true true", "Valid", ""},
@@ -237,7 +237,7 @@ func TestVerdicts(t *testing.T) {
 			last := strings.IndexByte(digits, s[85])
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
 		}, "true true false", "TAMPERED or forged", "64 bytes"},
-		{"no member of one", func(r map[string]any) { clear(r); r["foo"], r["notice"] = 1, "x" }, "false false null", "Not a receipt", "foo is no member"},
+		{"no member of one", func(r map[string]any) { clear(r); r["foo"], r["notice"] = 1, "x" }, "false false null", "Not a receipt", "foo is not a member"},
 		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func (s *step) fault(t *turn.Turn, r *turn.Result) string {
 	}
 	v, err := jsondoc.Parse(r.Data)
 	if err != nil || v.Kind != jsondoc.Object {
-		return "the answer is no JSON object"
+		return "the answer is not a JSON object"
 	}
 	trailer := jsondoc.Writer{}
 	trailer.Open('{')

@@ -150,7 +150,7 @@ func read(answered *turn.Result) *reply {
 		r.expect(false, why)
 	} else {
 		r.expect(answered.Status == 200, "status "+strconv.Itoa(answered.Status)+", and not 200")
-		r.expect(err == nil && answers.Kind == jsondoc.Array, "the answer is no JSON array")
+		r.expect(err == nil && answers.Kind == jsondoc.Array, "the answer is not a JSON array")
 	}
 	for i, method := range methods {
 		results[i] = &jsondoc.Value{}

@@ -115,8 +115,8 @@ func TestMCPFails(t *testing.T) {
 	}{
 		{"no answer", turn.Result{Failure: turn.Timeout}, "no answer in time", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
 		{"status", turn.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "status 500, and not 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
-		{"not live", turn.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is no JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
-		{"no JSON", turn.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is no JSON array", object{"upstream_body_head": "<html>"}},
+		{"not live", turn.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is not a JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
+		{"no JSON", turn.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is not a JSON array", object{"upstream_body_head": "<html>"}},
 		{"initialize", batch(failed(1), tools, prompts, called), "initialize gave no result", object{"upstream_ok": false}},
 		{"tools/list", batch(initialize, failed(2), prompts, called), "tools/list gave no result", object{"tool_count": 0.0, "annotations_complete": false, "schemas_complete": false}},
 		{"tools/call", batch(initialize, tools, prompts, failed(4)), "tools/call gave no result", object{"structured_content_present": false}},

@@ -187,8 +187,8 @@ func TestFunnelFails(t *testing.T) {
 			broken(call, "a body, and there must be none", func(r *turn.Result) { r.Data = []byte("x") })
 			continue
 		}
-		broken(call, "the answer is no JSON object", func(r *turn.Result) { r.Data = []byte("[]") })
-		broken(call, "the answer is no JSON object", func(r *turn.Result) { r.Data = r.Data[:len(r.Data)-1] })
+		broken(call, "the answer is not a JSON object", func(r *turn.Result) { r.Data = []byte("[]") })
+		broken(call, "the answer is not a JSON object", func(r *turn.Result) { r.Data = r.Data[:len(r.Data)-1] })
 		broken(call, "notice is not as published", func(r *turn.Result) { body(r, func(o object) { o["notice"] = "x" }) })
 		broken(call, "host_note is not as published", func(r *turn.Result) { body(r, func(o object) { delete(o, "host_note") }) })
 		for name := range read(t, c.body) {

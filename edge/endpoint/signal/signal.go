@@ -52,7 +52,7 @@ type Report struct {
 	URLs      []string `json:"urls" doc:"The addresses that a firing submits: those of the sitemap."`
 	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
 	Submitted *int     `json:"submitted,omitempty" doc:"0, where a firing was asked for and is not done on this host."`
-	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"What was sent and is no field of a firing."`
+	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"What was sent and is not a field of a firing."`
 }
 
 // Fired is the answer to a firing that at least one endpoint accepted.
@@ -65,7 +65,7 @@ type Fired struct {
 	Detail     string       `json:"detail" doc:"The same in words."`
 	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
 	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that was sent on."`
-	Ignored    []string     `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a firing."`
+	Ignored    []string     `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a firing."`
 }
 
 // Failed are the members of the problem that answers a firing in which nothing was submitted.

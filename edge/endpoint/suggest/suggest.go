@@ -35,7 +35,7 @@ type Answer struct {
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing, in the message too; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
 	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null where nothing was recorded."`
-	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a suggestion."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a suggestion."`
 }
 
 // Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the

@@ -28,7 +28,7 @@ func Chosen(in *input.Input) bool { return in.Names() > 0 }
 
 // Answer is the answer to a registration.
 type Answer struct {
-	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is no verified conversion: the scoreboard counts one only when a person has verified it."`
+	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts one only when a person has verified it."`
 	Canonical        string           `json:"canonical" doc:"The canonical string of the registration."`
 	PayloadSHA256    string           `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonicalization string           `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
@@ -38,7 +38,7 @@ type Answer struct {
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is no field of a registration."`
+	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a registration."`
 	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here. Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
 

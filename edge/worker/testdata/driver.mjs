@@ -9,7 +9,7 @@
 //   {"vary": FRAME, "at": n, "times": n}  {"kept": n}: the bytes that are kept once an outcome was read so
 //                                       often, each time with another number at that place
 //
-// changed is where memory that is no stack differs from what it was before the call, -1 for nowhere; stack is how
+// changed is where memory that is not a stack differs from what it was before the call, -1 for nowhere; stack is how
 // much of it was used, memory how much there is.
 
 import { readFileSync } from 'node:fs';
