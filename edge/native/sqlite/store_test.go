@@ -272,17 +272,24 @@ func TestLocked(t *testing.T) {
 			t.Fatal(err)
 		}
 		var kept sync.WaitGroup
-		kept.Go(func() {
+		housekeeping := func() {
 			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {
 				t.Errorf("housekeeping: %q", r.Failure)
 			}
-		})
+		}
+		kept.Go(housekeeping)
 		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
 			t.Errorf("a caller: %q", r.Failure)
 		}
 		Patience[Caller] = time.Hour
 		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
 			t.Errorf("a caller while the store stalls: %q", r.Failure)
+		}
+		kept.Go(housekeeping)
+		for waiting := 0; waiting < 2; { // or it is refused
+			s.mu.Lock()
+			waiting = len(s.waiting[Housekeeping])
+			s.mu.Unlock()
 		}
 		if err := other.script("ROLLBACK"); err != nil {
 			t.Fatal(err)
@@ -293,7 +300,7 @@ func TestLocked(t *testing.T) {
 		}
 		Patience[Caller] = 20 * time.Millisecond
 	}
-	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept]]]" {
+	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept,kept,kept]]]" {
 		t.Errorf("stored %v", rows)
 	}
 	if err := other.script("BEGIN EXCLUSIVE"); err != nil {
