@@ -145,9 +145,9 @@ func (b *Board) numbers(p *Pending, d *Decided, a *Answers) {
 		delete(left, monitoredThrough)
 		day := fmt.Sprint(through)
 		if t, isTime := through.(time.Time); isTime {
-			day = t.UTC().Format(time.DateOnly)
+			day = t.Format(time.DateOnly)
 		}
-		if _, err := time.Parse(time.DateOnly, day); err != nil || day > p.day() || day < current.MonitoredThrough {
+		if day < current.MonitoredThrough || day > p.day() {
 			b.faults.add("numbers."+monitoredThrough, "%s is not a day from %s to %s", day, current.MonitoredThrough, p.day())
 		}
 		b.set(monitoredThrough, day)

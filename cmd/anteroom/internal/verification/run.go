@@ -106,7 +106,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := checkDeployed(ctx, t, r, s, now); err != nil {
+	if err := checkDeployed(ctx, r, s, now); err != nil {
 		return err
 	}
 	p, err := Survey(ctx, r, s, os.DirFS(o.Content), Scope{through, o.NewStore}, now)
@@ -202,18 +202,14 @@ const clockAhead = time.Minute
 
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
 // store's: what is recorded next would have a time that the verification covers already.
-func checkDeployed(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, now time.Time) error {
+func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time.Time) error {
 	deployed, is := r.(*cloudflare.Store)
 	if !is {
 		return nil
 	}
-	switch host := deployed.Host(); {
-	case host != "" && host != s.Service.CanonicalHost:
+	if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
 		return fmt.Errorf("verify: %s belongs to %s, and the content is of %s (choose another environment with --remote)",
 			deployed.Name(), host, s.Service.CanonicalHost)
-	case host == "" && (len(s.Verifications) == 0 || s.Verifications[len(s.Verifications)-1].Store == ""):
-		t.Warnf("cannot tell whether %s belongs to %s (check it, or set a route with custom_domain = true)",
-			deployed.Name(), s.Service.CanonicalHost)
 	}
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
 	if err != nil {

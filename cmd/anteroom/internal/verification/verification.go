@@ -12,7 +12,8 @@
 //	Summary  shows what was decided (summary.go)
 //	Write    puts the files into the content folder, all or none (write.go)
 //
-// Audit compares a store with the verifications that were published, and changes nothing.
+// Run does all of it for the command, after it has compared the content with what is published
+// (run.go). Audit compares a store with the verifications, and changes nothing.
 //
 // A record is a records.Record throughout, an Agent is the registrations of one name, an Answer is
 // what the operator says, and a site.Decision is what is published. Whatever is wrong with answers
