@@ -1,5 +1,10 @@
 package assets
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // File is one published document, for all that make, write, serve or deploy documents.
 type File struct {
 	Path      string // with its leading slash: "/scoreboard/2026-11-20.json"
@@ -15,4 +20,10 @@ func (f *File) Content() []byte {
 		return f.Make()
 	}
 	return f.Bytes
+}
+
+// SumOf is the SHA-256 of a text, in hexadecimal, by which documents are listed.
+func SumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -1,13 +1,12 @@
 package discovery
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"sync"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/canon"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -88,10 +87,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 	for i, d := range documents {
 		hashing.Go(func() {
 			text := d.Content()
-			sum := sha256.Sum256(text)
-			manifest.Documents[i] = model.ManifestDocument{
-				Path: d.Path, MediaType: d.MediaType, Bytes: len(text), SHA256: hex.EncodeToString(sum[:]),
-			}
+			manifest.Documents[i] = model.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(text), SHA256: assets.SumOf(text)}
 		})
 	}
 	hashing.Wait()

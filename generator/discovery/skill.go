@@ -1,11 +1,10 @@
 package discovery
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 
+	"anteroom/edge/assets"
 	"anteroom/generator/published"
 )
 
@@ -17,7 +16,6 @@ const maxSkillDescription = 1024
 // in the index with the bytes of the skill.
 func (g *family) skills() {
 	skill := g.text("SKILL.md")
-	sum := sha256.Sum256(skill)
 	g.Add(published.SkillPath, skill)
 	g.AddJSON(published.SkillsIndexPath, object{
 		{"$schema", skillsSchema},
@@ -26,7 +24,7 @@ func (g *family) skills() {
 			{"type", "skill-md"},
 			{"description", g.SkillDescription()},
 			{"url", g.URL(published.SkillPath)},
-			{"digest", "sha256:" + hex.EncodeToString(sum[:])},
+			{"digest", "sha256:" + assets.SumOf(skill)},
 		}}},
 	})
 }

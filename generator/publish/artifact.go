@@ -24,12 +24,6 @@ type Artifact struct {
 	Files    []assets.File // sorted by path
 }
 
-// sumOf is the SHA-256 of a text in hex.
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
 // File is the text of the document at a path; nil if there is none.
 func (a *Artifact) File(path string) []byte {
 	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
@@ -95,7 +89,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 			found["missing"] = append(found["missing"], file)
 		case err != nil:
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
-		case sumOf(text) != sums[name]:
+		case assets.SumOf(text) != sums[name]:
 			found["stale"] = append(found["stale"], file)
 		}
 		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -62,9 +61,6 @@ type Plan struct {
 // temporary ends the names of files that are being written. A killed run may leave some.
 const temporary = ".anteroom-tmp"
 
-// isBoard reports whether a path is that of a dated scoreboard.
-func isBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
-
 // Prepare compares documents and their snapshot with what dir and snapshotFile hold, and changes
 // nothing. What does not exist counts as empty.
 func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot) (*Plan, error) {
@@ -86,7 +82,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	for i := range docs {
 		comparing.Go(func() (err error) {
 			text := docs[i].Content()
-			hashes[i] = sumOf(text)
+			hashes[i] = assets.SumOf(text)
 			p.Entries[i], err = compare(docs[i].Path, filepath.Join(p.dir, docs[i].Path), text)
 			return err
 		})
@@ -107,7 +103,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 			continue
 		}
 		status := Kept
-		if strings.HasSuffix(name, temporary) || former[name] != "" && !isBoard(name) && !tlog.Published(name) {
+		if strings.HasSuffix(name, temporary) || former[name] != "" && !tlog.IsBoard(name) && !tlog.Published(name) {
 			status = Removed
 		}
 		p.Entries = append(p.Entries, Entry{name, size, status})

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/tlog"
 
@@ -278,7 +279,7 @@ func (l *loader) queueVerifications() {
 		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
 		v.File = name
 		l.queue(d, maxListBytes, func(src []byte) {
-			v.SHA256 = sumOf(src)
+			v.SHA256 = assets.SumOf(src)
 			if d.decode(src, v); d.decoded && !sumHolds(src, v.Sum) {
 				d.fault("sum", "the file was edited after anteroom verify wrote it", "bring it back (git has it); a correction is a new verification")
 			}

@@ -2,13 +2,12 @@ package site
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/store/records"
 	"anteroom/generator/model"
 
@@ -69,7 +68,7 @@ type Decision struct {
 }
 
 // EmptyDigest is the digest of no records: the SHA-256 of nothing.
-var EmptyDigest = sumOf(nil)
+var EmptyDigest = assets.SumOf(nil)
 
 // What can be decided about a record.
 const (
@@ -121,21 +120,16 @@ func (v *Verification) Encode() []byte {
 	text, _ := yaml.Dump(v, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false)) // texts and numbers do not fail
 	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. It is never edited.\n"),
 		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
-	v.Sum = sumOf(text)
+	v.Sum = assets.SumOf(text)
 	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
-	v.SHA256 = sumOf(text)
+	v.SHA256 = assets.SumOf(text)
 	return text
-}
-
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 // sumHolds reports whether the last line of a verification's file is the sum of the lines above.
 func sumHolds(src []byte, sum string) bool {
 	at := bytes.LastIndex(src, []byte("\nsum: "))
-	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && sumOf(src[:at+1]) == sum
+	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && assets.SumOf(src[:at+1]) == sum
 }
 
 // Record is a record that a decision names.

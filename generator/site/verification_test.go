@@ -11,13 +11,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"anteroom/edge/assets"
 	"anteroom/generator/tlog"
 )
 
 // setSum makes the last line of a verification's file right.
 func setSum(file *fstest.MapFile) {
 	at := bytes.LastIndex(file.Data, []byte("\nsum: ")) + 1
-	file.Data = fmt.Appendf(slices.Clone(file.Data[:at]), "sum: %q\n", sumOf(file.Data[:at]))
+	file.Data = fmt.Appendf(slices.Clone(file.Data[:at]), "sum: %q\n", assets.SumOf(file.Data[:at]))
 }
 
 var followsSum = regexp.MustCompile(`(?m)^follows_sha256: .*$`)
@@ -36,7 +37,7 @@ func setSums(fsys fstest.MapFS) {
 		file := fsys["verifications/"+name+".yaml"]
 		file.Data = followsSum.ReplaceAll(file.Data, fmt.Appendf(nil, "follows_sha256: %q", previous))
 		setSum(file)
-		previous = sumOf(file.Data)
+		previous = assets.SumOf(file.Data)
 	}
 }
 
@@ -95,7 +96,7 @@ func TestEncode(t *testing.T) {
 				t.Errorf("read %+v, want %+v", read.Decisions[i], v.Decisions[i])
 			}
 		}
-		if sum := read.Sum; !sumHolds(src, sum) || read.Store != store || v.SHA256 != sumOf(src) {
+		if sum := read.Sum; !sumHolds(src, sum) || read.Store != store || v.SHA256 != assets.SumOf(src) {
 			t.Errorf("the sum %s does not hold, or the store is %q", sum, read.Store)
 		}
 		for at := range src {

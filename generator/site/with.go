@@ -3,6 +3,8 @@ package site
 import (
 	"maps"
 	"slices"
+
+	"anteroom/edge/assets"
 )
 
 // With is the site with one hand verification more, of this name, whose two files are not in the
@@ -12,7 +14,7 @@ func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	next.documents = maps.Clone(s.documents)
 	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name})
-	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: sumOf(verification)})
+	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: assets.SumOf(verification)})
 	read := func(folder string, src []byte, target any) *document {
 		d := next.document(folder + name + ".yaml")
 		if !d.refuse(src) {

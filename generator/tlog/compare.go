@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/jsondoc"
 
 	"filippo.io/torchwood"
@@ -206,7 +207,7 @@ func (c *check) checkBoards() error {
 			return nil
 		}
 		e := &c.log.Stages[i].Entry
-		if sum := sumOf(text); sum != e.BoardSHA256 {
+		if sum := assets.SumOf(text); sum != e.BoardSHA256 {
 			c.fault(e.Board, "has the SHA-256 %s, and its verification has logged %s", sum, e.BoardSHA256)
 		}
 		c.checkBoard(e.Board, text, e)

@@ -3,7 +3,6 @@ package tlog
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/jsondoc"
 )
 
@@ -61,7 +61,7 @@ type Entry struct {
 // VerificationOf is the entry of a verification by its name, its day and its board, as the board is
 // published. Append sets its counts.
 func VerificationOf(name, asOf string, board []byte) Entry {
-	return Entry{Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: sumOf(board)}
+	return Entry{Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board)}
 }
 
 // isOf reports whether an entry is the verification of a name, which begins with its day.
@@ -78,13 +78,7 @@ func RecordHash(recordID, payloadSHA256 string) string {
 	if payloadSHA256 != "" {
 		text += "\n" + payloadSHA256
 	}
-	return sumOf([]byte(text))
-}
-
-// sumOf is the SHA-256 of a text, in hexadecimal.
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return assets.SumOf([]byte(text))
 }
 
 func isHash(text string) bool {

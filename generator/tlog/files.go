@@ -73,6 +73,9 @@ func TreeOf(key string) (string, error) {
 // BoardPath is where the board of a verification is published, by its name.
 func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
+// IsBoard reports whether a published path is that of a dated scoreboard.
+func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
+
 // nameOf is the name of the verification whose board is at a path, and "" for any other path.
 func nameOf(board string) string {
 	name := strings.TrimSuffix(path.Base(board), ".json")

@@ -7,8 +7,6 @@ package continuity
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,9 +85,6 @@ func Refuse(found []Regression, allowed ...Kind) error {
 	return errors.Join(refused...)
 }
 
-// IsBoard reports whether a path is that of a dated scoreboard.
-func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
-
 // manifestPath lists the documents; boardPath is the newest scoreboard.
 const (
 	manifestPath = "/manifest.json"
@@ -113,9 +108,9 @@ func Check(published, next Facts) []Regression {
 		now, exists := next.Documents[p]
 		hint := fmt.Sprintf(hintBoard, strings.TrimSuffix(path.Base(p), ".json"))
 		switch {
-		case IsBoard(p) && !exists:
+		case tlog.IsBoard(p) && !exists:
 			add(Board, p, hint, "%s is published, and would vanish", p)
-		case IsBoard(p) && now != sum:
+		case tlog.IsBoard(p) && now != sum:
 			add(Board, p, hint, "%s is published, and would change", p)
 		case !exists:
 			add(Document, p, "bring its content back", "%s is published, and would vanish", p)
@@ -222,7 +217,7 @@ func FromSite(s *site.Site) Facts {
 	facts := Facts{AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys, Checkpoints: map[string][]byte{}}
 	for i := range s.Scoreboards {
 		board := &s.Scoreboards[i]
-		facts.Documents[answers.BoardPath(board)] = sumOf(answers.BoardDocument(board))
+		facts.Documents[answers.BoardPath(board)] = assets.SumOf(answers.BoardDocument(board))
 	}
 	for i := range s.Log.Stages {
 		stage := &s.Log.Stages[i]
@@ -235,7 +230,7 @@ func FromSite(s *site.Site) Facts {
 // Counted are the facts about what was counted: the boards and the log.
 func (f Facts) Counted() Facts {
 	f.Keys, f.Documents = nil, maps.Clone(f.Documents)
-	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !IsBoard(p) })
+	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !tlog.IsBoard(p) })
 	return f
 }
 
@@ -297,14 +292,9 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	}
 	facts, err := FromFiles(files, known)
 	for i := range files {
-		if f := &files[i]; err == nil && IsBoard(f.Path) && facts.Documents[f.Path] == "" {
-			facts.Documents[f.Path] = sumOf(f.Bytes)
+		if f := &files[i]; err == nil && tlog.IsBoard(f.Path) && facts.Documents[f.Path] == "" {
+			facts.Documents[f.Path] = assets.SumOf(f.Bytes)
 		}
 	}
 	return facts, err
-}
-
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }

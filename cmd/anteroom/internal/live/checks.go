@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/selftest"
@@ -100,7 +99,7 @@ type shownBoard struct {
 // newestBoard finds the newest dated board that a manifest lists.
 func (m *manifest) newestBoard() (name, sum string) {
 	for _, d := range m.Documents {
-		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); continuity.IsBoard(d.Path) && (name == "" || tlog.CompareNames(at, name) > 0) {
+		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); tlog.IsBoard(d.Path) && (name == "" || tlog.CompareNames(at, name) > 0) {
 			name, sum = at, d.SHA256
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,11 +18,6 @@ import (
 	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 )
-
-func hashOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
 
 // document is what is at one path: as it was generated, and as the service has it.
 type document struct {
@@ -146,7 +139,7 @@ func (i *inspection) difference(d *document) string {
 		return "is not JSON"
 	case d.want != nil && !bytes.Equal(got.body, d.want):
 		return cmp.Or(rewriting(got.body, d.want), "is not as it was generated: "+unlike(got.body, d.want))
-	case d.listed != "" && hashOf(got.body) != d.listed:
+	case d.listed != "" && assets.SumOf(got.body) != d.listed:
 		return cmp.Or(rewriting(got.body, nil), "is not the document that the live manifest lists: its SHA-256 differs")
 	case i.artifact != nil && d.want == nil:
 		return "is published, and was not generated"
