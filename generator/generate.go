@@ -18,6 +18,7 @@ import (
 	"anteroom/generator/answers"
 	"anteroom/generator/discovery"
 	"anteroom/generator/openapi"
+	"anteroom/generator/page"
 	"anteroom/generator/pages"
 	"anteroom/generator/published"
 	"anteroom/generator/site"
@@ -57,6 +58,12 @@ func generate(s *site.Site) (*Output, error) {
 	}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
+	var group errgroup.Group
+	var card []byte
+	group.Go(func() (err error) { // it depends on the service's own words alone, and takes long
+		card, err = page.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
+		return err
+	})
 	a, err := answers.New(expanded)
 	if err != nil {
 		return nil, err
@@ -75,7 +82,6 @@ func generate(s *site.Site) (*Output, error) {
 		openapi.Files, lists, boards, discovery.Files,
 	}
 	made := make([][]File, len(families))
-	var group errgroup.Group
 	for i, family := range families {
 		group.Go(func() (err error) {
 			made[i], err = family(a)
@@ -85,7 +91,7 @@ func generate(s *site.Site) (*Output, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	files := slices.Concat(made...)
+	files := append(slices.Concat(made...), published.NewFile(page.CardPath, card))
 	// llms.txt has the sizes of the others, the manifest their hashes, and the CDN's configuration the
 	// headers of all.
 	about := func(family func(*answers.Answers, []File) ([]File, error)) {

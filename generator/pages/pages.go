@@ -74,16 +74,10 @@ func Files(a *answers.Answers) (files []published.File, anchors map[string]map[s
 
 const notFound = "404"
 
-// render renders all drafts and the card, side by side.
+// render renders all drafts, side by side.
 func (g *family) render() (map[string]map[string]bool, error) {
 	texts := make([][]byte, len(g.drafts))
-	var card []byte
 	var group errgroup.Group
-	group.Go(func() (err error) {
-		// It has no counts, so that it changes with the service's own words alone.
-		card, err = page.Card(g.Site.Service.Name, g.Site.Service.Summary, g.Site.Service.CanonicalHost)
-		return err
-	})
 	for i := range g.drafts {
 		group.Go(func() (err error) {
 			if texts[i], err = g.html(&g.drafts[i]); err != nil {
@@ -95,7 +89,6 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	g.Add(page.CardPath, card)
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
 		ids := map[string]bool{}
