@@ -18,7 +18,7 @@ export function read(json) {
   const has = (name) => Object.hasOwn(Object(o), name);
   if (has("verify")) o = o.verify;
   else if (!has("receipt_spec")) kind = ["registration", "charter"].find(has) ?? kind;
-  if (Object.prototype.toString.call(o) !== "[object Object]") throw new Error("it is no object");
+  if (Object.prototype.toString.call(o) !== "[object Object]") throw new Error("not an object");
   return { kind, o };
 }
 // rebuild gives the canonical string of the members, and rejects where one is amiss.

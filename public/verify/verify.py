@@ -4,7 +4,7 @@ import argparse, contextlib, hashlib, itertools, json, re, sys, threading, time,
 from base64 import b64decode, b64encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # RFC 8032, section 5.1
 D = -121665 * pow(121666, P - 2, P) % P
-def point(b):  # of 32 bytes, None where there is none; as most verifiers do it takes y modulo P
+def point(b):  # of 32 bytes, or None; as most verifiers do, it takes y modulo P
     y = int.from_bytes(b, "little") % 2**255 % P
     x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(x2, (P + 3) // 8, P)

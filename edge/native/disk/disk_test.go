@@ -186,7 +186,7 @@ func TestMakePrivate(t *testing.T) {
 	if _, err := MakePrivate(path("link")); !errors.Is(err, ErrLink) {
 		t.Errorf("a link: %v", err)
 	}
-	// A link that is put in the place of a file after that was looked at is not followed.
+	// A link that replaces a file after that was looked at is not followed.
 	if _, err := os.OpenFile(path("link"), os.O_RDONLY|noFollow, 0); err == nil {
 		t.Error("a link was followed")
 	}
