@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/assets"
@@ -273,34 +272,29 @@ func (l *Ledger) Counts() map[string]int {
 
 // checkVerification checks a verification against the one before it, where there is one.
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
-	if date := v.File[:len(dateForm)]; !strings.HasPrefix(v.Through, date) {
-		d.fault("through", "through is "+v.Through+", and the file is named after "+date, "a verification is named after the day that it goes through")
-	}
+	date := v.File[:len(dateForm)]
+	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
+		"a verification is named after the day that it goes through")
 	const again = "bring the file back as anteroom verify wrote it (git has it)"
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256
-		if v.Through < previous.Through {
-			d.fault("through", "through is earlier than in verifications/"+previous.File+".yaml", "")
-		}
-		if previous.Store != "" && v.Store != previous.Store && v.Lost == "" {
-			d.fault("store", "the store is another than in verifications/"+previous.File+".yaml", "a service has one store")
-		}
+		d.want(v.Through >= previous.Through, "through", " is earlier than in verifications/"+follows+".yaml", "")
+		d.want(previous.Store == "" || v.Store == previous.Store || v.Lost != "",
+			"store", "the store is another than in verifications/"+follows+".yaml", "a service has one store")
 		for _, kind := range Kinds {
-			if now, then := v.Covers(kind), previous.Covers(kind); v.Lost == "" && (now.Total < then.Total || now.Last < then.Last) {
-				d.fault(kind+"s", fmt.Sprintf("covers %d %ss up to number %d, and verifications/%s.yaml covers %d up to number %d",
-					now.Total, kind, now.Last, previous.File, then.Total, then.Last),
-					"what was recorded stays recorded")
-			}
+			now, then := v.Covers(kind), previous.Covers(kind)
+			d.want(v.Lost != "" || now.Total >= then.Total && now.Last >= then.Last, kind+"s",
+				fmt.Sprintf("covers %d %ss up to number %d, and verifications/%s.yaml covers %d up to number %d",
+					now.Total, kind, now.Last, follows, then.Total, then.Last), "what was recorded stays recorded")
 		}
 	}
-	if v.Follows != follows || v.FollowsSHA256 != sum {
-		d.fault("follows", "does not follow the verification before it as that is now: one of both was edited, moved or removed", again+"; of two that were made apart, take away the one that is not published, and verify again")
-	}
+	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
+		"does not follow the verification before it as that is now: one of both was edited, moved or removed",
+		again+"; of two that were made apart, take away the one that is not published, and verify again")
 	for _, kind := range Kinds {
-		if c := v.Covers(kind); c.Total > c.Last {
-			d.fault(kind+"s", fmt.Sprintf("%d %ss, and the last has number %d", c.Total, kind, c.Last), again)
-		}
+		c := v.Covers(kind)
+		d.want(c.Total <= c.Last, kind+"s", fmt.Sprintf("%d %ss, and the last has number %d", c.Total, kind, c.Last), again)
 	}
 	var told []string
 	for _, n := range Numbers {
@@ -316,18 +310,15 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 
 // checkCounts holds the numbers of a board to its verification and to the ledger up to there.
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
-	if v.Lost != "" && len(board.Corrections) == 0 {
-		d.fault("correction", "correction does not say which records are lost", "no board is edited: anteroom verify makes a new one")
-	}
+	const hint = "no board is edited: anteroom verify makes a new one"
+	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " does not say which records are lost", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {
 		if n.Told {
 			counts[n.Path] = v.Told[n.Path]
 		}
-		if is, want := n.of(board), counts[n.Path]; is != want {
-			d.fault(n.Path, n.Path+" is "+strconv.Itoa(is)+", and the verifications give "+strconv.Itoa(want),
-				"no board is edited: anteroom verify makes a new one")
-		}
+		is, want := n.of(board), counts[n.Path]
+		d.want(is == want, n.Path, fmt.Sprintf(" is %d, and the verifications give %d", is, want), hint)
 	}
 }
 
