@@ -30,6 +30,10 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			}
 			return checkRecordIDs(args)
 		}, func(ctx context.Context, store records.Store, ids []string) error {
+			ids, err := records.Find(ctx, store, ids...)
+			if err != nil {
+				return err
+			}
 			if address != "" {
 				with, named, err := records.WithAddress(ctx, store, address)
 				if err != nil {
@@ -101,14 +105,11 @@ func (w *storeWork) leftovers() (files []string) {
 	return files
 }
 
-// checkRecordIDs names every argument that is not a record identifier: 32 lower-case hexadecimal
-// digits.
+// checkRecordIDs names every argument that is not a record identifier, and does not begin one.
 func checkRecordIDs(args []string) error {
 	var faults []error
 	for _, id := range args {
-		if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-			faults = append(faults, fmt.Errorf("%q is not a record identifier, 32 digits of 0-9 and a-f", id))
-		}
+		faults = append(faults, records.CheckID(id))
 	}
 	return errors.Join(faults...)
 }

@@ -37,9 +37,13 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show RECORD_ID",
 		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
+			ids, err := records.Find(ctx, store, args...)
+			if err != nil {
+				return err
+			}
 			found := false
 			for _, list := range records.Lists {
-				rows, err := records.Of(ctx, store, list, args[0], addresses)
+				rows, err := records.Of(ctx, store, list, ids[0], addresses)
 				if err != nil {
 					return err
 				}

@@ -17,6 +17,10 @@ func outboxReviveCommand(work *storeWork) *cobra.Command {
 	return &cobra.Command{
 		Use: "revive [RECORD_ID...]",
 		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, ids []string) error {
+			ids, err := records.Find(ctx, store, ids...)
+			if err != nil {
+				return err
+			}
 			slices.Sort(ids)
 			ids = slices.Compact(ids)
 			revived, err := records.Revive(ctx, store, ids...)

@@ -3,6 +3,7 @@ package verification
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,7 +135,12 @@ type choice struct {
 
 // apply chooses the records that an answer is about.
 func (d *decider) apply(a *Answer, at string) {
-	found, applied := d.match(a), 0
+	found, err := d.match(a)
+	if err != nil {
+		d.faults.add(at, "%v", err)
+		return
+	}
+	applied := 0
 	if len(found) == 0 {
 		switch {
 		case a.RecordID != "":
@@ -169,7 +175,7 @@ func (d *decider) apply(a *Answer, at string) {
 }
 
 // match gives the records that an answer is about.
-func (d *decider) match(a *Answer) (found []*records.Record) {
+func (d *decider) match(a *Answer) (found []*records.Record, err error) {
 	add := func(agent *Agent) {
 		switch {
 		case agent == nil:
@@ -179,14 +185,22 @@ func (d *decider) match(a *Answer) (found []*records.Record) {
 			found = append(found, agent.New...)
 		}
 	}
+	named := d.byID[cmp.Or(a.RecordID, a.Agent)]
+	if text := a.RecordID + a.Agent; named == nil && text != "" {
+		id, err := records.Unique(text, maps.Keys(d.byID))
+		if err != nil {
+			return nil, err
+		}
+		named = d.byID[id]
+	}
 	switch {
 	case a.RecordID != "":
-		if r := d.byID[a.RecordID]; r != nil && r.Seq <= d.end {
-			found = append(found, r)
+		if named != nil && named.Seq <= d.end {
+			found = append(found, named)
 		}
 	case a.Agent != "":
-		if r := d.byID[a.Agent]; r != nil {
-			add(d.byName[identityOf(r)])
+		if named != nil {
+			add(d.byName[identityOf(named)])
 		}
 	case a.Pubkey != "":
 		add(d.byName[identity{a.Pubkey, true}])
@@ -210,7 +224,7 @@ func (d *decider) match(a *Answer) (found []*records.Record) {
 			}
 		}
 	}
-	return found
+	return found, nil
 }
 
 // ownReason is the reason of what is set apart by its name.

@@ -637,6 +637,21 @@ func TestManyRecords(t *testing.T) {
 }
 
 // All faults of decisions, numbers and texts are listed at once.
+// An answer may name a record by the first digits of its identifier.
+func TestBeginningOfIdentifier(t *testing.T) {
+	s := newService(t)
+	for n, name := range map[string]string{"abcdef1": "finch", "abcdef2": "wren"} {
+		s.exec("INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, ?, ?, ?)",
+			n+strings.Repeat("0", 25), when("10:00:00"), name, hexSum(canon.Registration(name, "")))
+	}
+	pending := s.take("11:00:00")
+	if _, err := s.try(pending, "registrations: [{record_id: abcdef, decision: own}]"); err == nil ||
+		!strings.Contains(err.Error(), "registrations[0]: several record identifiers begin with abcdef: abcdef10") {
+		t.Error(err)
+	}
+	s.wantCounts(s.put(pending, "registrations: [{agent: abcdef1, decision: vouch, reason: r}, {record_id: abcdef20, decision: own}]"), [5]int{1, 1, 0, 0, 1})
+}
+
 func TestDecideFaults(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "10:00:00")

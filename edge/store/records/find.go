@@ -1,0 +1,86 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"anteroom/edge/turn"
+)
+
+const (
+	idDigits  = 32 // of a record identifier
+	minDigits = 6  // that name a record by the beginning of its identifier
+)
+
+// CheckID finds what is wrong with a text that names a record: by its identifier, or by the first
+// digits of that.
+func CheckID(text string) error {
+	if len(text) < minDigits || len(text) > idDigits || strings.Trim(text, "0123456789abcdef") != "" {
+		return fmt.Errorf("%q is not a record identifier, %d digits of 0-9 and a-f, or the first %d or more of them", text, idDigits, minDigits)
+	}
+	return nil
+}
+
+// Find gives the record identifiers in a store that texts are or begin. It does not look for whole
+// identifiers.
+func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err error) {
+	tables := make([]string, len(Lists))
+	for i, list := range Lists {
+		tables[i] = "SELECT record_id FROM " + list.Name
+	}
+	for _, text := range texts {
+		if len(text) < idDigits {
+			rows, err := r.Read(ctx, turn.Statement{
+				SQL:  "SELECT record_id FROM (" + strings.Join(tables, " UNION ") + ") WHERE substr(record_id, 1, ?) = ?",
+				Args: []any{int64(len(text)), text},
+			})
+			if err != nil {
+				return nil, fmt.Errorf("find record %s: %w", text, err)
+			}
+			text, err = Unique(text, func(yield func(string) bool) {
+				for _, row := range rows[0] {
+					if id, _ := row[0].(string); !yield(id) {
+						return
+					}
+				}
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		ids = append(ids, text)
+	}
+	return ids, nil
+}
+
+// Unique gives the one of some record identifiers that begins with a text; a whole identifier is
+// that itself. The error names those that do if there are several.
+func Unique(text string, ids iter.Seq[string]) (string, error) {
+	if err := CheckID(text); err != nil || len(text) == idDigits {
+		return text, err
+	}
+	var found []string
+	for id := range ids {
+		if strings.HasPrefix(id, text) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("no record identifier begins with %s", text)
+	case 1:
+		return found[0], nil
+	}
+	slices.Sort(found)
+	rest := ""
+	if n := len(found) - maxMatches; n > 0 {
+		found, rest = found[:maxMatches], fmt.Sprintf(" and %d more", n)
+	}
+	return "", fmt.Errorf("several record identifiers begin with %s: %s%s (give more digits)", text, strings.Join(found, ", "), rest)
+}
+
+// maxMatches is how many record identifiers an error names.
+const maxMatches = 10
