@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
@@ -14,10 +17,18 @@ import (
 )
 
 func backupCommand(t *cli.Terminal) *cobra.Command {
-	var data, public string
+	var data, public, backups string
 	cmd := &cobra.Command{
-		Use: "backup FILE",
+		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && backups == "" {
+				return cli.Usage(errors.New("FILE is missing, and no --backups names a folder"))
+			} else if len(args) == 0 {
+				if err := disk.MakeFolder(backups); err != nil {
+					return err
+				}
+				args = []string{filepath.Join(backups, t.Now().UTC().Format(time.DateOnly)+".db")}
+			}
 			if err := refusePublic("FILE", args[0], public); err != nil {
 				return err
 			}
@@ -30,6 +41,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
+	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day where no FILE is named")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
 	jsonFlag(flags, &t.JSON)
 	return cmd

@@ -56,7 +56,7 @@ func complete(cmd *cobra.Command, value, preset string) ([]cobra.Completion, cob
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	case "environment":
-		return environments(cmd.Flags()), noFiles
+		return environments(cmd), noFiles
 	case "date":
 		return verificationDays(), noFiles
 	}
@@ -68,9 +68,9 @@ func complete(cmd *cobra.Command, value, preset string) ([]cobra.Completion, cob
 
 // environments are the names of the environments of wrangler.toml. The command itself says what is
 // wrong with the file.
-func environments(flags *pflag.FlagSet) []string {
-	cli.FromEnvironment(flags)
-	config, err := cloudflare.ReadConfig(flags.Lookup("wrangler").Value.String())
+func environments(cmd *cobra.Command) []string {
+	cli.Bind(cmd)
+	config, err := cloudflare.ReadConfig(cmd.Flags().Lookup("wrangler").Value.String())
 	if err != nil {
 		return nil
 	}

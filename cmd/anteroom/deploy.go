@@ -9,8 +9,9 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
-	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/receiptkey"
 	"anteroom/generator/publish"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	var artifact artifactFlags
 	var dryRun bool
 	var allow, reasons []string
-	var secret keys.Receipt
+	host := server.Options{}
 	d := &cloudflare.Deployment{
 		Reach: reach, Waiting: func(what string) { t.Warnf("%s", what) },
 		Say: func(step, text string) {
@@ -46,7 +47,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 			if d.Artifact, err = artifact.read(); err != nil {
 				return err
 			}
-			if d.Key, err = secret.Read(t); err != nil {
+			if err = readDeployedKey(t, d, &host); err != nil {
 				return err
 			}
 			if d.Wrangler, err = cloudflare.FindWrangler(cmd.Context(), wrangler); err != nil {
@@ -60,8 +61,9 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 			return deploy(cmd.Context(), t, d)
 		},
 	}
-	secret.AddFlag(cmd.Flags())
 	f := cmd.Flags()
+	host.Receipt.AddFlag(f)
+	f.StringVar(&host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
 	wranglerFlags(f, &d.Environment, &wrangler)
 	artifact.add(f)
 	f.StringVar(&d.Location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
@@ -69,6 +71,16 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
 	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
 	return cmd
+}
+
+// readDeployedKey reads the receipt key that is named, or the one in the data folder if it is the
+// published one.
+func readDeployedKey(t *cli.Terminal, d *cloudflare.Deployment, host *server.Options) (err error) {
+	d.Key, err = host.ReadKey(t)
+	if !host.Receipt.Given() && (err != nil || receiptkey.Public(d.Key) != d.Artifact.Snapshot.CurrentKey) {
+		d.Key, err = nil, nil
+	}
+	return err
 }
 
 // deploy deploys what may be deployed, and says what is live then.

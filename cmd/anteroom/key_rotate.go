@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -43,11 +47,25 @@ func keyCheckCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func keyRotateCommand(t *cli.Terminal) *cobra.Command {
-	var out, content string
+	var out, content, data string
 	var choice keyChoice
 	cmd := &cobra.Command{
-		Use: "rotate --out NEWFILE",
+		Use: "rotate",
 		RunE: func(*cobra.Command, []string) error {
+			named := choice.receipt.File
+			if choice.isLog {
+				named = choice.log.File
+			}
+			if named == "-" {
+				named = ""
+			}
+			if named == "" && !choice.isLog {
+				named = filepath.Join(data, server.ReceiptKey)
+				if err := disk.MakeFolder(data); out == "" && err != nil {
+					return hintPermission(err)
+				}
+			}
+			out = cmp.Or(out, named)
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
@@ -59,19 +77,20 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			if choice.isLog {
 				rotate = rotateLog
 			}
-			return hintPermission(rotate(t, s, out, filepath.Join(content, serviceFile)))
+			return hintPermission(rotate(t, s, out, named == out, filepath.Join(content, serviceFile)))
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "the `file` to make for the new secret key")
+	cmd.Flags().StringVar(&out, "out", "", "the `file` for the new secret key (default that of the flags below)")
+	cmd.Flags().StringVar(&data, "data", server.DefaultData, "the `folder` that holds the receipt key if no file is named")
 	contentFlag(cmd.Flags(), &content)
-	choice.addFlags(cmd, false)
+	choice.addFlags(cmd, true)
 	return cmd
 }
 
 // rotateReceipt makes a receipt key in the file named out, lists it in service.yaml, the file, and
-// says what to do next.
-func rotateReceipt(t *cli.Terminal, s *site.Site, out, file string) error {
-	public, err := keys.RotateReceipt(file, out, t.Now().UTC().Format(time.DateOnly))
+// says what to do next. known is whether commands look for the key there unasked.
+func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
+	public, err := keys.RotateReceipt(t, s, file, out, t.Now().UTC().Format(time.DateOnly))
 	if err != nil {
 		return err
 	}
@@ -82,14 +101,13 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out, file string) error {
 	t.Printf("")
 	t.Printf("Next, in this order:")
 	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
-	t.Printf("2. On a machine, stop the server and start it with --key-file %s. The old key would refuse the new content.", out)
-	t.Printf("3. On Cloudflare, run anteroom deploy --key-file %s. The key and the content that publishes it go live together.", out)
-	t.Printf("4. Keep %s where nobody else can read it, and out of version control.", out)
+	t.Printf("2. %s.", keepFile(out, known, "key-file"))
+	t.Printf("3. Start the server again, or run anteroom deploy: the key and the content that publishes it go live together.")
 	return nil
 }
 
 // rotateLog does the same with a key of the log.
-func rotateLog(t *cli.Terminal, s *site.Site, out, file string) error {
+func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	public, err := keys.RotateLog(file, out, &s.Service)
 	if err != nil {
 		return err
@@ -101,8 +119,17 @@ func rotateLog(t *cli.Terminal, s *site.Site, out, file string) error {
 	t.Printf("%s", public)
 	t.Printf("")
 	t.Printf("Next, in this order:")
-	t.Printf("1. Keep %s where nobody else can read it, out of version control, and a copy of it offline.", out)
+	t.Printf("1. %s.", keepFile(out, known, "log-key-file"))
 	t.Printf("2. Look at the diff of %s, and commit it.", file)
-	t.Printf("3. Run anteroom verify --log-key-file %s: it begins %s.", out, begins)
+	t.Printf("3. Run anteroom verify: it begins %s.", begins)
 	return nil
+}
+
+// keepFile says what to do with the file of a secret key. It is known if every command looks there.
+func keepFile(out string, known bool, setting string) string {
+	what := fmt.Sprintf("Keep a copy of %s offline, where nobody else can read it, and none in version control", out)
+	if !known {
+		what = fmt.Sprintf("Write %s = %q into %s, so that every command finds it. ", setting, out, cli.SettingsFile) + what
+	}
+	return what
 }

@@ -48,7 +48,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
 func wantsJSON(called *cobra.Command, args []string) bool {
-	cli.FromEnvironment(called.Flags()) // a call that failed early has not done so; what is wrong here, it says
+	cli.Bind(called) // a call that failed early has not done so; what is wrong here, it says
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
 	}
@@ -70,7 +70,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		Version:           thisProgram().String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.FromEnvironment(cmd.Flags()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.Bind(cmd) },
 	}
 	root.SetIn(t.In)
 	root.SetOut(t.Out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -16,7 +17,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cli.OnCommandLine(cmd.Flags(), "smtp") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
+			if o.SMTP != os.Getenv("ANTEROOM_SMTP") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
 				return cli.Usage(errors.New("--smtp holds a password, which every user of this machine could see " +
 					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
 			}

@@ -43,7 +43,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 			if o.inspect.Wait < 0 || o.inspect.Timeout <= 0 {
 				return cli.Usage(errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0"))
 			}
-			artifact, err := o.generated(flags.Changed("public") || flags.Changed("snapshot"))
+			artifact, err := o.generated(cli.Chosen(flags, "public") || cli.Chosen(flags, "snapshot"))
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 			}
 			service.Host = o.host
 			found := status{}
-			if flags.Changed("data") || flags.Changed("remote") {
+			if cli.Chosen(flags, "data") || cli.Chosen(flags, "remote") {
 				if err := o.askStore(cmd.Context(), &found); err != nil {
 					return err
 				}

@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -18,7 +20,7 @@ var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
 	"new-store", "take-over", // which store is of this service from now on
-	"addresses", "check", "dry-run", "template", // what one run shows, or does not do
+	"addresses", "check", "dry-run", "template", "undo", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export
 	"log",   // which key a command is about
@@ -38,31 +40,101 @@ func Variable(f *pflag.Flag) string {
 	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// FromEnvironment sets the flags that were not given from their environment variables. The root
-// command calls it for every command. Calling it again changes nothing.
-func FromEnvironment(flags *pflag.FlagSet) (err error) {
+// SettingsFile holds settings of a service, in its folder.
+const SettingsFile = "anteroom.toml"
+
+// without is what, given by a flag or a variable, leaves a setting of the file out, as the two
+// exclude each other.
+var without = map[string][]string{
+	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
+	"outbox": {"smtp", "smtp-file"}, "smtp": {"outbox", "smtp-file"}, "smtp-file": {"outbox", "smtp"},
+}
+
+// Bind sets the flags of a command that were not given: from their environment variables, or else
+// from the settings file of the working folder. The root command calls it for every command.
+// Calling it again changes nothing.
+func Bind(cmd *cobra.Command) (err error) {
+	settings, err := settings(cmd.Root())
+	flags := cmd.Flags()
+	given := func(name string) bool {
+		return flags.Changed(name) && Chosen(flags, name) || os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
+	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)
 		if name == "" || f.Changed {
 			return
 		}
-		if value := os.Getenv(name); value != "" {
+		value := os.Getenv(name)
+		if value == "" && !slices.ContainsFunc(without[f.Name], given) {
+			name, value = SettingsFile+": "+f.Name, settings[f.Name]
+		}
+		if value != "" {
 			if wrong := flags.Set(f.Name, value); wrong != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 			}
-			flags.SetAnnotation(f.Name, fromVariable, []string{name})
+			flags.SetAnnotation(f.Name, fromElsewhere, []string{name})
 		}
 	})
 	return err
 }
 
-// fromVariable marks a flag whose value is that of an environment variable.
-const fromVariable = "anteroom_from_variable"
+// settings reads the settings file. Each key is the name of a flag of some command.
+func settings(root *cobra.Command) (map[string]string, error) {
+	var table map[string]any
+	if _, err := toml.DecodeFile(SettingsFile, &table); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read %s: %w", SettingsFile, err)
+	}
+	names := pflag.NewFlagSet("", 0)
+	for _, cmd := range Commands(root) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if Variable(f) != "" && names.Lookup(f.Name) == nil {
+				names.AddFlag(f)
+			}
+		})
+	}
+	values := map[string]string{}
+	var faults []error
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		value, isList := table[key].([]any)
+		if !isList {
+			value = []any{table[key]}
+		}
+		var words []string
+		for _, one := range value {
+			switch one.(type) {
+			case string, bool, int64:
+				words = append(words, fmt.Sprint(one))
+			default:
+				faults = append(faults, fmt.Errorf("%s: %s is neither a text, a number, true, false nor a list of these", SettingsFile, key))
+			}
+		}
+		if names.Lookup(key) == nil {
+			meant := "its keys are the names of flags that have a variable"
+			if like := alike(key, names); len(like) > 0 {
+				meant = "did you mean " + strings.Join(like, ", ") + "?"
+			}
+			faults = append(faults, fmt.Errorf("%s: unknown setting %s (%s)", SettingsFile, key, meant))
+		}
+		values[key] = strings.Join(words, ",")
+	}
+	return values, errors.Join(faults...)
+}
+
+// fromElsewhere marks a flag that was not given on the command line: by a variable or the settings.
+const fromElsewhere = "anteroom_from_elsewhere"
 
 // OnCommandLine reports whether a flag was given on the command line, where others can see it.
 func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	f := flags.Lookup(name)
-	return f.Changed && f.Annotations[fromVariable] == nil
+	return f.Changed && f.Annotations[fromElsewhere] == nil
+}
+
+// Chosen reports whether a flag was given for this call, and is not a setting of the service.
+func Chosen(flags *pflag.FlagSet, name string) bool {
+	from := flags.Lookup(name).Annotations[fromElsewhere]
+	return flags.Changed(name) && (from == nil || !strings.HasPrefix(from[0], SettingsFile))
 }
 
 // Commands are a command and all below it.

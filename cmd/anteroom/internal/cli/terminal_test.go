@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -82,10 +82,11 @@ func TestByteSize(t *testing.T) {
 func TestOnCommandLine(t *testing.T) {
 	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
 	t.Setenv("ANTEROOM_OUTBOX", "variable")
-	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	cmd := &cobra.Command{Use: "serve"}
+	flags := cmd.Flags()
 	smtp, outbox := flags.String("smtp", "", ""), flags.String("outbox", "", "")
 	flags.String("data", "", "")
-	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), FromEnvironment(flags), FromEnvironment(flags)); err != nil {
+	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), Bind(cmd), Bind(cmd)); err != nil {
 		t.Fatal(err)
 	}
 	if *smtp != "smtps://variable" || *outbox != "flag" {

@@ -74,13 +74,18 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag is likely one of the command that was meant
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: distance(wrong.GetSpecifiedName())} // cobra compares the names of commands alone
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	meant := names.SuggestionsFor(wrong.GetSpecifiedName())
+	meant := alike(wrong.GetSpecifiedName(), cmd.Flags())
 	for i := range meant {
 		meant[i] = "--" + meant[i]
 	}
 	return unknown(err.Error(), cmd, meant)
+}
+
+// alike gives the names of flags that a mistyped name is like.
+func alike(name string, flags *pflag.FlagSet) []string {
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares the names of commands alone
+	flags.VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	return names.SuggestionsFor(name)
 }

@@ -165,7 +165,7 @@ func (s *Service) keys(r *Report, t *cli.Terminal, loaded *site.Site) {
 		}
 	case s.Remote != "":
 	case published == "":
-		r.add(check, Warning, "anteroom key rotate --out receipt.key makes one and publishes its public half",
+		r.add(check, Warning, "anteroom key rotate makes one and publishes its public half",
 			"the content publishes no receipt key")
 	default:
 		r.add(check, Fault, "name its file with --key-file, or give it in ANTEROOM_KEY",

@@ -86,6 +86,7 @@ func rotate(
 	if err != nil {
 		return "", fmt.Errorf("rotate key: %w", err)
 	}
+	_, missing := os.Stat(out)
 	if public, err = generate(); err != nil {
 		return "", err
 	}
@@ -93,7 +94,7 @@ func rotate(
 		err = disk.Replace(file, text)
 	}
 	if err != nil {
-		if now, _ := os.ReadFile(file); !bytes.Contains(now, []byte(public)) {
+		if now, _ := os.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
 			os.Remove(out) // no file lists it
 		}
 		return "", fmt.Errorf("rotate key: %w", err)

@@ -30,7 +30,7 @@ func TestRotateFails(t *testing.T) {
 			}
 			return sync(f)
 		}
-		_, err := RotateReceipt(file, out, "2027-03-01")
+		_, err := RotateReceipt(nil, nil, file, out, "2027-03-01")
 		_, secret := os.Stat(out)
 		text, _ := os.ReadFile(file)
 		if is := strings.Contains(string(text), "current_from: "); !errors.Is(err, syscall.EIO) || is != listed || (secret == nil) != listed {

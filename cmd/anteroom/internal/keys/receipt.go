@@ -3,6 +3,8 @@ package keys
 import (
 	"crypto/ed25519"
 	"fmt"
+	"os"
+	"slices"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/receiptkey"
@@ -78,8 +80,17 @@ func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string)
 }
 
 // RotateReceipt makes a new key in the file named out, and lists it in service.yaml, the file, as
-// the current one from a date on. If that fails, neither has changed.
-func RotateReceipt(file, out, date string) (public string, err error) {
-	return rotate(file, out, func() (string, error) { return receiptkey.Generate(out) },
-		func(text []byte, public string) ([]byte, error) { return site.RotateKey(text, public, date) })
+// the current one from a date on. A key in out that a first run has made, and that the content does
+// not list, becomes the current one. If that fails, neither has changed.
+func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (public string, err error) {
+	return rotate(file, out, func() (string, error) {
+		if _, err := os.Stat(out); err == nil {
+			if key, err := LoadReceipt(t, out); err != nil {
+				return "", err
+			} else if public := receiptkey.Public(key); !slices.Contains(s.Service.Keys(), public) {
+				return public, nil
+			}
+		}
+		return receiptkey.Generate(out)
+	}, func(text []byte, public string) ([]byte, error) { return site.RotateKey(text, public, date) })
 }

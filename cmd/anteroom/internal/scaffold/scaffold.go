@@ -142,6 +142,9 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	if files["README.md"], err = execute(readme, about); err != nil {
 		return nil, err
 	}
+	if files["anteroom.toml"], err = execute(settings, about); err != nil {
+		return nil, err
+	}
 	// Equal namespaces in one account would share their counts.
 	namespace := 100_000_000 + binary.LittleEndian.Uint32(random(4))%800_000_000
 	files["wrangler.toml"], err = execute(wranglerConfig, &deployment{
@@ -208,6 +211,8 @@ func (d *deployment) Dataset() string {
 var (
 	//go:embed wrangler.toml.tmpl
 	wranglerConfig string
+	//go:embed settings.toml.tmpl
+	settings string
 	//go:embed service.md.tmpl
 	readme string
 	//go:embed gitignore.tmpl

@@ -42,6 +42,9 @@ type Options struct {
 // DefaultData is the data folder if none is named. Serve makes a database there unasked.
 const DefaultData = "data"
 
+// ReceiptKey is the file of the receipt key in the data folder.
+const ReceiptKey = "receipt.key"
+
 // The formats of the log.
 const (
 	LogText = "text"
@@ -143,7 +146,7 @@ func (o *Options) Relay() (string, error) {
 }
 
 // keyFile is the file of the receipt key if none is named.
-func (o *Options) keyFile() string { return filepath.Join(o.Data, "receipt.key") }
+func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }
 
 // ReadKey reads the receipt key that is named, or else the one in the data folder. It is nil if
 // there is none.
