@@ -79,7 +79,7 @@ func BenchmarkTurn(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			journal := []turn.Result{}
-			answered := turn.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3), Changes: make([]int64, 3)}
+			answered := turn.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3)}
 			b.ReportAllocs()
 			for b.Loop() {
 				t := &turn.Turn{Request: turn.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host, Journal: journal[:0]}

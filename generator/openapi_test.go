@@ -375,7 +375,7 @@ func TestShippedContentPasses(t *testing.T) {
 	host := o.Snapshot.CanonicalHost
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	h.Exec = func(e turn.Exec) turn.Result {
-		result := turn.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+		result := turn.Result{Rows: make([][][]any, len(e.Statements))}
 		result.Rows[0] = [][]any{{int64(1)}}
 		return result
 	}

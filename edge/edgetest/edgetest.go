@@ -211,7 +211,7 @@ func (h *Fake) perform(effect turn.Effect) turn.Result {
 		if h.Exec != nil {
 			return h.Exec(e)
 		}
-		return turn.Result{Changes: make([]int64, len(e.Statements)), Rows: make([][][]any, len(e.Statements))}
+		return turn.Result{Rows: make([][][]any, len(e.Statements))}
 	case turn.Fetch:
 		h.Fetches = append(h.Fetches, e)
 		if f := h.Fail["fetch"]; f != turn.None || h.Fetch == nil {

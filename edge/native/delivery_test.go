@@ -98,9 +98,9 @@ func TestDelivery(t *testing.T) {
 			if calls.Add(1) == 1 {
 				panic("first")
 			}
-			return t.Outcome(turn.Await(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending')"),
+			return t.Outcome(turn.Await(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending') RETURNING id"),
 				func(result turn.Result) *turn.Response {
-					if result.Changes[0] == 0 {
+					if len(result.Rows[0]) == 0 {
 						return text(204, "").Response
 					}
 					return text(200, "").Response

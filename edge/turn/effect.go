@@ -5,8 +5,8 @@ import "strconv"
 // Effect is something that a host does for the core: an Exec, Relay, Fetch, Sign, Verify or Limit.
 type Effect interface{ effect() }
 
-// Exec runs SQL statements in order, as one atomic unit. Result: Rows and Changes, with one element
-// for each statement. The host gives it once the write survives a loss of power.
+// Exec runs SQL statements in order, as one atomic unit. Result: Rows, with one element for each
+// statement. The host gives it once the write survives a loss of power.
 type Exec struct{ Statements []Statement }
 
 // Statement is one SQL statement; "?" marks are bound to Args, each a string, an int64 or nil.
@@ -92,7 +92,6 @@ type Result struct {
 	Status    int
 	Data      []byte
 	Rows      [][][]any // of each statement, of each row, of each column: a string, an int64 or nil
-	Changes   []int64   // rows changed, of each statement
 	Remaining int64
 	Reset     int64 // seconds until the allowance is whole again
 	Millis    int64 // how long the effect took

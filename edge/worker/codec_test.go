@@ -61,8 +61,8 @@ func many[T any](r random, item func() T) []T {
 func (r random) result() turn.Result {
 	return turn.Result{
 		Failure: []turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}[r.IntN(4)], OK: r.IntN(2) == 0, Status: r.IntN(600), Data: r.bytes(),
-		Rows:    many(r, func() [][]any { return many(r, r.values) }),
-		Changes: many(r, r.whole), Remaining: r.whole(), Reset: r.whole(), Millis: r.whole(),
+		Rows:      many(r, func() [][]any { return many(r, r.values) }),
+		Remaining: r.whole(), Reset: r.whole(), Millis: r.whole(),
 	}
 }
 
@@ -121,7 +121,7 @@ func turnObject(t *turn.Turn) object {
 	for _, r := range t.Journal {
 		result := object{
 			"failure": map[turn.Failure]int{turn.Refused: 1, turn.Timeout: 2, turn.Unavailable: 3}[r.Failure], "ok": r.OK, "status": r.Status,
-			"data": frame{r.Data}, "rows": r.Rows, "changes": r.Changes, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
+			"data": frame{r.Data}, "rows": r.Rows, "remaining": r.Remaining, "reset": r.Reset, "millis": r.Millis,
 		}
 		// The JavaScript host may leave out members that are zero.
 		for name, value := range result {

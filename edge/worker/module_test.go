@@ -286,7 +286,7 @@ func (d *driver) round(e *edge.Edge, entry string, current []byte) (turn.Outcome
 		}
 		later := decode()
 		for _, effect := range outcome.Effects {
-			later.Journal = append(later.Journal, turn.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Changes: []int64{1, 1, 1}, Remaining: -1})
+			later.Journal = append(later.Journal, turn.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Remaining: -1})
 			if _, signs := effect.(turn.Sign); signs {
 				base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
 			}

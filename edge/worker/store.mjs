@@ -9,7 +9,7 @@
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
-/** @import { Job, Result, Statement, Value } from './types' */
+/** @import { Job, Statement, Value } from './types' */
 
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
@@ -113,7 +113,7 @@ async function call(jobs, db, ctx) {
     const statements = jobs.flatMap((job) => job.statements).map(({ sql, args }) => db.prepare(sql).bind(...args));
     made.set(ctx, QUERIES - left(ctx) + statements.length);
     const answers = statements.length === 1 ? [await statements[0].all()] : await db.batch(statements);
-    for (const job of jobs) job.result = resultOf(answers.splice(0, job.statements.length));
+    for (const job of jobs) job.result = { rows: answers.splice(0, job.statements.length).map(rowsOf) };
     learn(began);
   } catch (e) {
     const message = e instanceof Error ? e.message : '';
@@ -128,10 +128,5 @@ async function call(jobs, db, ctx) {
   underWay.delete(jobs);
 }
 
-/** @param {D1Result[]} answers @returns {Result} */
-function resultOf(answers) {
-  return {
-    rows: answers.map((a) => a.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))))),
-    changes: answers.map((a) => a.meta.changes),
-  };
-}
+/** @param {D1Result} answer */
+const rowsOf = (answer) => answer.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))));

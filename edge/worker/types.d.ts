@@ -36,7 +36,6 @@ export interface Result {
   status?: number;
   data?: Uint8Array;
   rows?: Value[][][];
-  changes?: number[];
   remaining?: number;
   reset?: number;
   millis?: number;

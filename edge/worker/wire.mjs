@@ -119,7 +119,6 @@ function results(journal) {
     u32(r.status ?? 0);
     bytes(r.data ?? nothing);
     list(r.rows ?? [], (rows) => list(rows, (row) => list(row, value)));
-    list(r.changes ?? [], i64);
     i64(r.remaining ?? 0);
     i64(r.reset ?? 0);
     i64(r.millis ?? 0);

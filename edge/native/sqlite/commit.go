@@ -35,10 +35,12 @@ const (
 
 // job is an Exec on its way through the writer.
 type job struct {
-	exec   turn.Exec
-	result turn.Result
-	done   chan struct{} // gets one element when result is there
-	timer  *time.Timer
+	statements []turn.Statement
+	rows       [][][]any
+	changes    []int64
+	failure    turn.Failure
+	done       chan struct{} // gets one element when the result is there
+	timer      *time.Timer
 }
 
 var jobs = sync.Pool{New: func() any {
@@ -64,10 +66,15 @@ func (s *Store) Exec(exec turn.Exec) turn.Result { return s.ExecAs(Caller, exec)
 // Timeout where that is not known, and Unavailable after Close. While the store stalls, callers are
 // refused at once.
 func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
+	rows, _, failure := s.perform(class, exec.Statements)
+	return turn.Result{Rows: rows, Failure: failure}
+}
+
+func (s *Store) perform(class Class, statements []turn.Statement) (rows [][][]any, changes []int64, failure turn.Failure) {
 	j := jobs.Get().(*job)
-	j.exec = exec
+	j.statements = statements
 	if failure := s.enqueue(j, class); failure != turn.None {
-		return turn.Result{Failure: failure}
+		return nil, nil, failure
 	}
 	j.timer.Reset(Patience[class])
 	select {
@@ -75,20 +82,20 @@ func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 		j.timer.Stop()
 	case <-j.timer.C:
 		if s.withdraw(j, class) {
-			return turn.Result{Failure: turn.Refused}
+			return nil, nil, turn.Refused
 		}
 		j.timer.Reset(finish)
 		select {
 		case <-j.done:
 			j.timer.Stop()
 		case <-j.timer.C:
-			return turn.Result{Failure: turn.Timeout} // the writer still has the job
+			return nil, nil, turn.Timeout // the writer still has the job
 		}
 	}
-	result := j.result
-	j.exec, j.result = turn.Exec{}, turn.Result{}
+	rows, changes, failure = j.rows, j.changes, j.failure
+	j.statements, j.rows, j.changes, j.failure = nil, nil, nil, turn.None
 	jobs.Put(j)
-	return result
+	return rows, changes, failure
 }
 
 func (s *Store) enqueue(j *job, class Class) turn.Failure {
@@ -257,7 +264,7 @@ func (s *Store) commit(group []*job) {
 // runAll runs the Execs of a group up to the first that fails, and says which that is.
 func (s *Store) runAll(group []*job) (failed int, err error) {
 	for i, j := range group {
-		if j.result, err = s.run(j.exec); err != nil {
+		if j.rows, j.changes, err = s.run(j.statements...); err != nil {
 			return i, err
 		}
 	}
@@ -277,6 +284,6 @@ func (s *Store) fail(group []*job, err error, committing bool) {
 	}
 	s.log.Error("write failed", "writes", len(group), "failure", failure, "error", withHint(err))
 	for _, j := range group {
-		j.result = turn.Result{Failure: failure}
+		j.rows, j.changes, j.failure = nil, nil, failure
 	}
 }

@@ -101,15 +101,15 @@ func (r *Reader) check() error {
 
 // schema reports whether the database has a schema of this program, and which migrations it lacks.
 func (c *connection) schema() (made bool, lacking []string, err error) {
-	applied, err := c.run(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}}}})
-	if err == nil && len(applied.Rows[0]) > 0 {
-		applied, err = c.run(turn.Exec{Statements: []turn.Statement{{SQL: migrations.Select}}})
+	applied, _, err := c.run(turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}})
+	if err == nil && len(applied[0]) > 0 {
+		applied, _, err = c.run(turn.Statement{SQL: migrations.Select})
 	}
 	if err != nil {
 		return false, nil, err
 	}
-	lacking, err = migrations.Missing(applied.Rows[0])
-	return len(applied.Rows[0]) > 0, lacking, err
+	lacking, err = migrations.Missing(applied[0])
+	return len(applied[0]) > 0, lacking, err
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each.
@@ -119,11 +119,11 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 	if r.conn == nil {
 		return nil, errClosed
 	}
-	result, err := r.atOnce(statements)
+	rows, err := r.atOnce(statements)
 	if code(err) == sqlite3.SQLITE_ERROR && len(r.lacking) > 0 {
 		err = fmt.Errorf("%w: the database lacks migration %s (start anteroom serve with it once, which applies it)", err, r.lacking[0])
 	}
-	return result.Rows, err
+	return rows, err
 }
 
 // CopyTo copies the database as it is now to the file at path, which must be empty or missing, for

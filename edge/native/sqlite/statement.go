@@ -66,55 +66,51 @@ type prepared struct {
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	}
-	columns int  // of its rows; 0 if it gives none
-	writes  bool // whether each row that it gives is a change
+	columns int // of its rows; 0 if it gives none
 }
 
-// run runs the statements of an Exec in their order. It neither begins nor ends a transaction.
-func (c *connection) run(exec turn.Exec) (turn.Result, error) {
-	n := len(exec.Statements)
-	result := turn.Result{Rows: make([][][]any, n), Changes: make([]int64, n)}
-	for i, statement := range exec.Statements {
+// run runs statements in their order. It gives the rows of each or, of one that gives none, how
+// many it has changed. It neither begins nor ends a transaction.
+func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes []int64, err error) {
+	rows, changes = make([][][]any, len(statements)), make([]int64, len(statements))
+	for i, statement := range statements {
 		c.named = c.named[:0]
 		for k, arg := range statement.Args {
 			switch arg.(type) {
 			case string, int64, nil:
 			default:
-				return turn.Result{}, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
+				return nil, nil, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
 			}
 			c.named = append(c.named, driver.NamedValue{Ordinal: k + 1, Value: arg})
 		}
 		p, err := c.prepare(statement.SQL)
 		if err != nil {
-			return turn.Result{}, err
+			return nil, nil, err
 		}
-		if p.columns == 0 {
-			done, err := p.stmt.ExecContext(context.Background(), c.named)
-			if err != nil {
-				return turn.Result{}, err
-			}
-			if result.Changes[i], err = done.RowsAffected(); err != nil {
-				return turn.Result{}, err
+		if p.columns > 0 {
+			if rows[i], err = c.rows(p); err != nil {
+				return nil, nil, err
 			}
 			continue
 		}
-		if result.Rows[i], err = c.rows(p); err != nil {
-			return turn.Result{}, err
+		done, err := p.stmt.ExecContext(context.Background(), c.named)
+		if err == nil {
+			changes[i], err = done.RowsAffected()
 		}
-		if p.writes {
-			result.Changes[i] = int64(len(result.Rows[i])) // RETURNING gives a row for each change
+		if err != nil {
+			return nil, nil, err
 		}
 	}
-	return result, nil
+	return rows, changes, nil
 }
 
 // atOnce runs statements that only read, all of one moment.
-func (c *connection) atOnce(statements []turn.Statement) (result turn.Result, err error) {
+func (c *connection) atOnce(statements []turn.Statement) (rows [][][]any, err error) {
 	if err := c.control("BEGIN"); err != nil {
-		return turn.Result{}, err
+		return nil, err
 	}
-	result, err = c.run(turn.Exec{Statements: statements})
-	return result, errors.Join(err, c.control("ROLLBACK"))
+	rows, _, err = c.run(statements...)
+	return rows, errors.Join(err, c.control("ROLLBACK"))
 }
 
 var errArgument = errors.New("not a string, int64 or nil")
@@ -158,7 +154,7 @@ func (c *connection) script(text string) error {
 	return err
 }
 
-// prepare gives the prepared statement for a text. Its arguments are in c.named.
+// prepare gives the prepared statement for a text.
 func (c *connection) prepare(text string) (*prepared, error) {
 	if p := c.prepared[text]; p != nil {
 		return p, nil
@@ -170,12 +166,14 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, writes, err := c.describe(text)
+	info, err := c.conn.(interface {
+		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
+	}).ColumnInfo(text)
 	if err != nil {
 		stmt.Close()
 		return nil, err
 	}
-	p := &prepared{columns: columns, writes: writes}
+	p := &prepared{columns: len(info)}
 	p.stmt = stmt.(interface {
 		driver.Stmt
 		driver.StmtExecContext
@@ -183,34 +181,6 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	})
 	c.prepared[text] = p
 	return p, nil
-}
-
-// describe says how many columns the rows of a statement have and, if it gives rows, whether it
-// writes. SQLite knows: a program that writes begins a transaction whose second operand is not 0
-// (sqlite.org/opcode.html).
-func (c *connection) describe(text string) (columns int, writes bool, err error) {
-	info, err := c.conn.(interface {
-		ColumnInfo(query string) ([]modernc.ColumnInfo, error)
-	}).ColumnInfo(text)
-	if err != nil || len(info) == 0 {
-		return 0, false, err
-	}
-	cursor, err := c.conn.(driver.QueryerContext).QueryContext(context.Background(), "EXPLAIN "+text, c.named)
-	if err != nil {
-		return 0, false, err
-	}
-	defer func() { err = errors.Join(err, cursor.Close()) }()
-	const opcode, second = 1, 3
-	for step := make([]driver.Value, len(cursor.Columns())); ; {
-		switch err := cursor.Next(step); {
-		case err == io.EOF:
-			return len(info), writes, nil
-		case err != nil:
-			return 0, false, err
-		case step[opcode] == "Transaction" && step[second] != int64(0):
-			writes = true
-		}
-	}
 }
 
 // closeStatements closes all prepared statements.

@@ -97,11 +97,11 @@ func (s *Store) open(path string, create bool) error {
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
 	}
-	mode, err := s.run(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA journal_mode"}}})
+	mode, _, err := s.run(turn.Statement{SQL: "PRAGMA journal_mode"})
 	if err != nil {
 		return err
 	}
-	if got := mode.Rows[0][0][0]; got != "wal" {
+	if got := mode[0][0][0]; got != "wal" {
 		return fmt.Errorf("its journal mode is %v, not wal (put the data folder on a local disk, not a network share)", got)
 	}
 	if err := s.script("BEGIN IMMEDIATE"); err != nil {
@@ -171,8 +171,7 @@ func (s *Store) migrate(create bool) error {
 		if err := s.script(string(text)); err != nil {
 			return fmt.Errorf("apply migration %s: %w", name, err)
 		}
-		insert := turn.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}
-		if _, err := s.run(turn.Exec{Statements: []turn.Statement{insert}}); err != nil {
+		if _, _, err := s.run(turn.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}); err != nil {
 			return err
 		}
 	}
@@ -208,21 +207,21 @@ func (s *Store) Close() error {
 
 // Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,
 // Read makes no other process wait.
-func (s *Store) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
-	result, err := turn.Result{}, errClosed
-	s.betweenGroups(func() { result, err = s.atOnce(statements) })
-	return result.Rows, err
+func (s *Store) Read(_ context.Context, statements ...turn.Statement) (rows [][][]any, err error) {
+	err = errClosed
+	s.betweenGroups(func() { rows, err = s.atOnce(statements) })
+	return rows, err
 }
 
 // Write is Exec as housekeeping. It gives the number of changed rows of each statement.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
-	switch result := s.ExecAs(Housekeeping, turn.Exec{Statements: statements}); result.Failure {
+	switch _, changes, failure := s.perform(Housekeeping, statements); failure {
 	case turn.None:
-		return result.Changes, nil
+		return changes, nil
 	case turn.Timeout:
 		return nil, errors.New("it is not known whether the database did it (the log says why)")
 	default:
-		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", result.Failure)
+		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", failure)
 	}
 }
 
@@ -254,11 +253,11 @@ func Rewrite(_ context.Context, path string, statements []turn.Statement) (chang
 	if err := c.control("BEGIN"); err != nil {
 		return nil, err
 	}
-	result, err := c.run(turn.Exec{Statements: statements})
+	_, changes, err = c.run(statements...)
 	if err == nil {
 		err = errors.Join(c.control("COMMIT"), c.control("VACUUM"))
 	}
-	return result.Changes, withHint(err)
+	return changes, withHint(err)
 }
 
 // vacuum is Vacuum in the writer's goroutine. secure_delete is not enough: it overwrites a cell
@@ -267,8 +266,8 @@ func (s *Store) vacuum() error {
 	if err := s.control("VACUUM"); err != nil {
 		return err
 	}
-	result, err := s.run(turn.Exec{Statements: []turn.Statement{{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"}}})
-	if err == nil && result.Rows[0][0][0] != int64(0) {
+	rows, _, err := s.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
+	if err == nil && rows[0][0][0] != int64(0) {
 		err = errBusy
 	}
 	return err

@@ -10,7 +10,7 @@
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
 //	         text public key, u8 key fault (0, 1), u8 limiter (0, 1), u32 port, list of result
 //	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
-//	         bytes data, list of (statement) list of (row) list of value, list of i64 changes,
+//	         bytes data, list of (statement) list of (row) list of value,
 //	         i64 remaining, i64 reset, i64 milliseconds
 //	value    u8 kind: 0 null; 1 i64; 2 text
 //	outcome  u8 kind: 0 response: u32 status, fields, bytes body, text log,
@@ -42,7 +42,7 @@
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
 //	00000000 00000000 00 00000000 00000000 00000000 00 00 00000000
-//	01000000 00 01 00000000 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
+//	01000000 00 01 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
 // and the answer 204 with the field a: b, without a body, a line for the log, something to deliver
@@ -75,7 +75,7 @@ const (
 // The fewest bytes of a text and of a result: they bound how many items a frame can hold.
 const (
 	minText   = 4
-	minResult = 1 + 1 + 4 + 4 + 4 + 4 + 8 + 8 + 8
+	minResult = 1 + 1 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
 // failures are the failures, each at its number in a frame.
@@ -177,7 +177,6 @@ func (c *coder) result(r *turn.Result) {
 	c.u32(&r.Status)
 	c.bytes(&r.Data)
 	list(c, &r.Rows, minText, (*coder).rows)
-	list(c, &r.Changes, 8, (*coder).i64)
 	c.i64(&r.Remaining)
 	c.i64(&r.Reset)
 	c.i64(&r.Millis)

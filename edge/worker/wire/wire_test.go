@@ -72,7 +72,7 @@ func turns() (frames [][]byte) {
 				{Failure: turn.Refused},
 				{Failure: turn.Timeout, OK: true},
 				{Failure: turn.Unavailable},
-				{Status: 599, Data: []byte("x"), Rows: [][][]any{nil, {{}, {nil, int64(-1 << 63), "text", ""}}}, Changes: []int64{1, -1}, Remaining: 1 << 62, Reset: 60},
+				{Status: 599, Data: []byte("x"), Rows: [][][]any{nil, {{}, {nil, int64(-1 << 63), "text", ""}}}, Remaining: 1 << 62, Reset: 60},
 			},
 		},
 	} {
