@@ -51,9 +51,16 @@ func TestLostAnswers(t *testing.T) {
 			stored bool   // as the answer says
 			rows   int
 		}{
-			{"lost done", true, 1}, {"never done", true, 1}, {"late done", true, 1},
-			{"lost lost", false, 1}, {"never lost", false, 1}, {"late lost", false, 1}, {"never never", false, 0},
-			{"late late", false, 1}, {"late refused", false, 1}, {"lost refused", false, 1},
+			{"lost done", true, 1},
+			{"never done", true, 1},
+			{"late done", true, 1},
+			{"lost lost", false, 1},
+			{"never lost", false, 1},
+			{"late lost", false, 1},
+			{"never never", false, 0},
+			{"late late", false, 1},
+			{"late refused", false, 1},
+			{"lost refused", false, 1},
 		} {
 			h := edgetest.NewFake(t)
 			store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
