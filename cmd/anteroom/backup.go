@@ -88,7 +88,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
 		if c.Erased > 0 {
-			t.Printf("erased again, as after this backup: the addresses of %s", cli.Plural(c.Erased, "record"))
+			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(c.Erased, "record"))
 		}
 	})
 }

@@ -258,8 +258,8 @@ func TestDoctorFinds(t *testing.T) {
 func TestDoctorOfAFullStore(t *testing.T) {
 	s := startRemote(t)
 	for size, want := range map[int64]string{
-		7_999_999_999: "ok      room: the store takes 8.0 GB, and has room for 10.0 GB\n",
-		8_000_000_000: "warning room: the store takes 8.0 GB, and has room for 10.0 GB (see Capacity in OPERATIONS.md)\n",
+		7_999_999_999: "ok      room: the store takes 8.0 GB of 10.0 GB\n",
+		8_000_000_000: "warning room: the store takes 8.0 GB of 10.0 GB (see Capacity in OPERATIONS.md)\n",
 	} {
 		s.Size = size
 		if said := s.run(cli.ExitOK, s.config, "doctor --content CONTENT"); !strings.Contains(said, want) {

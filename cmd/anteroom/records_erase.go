@@ -41,7 +41,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				}
 				ids = with
 				if named > 0 {
-					t.Printf("%d with that address as the very name: what was registered or filed is never erased", named)
+					t.Printf("kept: %d with that address as their name, as what was registered or filed is never erased", named)
 				}
 			}
 			slices.Sort(ids)

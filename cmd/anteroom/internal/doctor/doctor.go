@@ -301,7 +301,7 @@ func (r *Report) room(store records.Reader) {
 		r.err(check, Fault, err, "look at the disk")
 		return
 	}
-	r.add(check, status, fix, "the store takes %s, and has room for %s", cli.ByteSize(used), cli.ByteSize(most))
+	r.add(check, status, fix, "the store takes %s of %s", cli.ByteSize(used), cli.ByteSize(most))
 }
 
 // messages looks for messages that are not delivered.

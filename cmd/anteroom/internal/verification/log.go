@@ -111,8 +111,8 @@ func hashOf(kind, id, commitment string) string {
 }
 
 // vouched adds entries about agents that are vouched for for the first time, and corrections of
-// those that are no longer vouched for, or again. An agent is told by the registration by which it
-// is known or, if that is gone, by the first of all that are vouched for.
+// those that are no longer vouched for, or again. An agent is identified by the registration by
+// which it is known or, if that is gone, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, agents := ledger.Entries(), map[string][]string{} // hashes of registrations, by agents
 	for id, e := range entries {

@@ -243,9 +243,7 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			t.Printf("Nothing was written: the answers are empty.")
 			return nil
 		}
-		for line := range strings.Lines(p.Summary(decided)) {
-			t.Printf("%s", strings.TrimRight(line, "\n"))
-		}
+		t.PrintLines(p.Summary(decided))
 		if err := t.Out.Flush(); err != nil {
 			return err
 		}
