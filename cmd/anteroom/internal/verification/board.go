@@ -45,7 +45,7 @@ const (
 	toolCalls          = "observed_attention.tool_calls_by_anything_not_auditing_us"
 	honestRead         = "observed_attention.honest_read"
 	monitoredThrough   = "operations_monitored_through" // the day up to which the operator watched the service
-	// The texts of a new dated update are not places in a board, but are answered beside texts that are.
+	// The texts of a new dated update are answered beside texts of a board, and are not in it.
 	newWhatChanged = "observed_attention.update.what_changed"
 	newAmbiguous   = "observed_attention.update.one_ambiguous_read"
 )
