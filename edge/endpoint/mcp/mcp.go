@@ -164,7 +164,7 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 	}
 	return &failure{
 		Code:    protocol.InvalidRequest,
-		Message: "Invalid request: the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(protocol.Versions, ", "),
+		Message: "Invalid request: the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(supported(), ", "),
 	}
 }
 
@@ -306,7 +306,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	}
 	for i := range s.tools {
 		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
-			in = input.New(arguments.Members)
+			in = input.New(withObject(arguments.Members, t.As))
 			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
@@ -318,6 +318,22 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 		}
 	}
 	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
+}
+
+// withObject gives members in which that of a name is the object whose JSON text it may be instead:
+// some clients send an object as a text.
+func withObject(members []jsondoc.Member, name string) []jsondoc.Member {
+	i := slices.IndexFunc(members, func(m jsondoc.Member) bool { return m.Name == name && m.Value.Kind == jsondoc.String })
+	if i < 0 {
+		return members
+	}
+	v, err := jsondoc.Parse([]byte(members[i].Value.Text))
+	if err != nil || v.Kind != jsondoc.Object {
+		return members
+	}
+	members = slices.Clone(members)
+	members[i].Value = v
+	return members
 }
 
 // called answers the call of a tool with the answer of its operation. A refusal is a result with
