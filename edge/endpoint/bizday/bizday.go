@@ -110,7 +110,7 @@ type query struct {
 
 	result    string // JSON text; "" for the operation holidays
 	inclusive int
-	from, to  int // the span [from, to) of weekdays that the result passes over, or lists
+	from, to  int // the span [from, to) of days that the result passes over, or lists
 }
 
 // Compute performs a computation and answers with its result.
@@ -226,7 +226,7 @@ func (q *query) compute(in *input.Input) {
 	origin := q.date
 	switch q.op.name {
 	case "is":
-		q.result, q.from, q.to = strconv.FormatBool(q.open(q.date)), weekday(q.date), weekday(q.date+1)
+		q.result, q.from, q.to = strconv.FormatBool(q.open(q.date)), q.date, q.date+1
 		return
 	case "count":
 		first, last, sign := q.start, q.end, 1
@@ -234,7 +234,7 @@ func (q *query) compute(in *input.Input) {
 			first, last, sign = last, first, -1
 		}
 		n := q.count(first, last)
-		q.result, q.from, q.to = strconv.Itoa(sign*n), weekday(first), weekday(last)
+		q.result, q.from, q.to = strconv.Itoa(sign*n), first, last
 		if q.open(last) {
 			n++
 		}
@@ -247,23 +247,18 @@ func (q *query) compute(in *input.Input) {
 		if q.start > q.end {
 			in.Add(end.Name, input.OutOfRange, "must not be before start, and is "+civil.FormatDate(q.end))
 		}
-		q.from, q.to = weekday(q.start), weekday(q.end+1)
+		q.from, q.to = q.start, q.end+1
 		return
 	case "add":
 		origin, field = q.start, &days
-		switch {
-		case q.days > 0:
-			day, found = q.after(origin, q.days)
-		case q.days < 0:
-			day, found = q.before(origin, -q.days)
-		default:
+		if day, found = q.add(origin, q.days); q.days == 0 {
 			day, found = q.roll(origin, q.convention)
 			field = &start
 		}
 	case "next":
-		day, found = q.after(origin, 1)
+		day, found = q.add(origin, 1)
 	case "previous":
-		day, found = q.before(origin, 1)
+		day, found = q.add(origin, -1)
 	case "roll":
 		day, found = q.roll(origin, q.convention)
 	}
@@ -278,10 +273,10 @@ func (q *query) compute(in *input.Input) {
 	// The result is a business day, so no closing is on it: the span may end before it or after it.
 	if q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous" {
 		// These operations start beside the origin, and do not pass over it.
-		q.from, q.to = weekday(min(origin+1, day)), weekday(max(origin, day))
+		q.from, q.to = min(origin+1, day), max(origin, day)
 		return
 	}
-	q.from, q.to = weekday(min(origin, day)), weekday(max(origin, day)+1)
+	q.from, q.to = min(origin, day), max(origin, day)+1
 }
 
 func (q *query) write(w *jsondoc.Writer, in *input.Input) {
@@ -309,7 +304,7 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	skipped := MaxSkipped
 	if q.op.name == "holidays" {
 		closings := 0
-		q.each(q.from, q.to, func(closing) bool { closings++; return true })
+		q.each(q.from, q.to, func(closing) { closings++ })
 		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // once: on the edge, memory that a buffer has outgrown is not freed
 		q.writeHolidays(w, "result", closings)
 		q.to, skipped = q.from, 0
@@ -336,15 +331,15 @@ func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total i
 		}
 		if total++; total <= most {
 			w.Open('{')
-			w.Str("date", civil.FormatDate(dayOf(int(last.weekday))))
+			w.Str("date", civil.FormatDate(last.day))
 			w.Str("name", reasons)
 			w.Str("calendar", calendars[last.calendar].id)
 			w.Close('}')
 		}
 		reasons = ""
 	}
-	q.each(q.from, q.to, func(c closing) bool {
-		if c.weekday != last.weekday || c.calendar != last.calendar {
+	q.each(q.from, q.to, func(c closing) {
+		if c.day != last.day || c.calendar != last.calendar {
 			flush()
 		} else {
 			reasons += " and "
@@ -355,7 +350,6 @@ func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total i
 			reasons += "-" // any text: it is counted and not written
 		}
 		last = c
-		return true
 	})
 	flush()
 	w.Close(']')

@@ -15,29 +15,14 @@ const (
 	lastDay  = 29584 // 2050-12-31
 )
 
-// Calendars count weekdays, the days from Monday to Friday; Monday 1969-12-29 has the number 0. So
-// a calendar is its closings, and the business days of a span are its length less these.
-
-// mondayZero is the day of weekday 0.
-const mondayZero = -3
-
-// weekday is the number of a day from mondayZero on; for a weekend, that of the Monday after it.
-func weekday(day int) int {
-	n := day - mondayZero
-	return n/7*5 + min(n%7, 5)
-}
-
-// dayOf is the day of a weekday.
-func dayOf(weekday int) int { return mondayZero + weekday/5*7 + weekday%5 }
-
 // dayOfWeek is 0 for Monday, 5 for Saturday, 6 for Sunday.
-func dayOfWeek(day int) int { return (day - mondayZero) % 7 }
+func dayOfWeek(day int) int { return (day + 3) % 7 } // 1970-01-01 was a Thursday
 
 // closing is one reason why a weekday is not a business day.
 type closing struct {
-	weekday          int16
-	calendar, rule   uint8 // indexes into calendars and its rules
-	substitute, more bool  // substitute: the day is a substitute day; more: the closing before this one has the same weekday
+	day            int
+	calendar, rule uint8 // indexes into calendars and its rules
+	substitute     bool  // whether the day is a substitute day
 }
 
 // book holds the closings of the calendars that one computation asks for. It makes the years that
@@ -45,25 +30,35 @@ type closing struct {
 // ahead would take as long as starting an instance of the edge.
 type book struct {
 	calendars []int // indexes into calendars
-	years     [LastYear - FirstYear + 1][]closing
+	years     [LastYear - FirstYear + 1]*year
+	last      *year    // the one that was asked for last
 	days      []placed // the days of the year that is being made
 }
 
-// year gives the closings of a year by weekday, and by the order in which calendars were asked for.
-func (b *book) year(year int) []closing {
-	made := &b.years[year-FirstYear]
-	if *made == nil {
-		list := make([]closing, 0, 20*len(b.calendars))
-		sunday := easterSunday(year)
-		for _, c := range b.calendars {
-			list = b.appendYear(list, c, year, sunday)
-		}
-		slices.SortStableFunc(list, func(a, b closing) int { return int(a.weekday) - int(b.weekday) })
-		for i := range list {
-			list[i].more = i > 0 && list[i-1].weekday == list[i].weekday
-		}
-		*made = list
+// year is a year of the calendars: the days from begin to before end.
+type year struct {
+	begin, end int
+	closings   []closing // by day, and by the order in which calendars were asked for
+	closed     [366]bool
+}
+
+// year gives the year of a day.
+func (b *book) year(day int) *year {
+	if y := b.last; y != nil && y.begin <= day && day < y.end {
+		return y
 	}
+	number, _, _ := civil.DateOf(day)
+	made := &b.years[number-FirstYear]
+	if *made == nil {
+		y := &year{begin: civil.DaysOf(number, 1, 1), end: civil.DaysOf(number+1, 1, 1), closings: make([]closing, 0, 20*len(b.calendars))}
+		sunday := easterSunday(number)
+		for _, c := range b.calendars {
+			b.addYear(y, c, number, sunday)
+		}
+		slices.SortStableFunc(y.closings, func(a, b closing) int { return a.day - b.day })
+		*made = y
+	}
+	b.last = *made
 	return *made
 }
 
@@ -73,15 +68,15 @@ type placed struct {
 	substitute bool
 }
 
-// appendYear appends the closings of one calendar in a year.
-func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
+// addYear adds the closings of one calendar to a year.
+func (b *book) addYear(y *year, c, number, easterSunday int) {
 	if b.days == nil {
 		b.days = make([]placed, 0, 48) // more than any year needs, a substitute for each rule included
 	}
 	rules, days := calendars[c].rules, b.days[:0]
 	for i := range rules {
-		if r := &rules[i]; r.kind != between && r.years.hold(year) {
-			days = append(days, placed{day: r.in(year, easterSunday), rule: i})
+		if r := &rules[i]; r.kind != between && r.years.hold(number) {
+			days = append(days, placed{day: r.in(number, easterSunday), rule: i})
 		}
 	}
 	for _, p := range days { // range looks at the days of the rules only: the substitutes appended here are on weekdays
@@ -92,14 +87,13 @@ func (b *book) appendYear(list []closing, c, year, easterSunday int) []closing {
 	if last := len(rules) - 1; rules[last].kind == between {
 		days = appendBetween(rules, days, last)
 	}
-	begin, end := civil.DaysOf(year, 1, 1), civil.DaysOf(year+1, 1, 1)
 	for _, p := range days {
-		if dayOfWeek(p.day) < 5 && p.day >= begin && p.day < end {
-			list = append(list, closing{weekday: int16(weekday(p.day)), calendar: uint8(c), rule: uint8(p.rule), substitute: p.substitute})
+		if dayOfWeek(p.day) < 5 && p.day >= y.begin && p.day < y.end {
+			y.closings = append(y.closings, closing{p.day, uint8(c), uint8(p.rule), p.substitute})
+			y.closed[p.day-y.begin] = true
 		}
 	}
 	b.days = days
-	return list
 }
 
 // moves are the days by which a substitute first moves a Saturday and a Sunday.
@@ -194,74 +188,49 @@ func equinoxDay(year, month int) int {
 
 // open reports whether a day is a business day.
 func (b *book) open(day int) bool {
-	return dayOfWeek(day) < 5 && !slices.ContainsFunc(b.year(yearOf(day)), func(c closing) bool { return int(c.weekday) == weekday(day) })
+	y := b.year(day)
+	return dayOfWeek(day) < 5 && !y.closed[day-y.begin]
 }
 
-func yearOf(day int) int {
-	year, _, _ := civil.DateOf(day)
-	return year
-}
-
-// each calls f with the closings of the weekdays [from, to), in order, until f returns false.
-func (b *book) each(from, to int, f func(c closing) bool) {
-	if from >= to {
-		return
-	}
-	for year := yearOf(dayOf(from)); year <= yearOf(dayOf(to-1)); year++ {
-		for _, c := range b.year(year) {
-			if n := int(c.weekday); n >= from && n < to && !f(c) {
-				return
+// each calls f with the closings of the days [from, to), in order.
+func (b *book) each(from, to int, f func(c closing)) {
+	for day := from; day < to; {
+		y := b.year(day)
+		for _, c := range y.closings {
+			if c.day >= from && c.day < to {
+				f(c)
 			}
 		}
+		day = y.end
 	}
 }
 
 // count gives how many business days there are from start to before end.
-func (b *book) count(start, end int) int {
-	from, to := weekday(start), weekday(end)
-	n := to - from
-	b.each(from, to, func(c closing) bool {
-		if !c.more {
-			n--
+func (b *book) count(start, end int) (n int) {
+	for day := start; day < end; day++ {
+		if b.open(day) {
+			n++
 		}
-		return true
-	})
+	}
 	return n
 }
 
-// after is the n-th business day after a day, and before the n-th before it, with n at least 1.
-// They give false if that is outside the range.
-func (b *book) after(day, n int) (int, bool) {
-	if n > lastDay-firstDay {
-		return 0, false
+// add gives the n-th business day after a day, or before it where n is negative. It gives false if
+// that is outside the range.
+func (b *book) add(day, n int) (int, bool) {
+	step := 1
+	if n < 0 {
+		step = -1
 	}
-	from, to := weekday(day+1), weekday(lastDay+1)
-	at := from + n - 1
-	b.each(from, to, func(c closing) bool {
-		if !c.more && int(c.weekday) <= at {
-			at++
+	for n != 0 {
+		if day += step; day < firstDay || day > lastDay {
+			return 0, false
 		}
-		return int(c.weekday) <= at
-	})
-	return dayOf(at), at < to
-}
-
-func (b *book) before(day, n int) (int, bool) {
-	if n < 1 || n > lastDay-firstDay { // n < 1: the negation of the least int32 is not an int32
-		return 0, false
-	}
-	first := weekday(firstDay)
-	from := weekday(day) // the weekdays looked at are those before it
-	at := from - n
-	for year := yearOf(day); at >= first && year >= yearOf(dayOf(at)); year-- {
-		list := b.year(year)
-		for i := len(list) - 1; i >= 0; i-- {
-			if w := int(list[i].weekday); !list[i].more && w < from && w >= at {
-				at--
-			}
+		if b.open(day) {
+			n -= step
 		}
 	}
-	return dayOf(max(at, first)), at >= first
+	return day, true
 }
 
 // IDs are the identifiers of the calendars, in the order of the documentation.

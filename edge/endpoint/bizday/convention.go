@@ -16,9 +16,7 @@ var Conventions = []Convention{
 	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
 	{"preceding", "PRECEDING", "The one before."},
 	{"modified-preceding", "MODPRECEDING", "As preceding, unless that is in the month before: then as following."},
-	{
-		"nearest", "NEAREST", "The closer one, the later on a tie, as in QuantLib.",
-	},
+	{"nearest", "NEAREST", "The closer one, the later on a tie, as in QuantLib."},
 	{"unadjusted", "NONE", "The day itself."},
 }
 
@@ -35,8 +33,8 @@ func (b *book) roll(day int, convention string) (int, bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true
 	}
-	after, hasAfter := b.after(day, 1)
-	before, hasBefore := b.before(day, 1)
+	after, hasAfter := b.add(day, 1)
+	before, hasBefore := b.add(day, -1)
 	forward := false
 	switch convention {
 	case "following":
