@@ -455,7 +455,7 @@ func TestRateLimit(t *testing.T) {
 	if got := edgetest.Faults(t, r); !reflect.DeepEqual(got, []string{" rate_limited"}) {
 		t.Errorf("faults %v", got)
 	}
-	if !reflect.DeepEqual(h.Limits, []string{"2001:0db8:0001:0002::/64", "2001:0db8:0001:0002::/64"}) {
+	if !reflect.DeepEqual(h.Limits, []string{"2001:db8:1:2::/64", "2001:db8:1:2::/64"}) {
 		t.Errorf("keys %v", h.Limits)
 	}
 	counted := len(h.Limits)
