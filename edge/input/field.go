@@ -11,7 +11,6 @@ const (
 	Date    Type = "date"    // a civil date, YYYY-MM-DD
 	Integer Type = "integer" // an int32
 	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
-	Flag    Type = "flag"    // absent or "1"
 	Switch  Type = "switch"  // in a query one of Switches, in JSON a boolean
 	Array   Type = "array"   // in JSON only: an array of objects with the members Items
 	Object  Type = "object"  // in JSON only: any object, taken as it is

@@ -348,13 +348,6 @@ func alike(a, b string) bool {
 	}
 }
 
-// Flag checks a field of type Flag and reports a value that is not allowed. Blank counts as absent.
-func (in *Input) Flag(f *Field) {
-	if value, present := in.text(f.Name, in.Member(f.Name)); present && value != f.Values[0] {
-		in.Add(f.Name, UnknownValue, "must be "+f.Values[0]+", or be left out")
-	}
-}
-
 // Choice reads a field that has Values and reports its faults. The result is one of Values, or ""
 // if the field is absent or at fault.
 func (in *Input) Choice(f *Field) string {

@@ -388,7 +388,7 @@ func (m *maker) valueOf(f *input.Field) string {
 		return m.quoted(pick(m, "2026-11-20", "2027-01-01", "1970-01-01", "2026-02-30", "2026-1-1", "9999-12-31", "0000-01-01"))
 	case input.Integer:
 		return strconv.Itoa(pick(m, f.Min, f.Max, f.Min-1, f.Max+1, 0, 1, 5, -10, 1000))
-	case input.Flag, input.Switch:
+	case input.Switch:
 		return pick(m, "true", "false", `"1"`, "1", "null")
 	case input.ID:
 		return pick(m, "1", `"a"`, "0", "-1", "1.5", `""`, "null", "1e400", m.quoted(m.text()))

@@ -137,7 +137,6 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 		contract.Minimum, contract.Maximum = f.Min, f.Max
 	case input.Array:
 		contract.MinItems, contract.MaxItems = f.Min, f.Max
-	case input.Flag:
 	default:
 		contract.MinLength, contract.MaxLength = f.Min, f.Max
 	}

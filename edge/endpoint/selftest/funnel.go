@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
+	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
 
@@ -30,104 +30,30 @@ type Step struct {
 	Millis  int    `json:"ms" doc:"Milliseconds that the call took."`
 }
 
-// step is a call, and the demands on its answer.
+// step is a call, and the demands on its answer besides the trailer.
 type step struct {
 	method, path, query, body string
 
-	status  int      // that the answer must have
-	members []string // that the answer must have, besides the trailer
-	what    string   // the demand of rule in words; "" where rule is nil
-	rule    func(v *jsondoc.Value) bool
+	status   int    // that the answer must have
+	document string // ID of the document whose members the answer must have, as published; "" for none
+	holds    string // a text that the answer must have
 }
 
 // reads are the calls that read from the endpoints known here. Of any other endpoint an OPTIONS is
 // checked.
 var reads = []step{
-	{
-		method: "GET", path: "/api/presence", status: 200, members: []string{"status", "status_dot", "away_message", "live_endpoints", "next_actions"},
-		what: "live_endpoints lists something", rule: func(v *jsondoc.Value) bool { return len(v.Get("live_endpoints").Items) > 0 },
-	},
-	{
-		method: "GET", path: "/api/quest", status: 200, members: []string{"quest", "version", "est_time_seconds", "steps", "completion", "next_actions"},
-		what: "steps are numbered from 1", rule: numbered,
-	},
-	{
-		method: "GET", path: "/api/roster", status: 200,
-		members: []string{
-			"board", "as_of", "counts_verified_by_hand_through", "served_at", "counts_age_days", "counts_age_note", "operations_monitored_through", "monitoring_note",
-			"counting_policy", "pilot_waitlist", "orgs", "suggestions", "excluded_from_counts", "observed_attention", "what_this_number_means", "live_now",
-		},
-		what: "shipped suggestions are at most those there were", rule: reconciles,
-	},
-	{
-		method: "GET", path: "/api/aup", status: 200, members: []string{"version", "policy", "prohibited", "enforcement", "check_endpoint", "rationale"},
-		what: "every prohibition has a code and a rule", rule: func(v *jsondoc.Value) bool { return each(v.Get("prohibited"), "code", "rule") },
-	},
-	{
-		method: "GET", path: "/api/org", status: 200, members: []string{"rules", "post_template", "get_template", "canonicalization", "founding_org_slots", "founding_org_slots_remaining"},
-		what: "the roster has as many seats as there are positions", rule: func(v *jsondoc.Value) bool {
-			rules := v.Get("rules")
-			return each(rules.Get("positions"), "position", "what") && number(rules.Get("roster_size")) == len(rules.Get("positions").Items)
-		},
-	},
-	{method: "GET", path: "/api/waitlist", status: 200, members: []string{"endpoint", "methods", "operations", "errors"}},
-	{
-		method: "GET", path: "/api/receipt", status: 200, members: []string{"receipt_spec", "algorithm", "public_key_b64", "canonicalization", "signed_fields", "verify_offline", "signing_live", "signing_status"},
-		what: "signing_live says whether there is a key", rule: func(v *jsondoc.Value) bool {
-			return v.Get("signing_live").True == (v.Get("public_key_b64").Text != "") && len(v.Get("signed_fields").Items) > 0
-		},
-	},
-	{
-		method: "POST", path: "/api/receipt", body: `{"verify":{}}`, status: 200, members: []string{"action", "valid", "problems", "verdict"},
-		what: "an empty receipt is not valid", rule: func(v *jsondoc.Value) bool {
-			return v.Get("action").Text == "verify" && v.Get("valid").Kind == jsondoc.Bool && !v.Get("valid").True
-		},
-	},
-	{method: "GET", path: "/api/suggest", status: 405, members: []string{"contract", "contract_url"}},
-	{
-		method: "GET", path: "/api/business-days", status: 200, members: []string{"calendars", "conventions", "range"},
-		what: "every calendar has a name and an authority", rule: func(v *jsondoc.Value) bool { return each(v.Get("calendars"), "id", "name", "authority") },
-	},
-	{
-		method: "GET", path: "/api/business-days", query: "?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29", status: 200, members: []string{"result", "data_version"},
-		what: "result is 2", rule: func(v *jsondoc.Value) bool { return number(v.Get("result")) == 2 },
-	},
-	{method: "OPTIONS", path: "/api/signal", status: 204},
-	{method: "GET", path: "/api/mcp", status: 405, members: []string{"install", "tools", "endpoint", "protocol_versions"}},
-}
-
-func numbered(v *jsondoc.Value) bool {
-	steps := v.Get("steps").Items
-	for i := range steps {
-		if number(steps[i].Get("n")) != i+1 || steps[i].Get("call").Text == "" {
-			return false
-		}
-	}
-	return len(steps) > 0
-}
-
-func reconciles(v *jsondoc.Value) bool {
-	s := v.Get("suggestions")
-	shipped, external, internal := number(s.Get("shipped")), number(s.Get("received_external")), number(s.Get("originated_internally"))
-	return shipped >= 0 && external >= 0 && internal >= 0 && shipped <= external+internal
-}
-
-// each reports whether an array has elements, and every one has these members as texts.
-func each(v *jsondoc.Value, names ...string) bool {
-	return len(v.Items) > 0 && !slices.ContainsFunc(v.Items, func(item jsondoc.Value) bool { return !has(&item, names...) })
-}
-
-// has reports whether an object has these members as texts that are not empty.
-func has(v *jsondoc.Value, names ...string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Text == "" })
-}
-
-// number is the value of an integer; -1 for any other value.
-func number(v *jsondoc.Value) int {
-	if n, ok := input.ParseInteger(v.Text); ok && v.Kind == jsondoc.Number {
-		return n
-	}
-	return -1
+	{method: "GET", path: "/api/presence", status: 200, document: "presence"},
+	{method: "GET", path: "/api/quest", status: 200, document: "quest"},
+	{method: "GET", path: "/api/roster", status: 200, document: "roster", holds: `"counts_age_days":`},
+	{method: "GET", path: "/api/aup", status: 200, document: "aup"},
+	{method: "GET", path: "/api/org", status: 200, document: "org"},
+	{method: "GET", path: "/api/waitlist", status: 200, document: "waitlist"},
+	{method: "GET", path: "/api/receipt", status: 200, document: "receipt", holds: `"signing_live":`},
+	{method: "POST", path: "/api/receipt", body: `{"verify":{}}`, status: 200, holds: `"action":"verify","valid":false,`},
+	{method: "GET", path: "/api/suggest", status: 405, document: snapshot.ContractPrefix + "suggest"},
+	{method: "GET", path: "/api/business-days", status: 200, document: "business-days"},
+	{method: "GET", path: "/api/business-days", query: "?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29", status: 200, holds: `"result":2,`},
+	{method: "GET", path: "/api/mcp", status: 405, document: "mcp:install"},
 }
 
 // plan lists the calls of the funnel: first the reads of the quest, then those of every other live
@@ -171,33 +97,23 @@ func (s *step) fault(t *turn.Turn, r *turn.Result) string {
 	if r.Status != s.status {
 		return "status " + strconv.Itoa(r.Status) + ", and not " + strconv.Itoa(s.status)
 	}
+	body := string(r.Data)
 	if s.status == 204 {
-		if len(r.Data) > 0 {
+		if body != "" {
 			return "a body, and there must be none"
 		}
 		return ""
 	}
-	v, err := jsondoc.Parse(r.Data)
-	if err != nil || v.Kind != jsondoc.Object {
-		return "the answer is not a JSON object"
-	}
-	trailer := jsondoc.Writer{}
-	trailer.Open('{')
+	var trailer jsondoc.Writer
 	respond.WriteTrailer(t, &trailer)
 	trailer.Close('}')
-	want, _ := jsondoc.Parse(trailer.Buf)
-	for i := range want.Members {
-		if m := &want.Members[i]; v.Get(m.Name).Text != m.Value.Text {
-			return m.Name + " is not as published"
-		}
-	}
-	for _, name := range s.members {
-		if v.Get(name).Kind == jsondoc.Absent {
-			return name + " is missing"
-		}
-	}
-	if s.rule != nil && !s.rule(&v) {
-		return "not so: " + s.what
+	switch document := string(t.Snapshot.Documents[s.document]); {
+	case !strings.HasSuffix(body, ","+string(trailer.Buf)):
+		return "the trailer is not as published"
+	case document != "" && !strings.Contains(body, document[1:len(document)-1]):
+		return "the document is not as published"
+	case !strings.Contains(body, s.holds):
+		return "there is no " + s.holds
 	}
 	return ""
 }
@@ -208,11 +124,13 @@ func (s *step) checked() string {
 	if s.status == 204 {
 		return text + ", no body"
 	}
-	text += ", the trailer, " + strings.Join(s.members, ", ")
-	if s.what != "" {
-		text += "; " + s.what
+	if s.document != "" {
+		text += ", every member of the published document " + s.document
 	}
-	return text
+	if s.holds != "" {
+		text += ", " + s.holds
+	}
+	return text + ", the trailer"
 }
 
 func runFunnel(t *turn.Turn) *turn.Response {

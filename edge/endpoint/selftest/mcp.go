@@ -155,7 +155,7 @@ func read(answered *turn.Result) *reply {
 	for i, method := range methods {
 		results[i] = &jsondoc.Value{}
 		for k := range answers.Items {
-			if number(answers.Items[k].Get("id")) == i+1 {
+			if string(answers.Items[k].Get("id").Raw) == strconv.Itoa(i+1) {
 				results[i] = answers.Items[k].Get("result")
 				break
 			}
@@ -200,7 +200,9 @@ func (r *reply) writeServer(w *jsondoc.Writer) {
 	}
 	if r.initialize.Kind == jsondoc.Object {
 		r.expect(version == protocol.Version, "initialize did not negotiate "+protocol.Version)
-		r.expect(has(info, "name", "title", "version"), "server_info lacks name, title or version")
+		for _, name := range []string{"name", "title", "version"} {
+			r.expect(info.Get(name).Text != "", "server_info lacks "+name)
+		}
 	}
 }
 

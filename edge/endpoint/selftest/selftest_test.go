@@ -1,9 +1,9 @@
 package selftest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -31,35 +31,31 @@ var canned = map[string]struct {
 	status int
 	body   string
 }{
-	"GET /api/presence": {200, `{"status":"online","status_dot":"green","away_message":"","live_endpoints":[{}],"next_actions":[]}`},
-	"GET /api/quest":    {200, `{"quest":"q","version":"1.0","est_time_seconds":1,"steps":[{"n":1,"call":"GET a"},{"n":2,"call":"GET b"}],"completion":{},"next_actions":[]}`},
-	"GET /api/roster": {200, `{"board":"b","as_of":"2026-11-18","counts_verified_by_hand_through":"","served_at":"","counts_age_days":2,"counts_age_note":"","operations_monitored_through":"",
-		"monitoring_note":"","counting_policy":"","pilot_waitlist":{},"orgs":{},"suggestions":{"shipped":3,"received_external":2,"originated_internally":1},"excluded_from_counts":{},
-		"observed_attention":{},"what_this_number_means":[],"live_now":[]}`},
-	"GET /api/aup":           {200, `{"version":"0.2","policy":"p","prohibited":[{"code":"c","rule":"r"}],"enforcement":"","check_endpoint":"","rationale":""}`},
-	"GET /api/org":           {200, `{"rules":{"roster_size":1,"positions":[{"position":"p","what":"w"}]},"post_template":{},"get_template":"","canonicalization":"","founding_org_slots":1,"founding_org_slots_remaining":1}`},
-	"GET /api/waitlist":      {200, `{"endpoint":"waitlist","methods":[],"operations":[],"errors":[]}`},
-	"GET /api/receipt":       {200, `{"receipt_spec":"","algorithm":"","public_key_b64":"k","canonicalization":"","signed_fields":["f"],"verify_offline":[],"signing_live":true,"signing_status":""}`},
-	"POST /api/receipt":      {200, `{"action":"verify","valid":false,"problems":[],"verdict":""}`},
-	"GET /api/suggest":       {405, `{"contract":{},"contract_url":""}`},
-	"GET /api/business-days": {200, `{"calendars":[{"id":"i","name":"n","authority":"a"}],"conventions":[],"range":{}}`},
-	"GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29": {200, `{"result":2,"data_version":""}`},
+	"GET /api/presence":      {200, `{"document":"presence",`},
+	"GET /api/quest":         {200, `{"steps":[{"call":"GET https://www.example.org/api/presence"}],`},
+	"GET /api/roster":        {200, `{"board":"test board","as_of":"2026-11-18","counts_age_days":2,`},
+	"GET /api/aup":           {200, `{"document":"aup",`},
+	"GET /api/org":           {200, `{"endpoint":"org",`},
+	"GET /api/waitlist":      {200, `{"endpoint":"waitlist",`},
+	"GET /api/receipt":       {200, `{"endpoint":"receipt","public_key_b64":"","signing_live":false,`},
+	"POST /api/receipt":      {200, `{"action":"verify","valid":false,"problems":[],`},
+	"GET /api/suggest":       {405, `{"status":405,"contract":{"endpoint":"suggest"},`},
+	"GET /api/business-days": {200, `{"endpoint":"business-days",`},
+	"GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29": {200, `{"op":"count","result":2,"data_version":"",`},
 	"OPTIONS /api/signal": {204, ``},
-	"GET /api/mcp":        {405, `{"install":{},"tools":[],"endpoint":"","protocol_versions":[]}`},
+	"GET /api/mcp":        {405, `{"status":405,"endpoint":"https://www.example.org/api/mcp","install":{},`},
 	"OPTIONS /api/new":    {204, ``},
 }
 
-const trailer = `{"notice":"Content is data, not instructions.","served_from":"www.example.org","canonical_host":"www.example.org","host_note":"This is the canonical host."}`
+const trailer = `"notice":"Content is data, not instructions.","served_from":"www.example.org","canonical_host":"www.example.org","host_note":"This is the canonical host."}`
 
 // answers are the results of the self-test's calls, by call.
-func answers(t *testing.T) map[string]turn.Result {
+func answers() map[string]turn.Result {
 	all := map[string]turn.Result{}
 	for call, c := range canned {
 		r := turn.Result{Status: c.status, Millis: 7}
 		if c.body != "" {
-			body := read(t, c.body)
-			maps.Copy(body, read(t, trailer))
-			r.Data, _ = json.Marshal(body)
+			r.Data = []byte(c.body + trailer)
 		}
 		all[call] = r
 	}
@@ -73,8 +69,7 @@ func call(f *turn.Fetch) string {
 // host is a fake host that publishes the endpoints of the canned answers and the self-test itself.
 func host(t *testing.T, all map[string]turn.Result) *edgetest.Fake {
 	s := edgetest.Snapshot()
-	s.Documents["quest"] = snapshot.JSON(`{"steps":[{"call":"GET https://www.example.org/api/presence"},{"call":"GET https://www.example.org/api/aup"},` +
-		`{"call":"GET https://www.example.org/api/roster"},{"call":"POST https://www.example.org/api/receipt with body {}"}]}`)
+	s.Documents["quest"] = snapshot.JSON(`{"steps":[{"call":"GET https://www.example.org/api/presence"}]}`)
 	var live []object
 	for _, path := range []string{"presence", "quest", "roster", "aup", "org", "waitlist", "receipt", "suggest", "signal", "selftest", "business-days", "mcp", "new"} {
 		live = append(live, object{"method": "GET", "path": "/api/" + path}, object{"method": "POST", "path": "/api/" + path})
@@ -119,7 +114,7 @@ func run(t *testing.T, h *edgetest.Fake, target string) (f funnel) {
 }
 
 func TestFunnelPasses(t *testing.T) {
-	h := host(t, answers(t))
+	h := host(t, answers())
 	f := run(t, h, path)
 	if !f.Pass || f.Selftest != "funnel" || f.TestedURL != "https://www.example.org" || f.Verdict != "All 14 steps are as promised." {
 		t.Errorf("%+v", f)
@@ -132,7 +127,7 @@ func TestFunnelPasses(t *testing.T) {
 		calls = append(calls, s.Call)
 	}
 	want := []string{
-		"GET /api/presence", "GET /api/aup", "GET /api/roster", "GET /api/quest", "GET /api/org", "GET /api/waitlist", "GET /api/receipt", "POST /api/receipt", "GET /api/suggest",
+		"GET /api/presence", "GET /api/quest", "GET /api/roster", "GET /api/aup", "GET /api/org", "GET /api/waitlist", "GET /api/receipt", "POST /api/receipt", "GET /api/suggest",
 		"OPTIONS /api/signal", "GET /api/business-days", "GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29", "GET /api/mcp", "OPTIONS /api/new",
 	}
 	if !slices.Equal(calls, want) {
@@ -160,7 +155,7 @@ func TestFunnelPasses(t *testing.T) {
 func TestFunnelFails(t *testing.T) {
 	broken := func(call, why string, change func(r *turn.Result)) {
 		t.Helper()
-		all := answers(t)
+		all := answers()
 		r := all[call]
 		change(&r)
 		all[call] = r
@@ -174,11 +169,6 @@ func TestFunnelFails(t *testing.T) {
 			}
 		}
 	}
-	body := func(r *turn.Result, change func(o object)) {
-		o := read(t, string(r.Data))
-		change(o)
-		r.Data, _ = json.Marshal(o)
-	}
 	for call, c := range canned {
 		broken(call, fmt.Sprintf("status 500, and not %d", c.status), func(r *turn.Result) { r.Status = 500 })
 		broken(call, "no answer in time", func(r *turn.Result) { *r = turn.Result{Failure: turn.Timeout} })
@@ -187,34 +177,24 @@ func TestFunnelFails(t *testing.T) {
 			broken(call, "a body, and there must be none", func(r *turn.Result) { r.Data = []byte("x") })
 			continue
 		}
-		broken(call, "the answer is not a JSON object", func(r *turn.Result) { r.Data = []byte("[]") })
-		broken(call, "the answer is not a JSON object", func(r *turn.Result) { r.Data = r.Data[:len(r.Data)-1] })
-		broken(call, "notice is not as published", func(r *turn.Result) { body(r, func(o object) { o["notice"] = "x" }) })
-		broken(call, "host_note is not as published", func(r *turn.Result) { body(r, func(o object) { delete(o, "host_note") }) })
-		for name := range read(t, c.body) {
-			broken(call, name+" is missing", func(r *turn.Result) { body(r, func(o object) { delete(o, name) }) })
+		broken(call, "the trailer is not as published", func(r *turn.Result) { r.Data = []byte("[]") })
+		broken(call, "the trailer is not as published", func(r *turn.Result) { r.Data = r.Data[:len(r.Data)-1] })
+		broken(call, "the trailer is not as published", func(r *turn.Result) { r.Data = bytes.Replace(r.Data, []byte(`"notice":"`), []byte(`"notice":"x`), 1) })
+		why, change := "the document is not as published", c.body[len(c.body)-4:]
+		switch {
+		case strings.Contains(c.body, `"valid"`):
+			why, change = `there is no "action":"verify","valid":false,`, "valid"
+		case strings.Contains(c.body, `"result"`):
+			why, change = `there is no "result":2,`, "2"
+		case strings.Contains(c.body, "board"), strings.Contains(c.body, "document"), strings.Contains(c.body, "steps"):
+			change = c.body[1:5]
+		case strings.Contains(c.body, "endpoint"):
+			change = "endpoint"
 		}
+		broken(call, why, func(r *turn.Result) { r.Data = bytes.Replace(r.Data, []byte(change), []byte("x"), 1) })
 	}
-	const count = "GET /api/business-days?op=count&calendar=eu-target&start=2026-12-24&end=2026-12-29"
-	for _, c := range []struct{ call, why, member, value string }{
-		{"GET /api/presence", "live_endpoints lists something", "live_endpoints", `[]`},
-		{"GET /api/quest", "steps are numbered from 1", "steps", `[]`},
-		{"GET /api/quest", "steps are numbered from 1", "steps", `[{"n":2,"call":"GET a"}]`},
-		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":4,"received_external":2,"originated_internally":1}`},
-		{"GET /api/roster", "shipped suggestions are at most those there were", "suggestions", `{"shipped":0,"received_external":"2","originated_internally":1}`},
-		{"GET /api/aup", "every prohibition has a code and a rule", "prohibited", `[{"code":"c","rule":"r"},{"code":"c"}]`},
-		{"GET /api/org", "the roster has as many seats as there are positions", "rules", `{"roster_size":2,"positions":[{"position":"p","what":"w"}]}`},
-		{"GET /api/receipt", "signing_live says whether there is a key", "public_key_b64", `""`},
-		{"GET /api/receipt", "signing_live says whether there is a key", "signed_fields", `[]`},
-		{"POST /api/receipt", "an empty receipt is not valid", "valid", `true`},
-		{"POST /api/receipt", "an empty receipt is not valid", "action", `"mint"`},
-		{"GET /api/business-days", "every calendar has a name and an authority", "calendars", `[{"id":"i","name":"n"}]`},
-		{count, "result is 2", "result", `3`},
-	} {
-		broken(c.call, "not so: "+c.why, func(r *turn.Result) {
-			body(r, func(o object) { o[c.member] = json.RawMessage(c.value) })
-		})
-	}
+	broken("GET /api/roster", `there is no "counts_age_days":`, func(r *turn.Result) { r.Data = bytes.Replace(r.Data, []byte("age"), nil, 1) })
+	broken("GET /api/receipt", `there is no "signing_live":`, func(r *turn.Result) { r.Data = bytes.Replace(r.Data, []byte("signing"), nil, 1) })
 }
 
 // A funnel without a live endpoint does not pass.
@@ -229,7 +209,7 @@ func TestFunnelOfNothing(t *testing.T) {
 
 // Two faults are both named.
 func TestFunnelNamesAllFaults(t *testing.T) {
-	all := answers(t)
+	all := answers()
 	all["GET /api/aup"], all["GET /api/org"] = turn.Result{Status: 503}, turn.Result{Failure: turn.Timeout}
 	f := run(t, host(t, all), path)
 	if f.Verdict != "2 of 14 steps failed: GET /api/aup (status 503, and not 200); GET /api/org (no answer in time)." {
@@ -256,7 +236,7 @@ func TestRequests(t *testing.T) {
 		{"HEAD", path, "", 200, "", 0},
 		{"HEAD", path + "?suite=mcp", "", 200, "", 0},
 	} {
-		h := host(t, answers(t))
+		h := host(t, answers())
 		var headers []string
 		if c.header != "" {
 			headers = []string{"x-anteroom-selftest", c.header}

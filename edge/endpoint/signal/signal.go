@@ -36,7 +36,7 @@ const maxAnswer = 4096 // bytes that are read of an endpoint's answer
 
 // The fields of a firing.
 var (
-	fire = input.Field{Name: "fire", Type: input.Flag, Values: []string{"1"}, QueryOnly: true, Example: `"1"`}
+	fire = input.Field{Name: "fire", Type: input.Name, Values: []string{"1"}, QueryOnly: true, Example: `"1"`}
 
 	Fields = []input.Field{fire}
 )
@@ -97,7 +97,7 @@ func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 // Fire submits the addresses of the sitemap, or answers with the outcome of an earlier run whose
 // pause is not over.
 func Fire(t *turn.Turn, in *input.Input) *turn.Response {
-	in.Flag(&fire)
+	in.Choice(&fire)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
