@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -29,32 +30,11 @@ type Reader struct {
 // OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
 // cannot write to. OpenReadOnly refuses a file without a schema of this program, as the copy of a
 // running server's file without its log is. Of an older schema it reads what is there.
-func OpenReadOnly(path string) (*Reader, error) { return openReader(path, (*Reader).open) }
-
-// OpenBackup opens a file that no process writes to and that need not have the schema of this
-// program. It neither makes nor reads any other file: a log beside the file is an error.
-func OpenBackup(path string) (*Reader, error) {
-	return openReader(path, func(r *Reader, path string) error {
-		for _, suffix := range []string{logSuffix, "-journal"} { // in which SQLite keeps a part of a database
-			if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-				return fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)",
-					path+suffix)
-			}
-		}
-		if _, err := os.Stat(path); err != nil {
-			return err
-		}
-		return r.connect(path, immutable)
-	})
-}
-
-var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
-
-func openReader(path string, open func(*Reader, string) error) (*Reader, error) {
+func OpenReadOnly(path string) (*Reader, error) {
 	r := &Reader{}
 	absolute, err := filepath.Abs(path)
 	if err == nil {
-		err = open(r, absolute)
+		err = r.open(absolute)
 	}
 	if err != nil {
 		r.disconnect()
@@ -62,6 +42,34 @@ func openReader(path string, open func(*Reader, string) error) (*Reader, error) 
 	}
 	return r, nil
 }
+
+// OpenBackup opens a file that no process writes to and that need not have the schema of this
+// program. It neither makes nor reads any other file: a log beside the file is an error.
+func OpenBackup(path string) (*Reader, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, suffix := range []string{logSuffix, "-journal"} { // in which SQLite keeps a part of a database
+		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
+			return nil, fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)",
+				path+suffix)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, len(Magic))
+	io.ReadFull(f, head) // what is shorter is another
+	if f.Close(); string(head) != Magic {
+		return nil, errors.New("it is not a database that anteroom backup made")
+	}
+	r := &Reader{}
+	return r, r.connect(path, immutable)
+}
+
+var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
 
 func (r *Reader) open(path string) error {
 	there, err := Exists(path)

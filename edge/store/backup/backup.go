@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/migrations"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -37,22 +37,12 @@ type Table struct {
 	Rows int64
 }
 
-// recordedAt are the columns with the time of a record.
-var recordedAt = map[string]string{"registrations": "recorded_at", "charters": "recorded_at", "suggestions": "filed_at"}
-
 // Write copies the database at path into file, and says what is in it. The copy is checked and on
 // the disk before it replaces a backup at file: if Write is killed, file is the old one or the new
 // one. Write replaces neither a file that is not a backup nor a backup of another store. Beside the
 // file it keeps the list of erasures of the data folder.
-func Write(ctx context.Context, path, file string) (*Content, error) {
-	c, err := write(ctx, path, file)
-	if err != nil {
-		return nil, fmt.Errorf("back up to %s: %w", file, err)
-	}
-	return c, nil
-}
-
-func write(ctx context.Context, path, file string) (*Content, error) {
+func Write(ctx context.Context, path, file string) (c *Content, err error) {
+	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
 		return nil, errors.New("it is a part of the database itself (name another file)")
 	}
@@ -68,8 +58,7 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 		return nil, err
 	}
 	defer removeDraft(made)
-	c, err := check(ctx, made)
-	if err != nil {
+	if c, err = Check(ctx, made); err != nil {
 		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
@@ -84,33 +73,35 @@ func write(ctx context.Context, path, file string) (*Content, error) {
 	return c, disk.SyncFolder(folder)
 }
 
-// partOf reports whether a file is one of those that make up a database, or has the name of one.
-func partOf(database, file string) bool {
-	same := func(a, b string) bool {
-		one, err := os.Stat(a)
-		other, otherErr := os.Stat(b)
-		return err == nil && otherErr == nil && os.SameFile(one, other)
+// wrap is deferred. It says in an error what failed, and with which file or folder.
+func wrap(err *error, what, name string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s %s: %w", what, name, *err)
 	}
-	return slices.ContainsFunc([]string{"", "-wal", "-shm", "-journal"}, func(suffix string) bool {
-		return same(database+suffix, file) ||
-			filepath.Base(file) == filepath.Base(database)+suffix && same(filepath.Dir(database), filepath.Dir(file))
-	})
+}
+
+// partOf reports whether a file has the name of one of those that make up a database, or of a copy
+// from before a migration.
+func partOf(database, file string) bool {
+	folder, err := os.Stat(filepath.Dir(database))
+	other, otherErr := os.Stat(filepath.Dir(file))
+	return errors.Join(err, otherErr) == nil && os.SameFile(folder, other) && strings.HasPrefix(filepath.Base(file), filepath.Base(database))
 }
 
 // replaceable says why a backup of a store must not replace what is at file.
 func replaceable(ctx context.Context, file, store string) error {
 	info, err := os.Lstat(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0:
 		return nil
-	} else if err != nil {
+	case err != nil:
 		return err
-	}
-	if head, err := readHead(file); err != nil || !info.Mode().IsRegular() || info.Size() > 0 && head != sqlite.Magic {
+	case !info.Mode().IsRegular():
 		return errors.New("it exists and is not a backup (name another file)")
 	}
 	r, err := sqlite.OpenBackup(file)
 	if err != nil {
-		return fmt.Errorf("it exists and is not a backup: %w", err)
+		return fmt.Errorf("it exists and is not a backup (name another file): %w", err)
 	}
 	defer r.Close()
 	// A damaged backup is replaced.
@@ -121,33 +112,10 @@ func replaceable(ctx context.Context, file, store string) error {
 	return nil
 }
 
-// readHead reads the first bytes of a file, at most as many as sqlite.Magic has.
-func readHead(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, int64(len(sqlite.Magic))))
-	return string(head), err
-}
-
 // Check says what is in a backup. It is an error if file is damaged, is not a database of this
 // program, or has the schema of a newer one.
-func Check(ctx context.Context, file string) (*Content, error) {
-	c, err := check(ctx, file)
-	if err != nil {
-		return nil, fmt.Errorf("check backup %s: %w", file, err)
-	}
-	return c, nil
-}
-
-func check(ctx context.Context, file string) (*Content, error) {
-	if head, err := readHead(file); err != nil {
-		return nil, err
-	} else if head != sqlite.Magic {
-		return nil, errors.New("it is not a database (name a file that anteroom backup made)")
-	}
+func Check(ctx context.Context, file string) (c *Content, err error) {
+	defer wrap(&err, "check backup", file)
 	r, err := sqlite.OpenBackup(file)
 	if err != nil {
 		return nil, err
@@ -157,11 +125,8 @@ func check(ctx context.Context, file string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Content{Bytes: info.Size()}
-	if err := c.read(ctx, r); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c = &Content{Bytes: info.Size()}
+	return c, c.read(ctx, r)
 }
 
 // read checks a database, and counts what is in it.
@@ -188,9 +153,11 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
-		at := recordedAt[t.Name]
-		if at == "" {
-			at = "NULL"
+		at := "NULL"
+		for _, kind := range records.Kinds {
+			if kind.Table == t.Name {
+				at = kind.At
+			}
 		}
 		if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT count(*), max(" + at + `) FROM "` + t.Name + `"`}); err != nil {
 			return err
@@ -227,54 +194,47 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 // Restore refuses a folder that has a database or is in use. It locks the folder, so that no server
 // begins meanwhile. The new database is on the disk before it gets its name: if Restore is killed,
 // the folder has all of it or none.
-func Restore(ctx context.Context, file, folder string) (*Content, error) {
-	c, err := Check(ctx, file)
+func Restore(ctx context.Context, file, folder string) (c *Content, err error) {
+	if c, err = Check(ctx, file); err != nil {
+		return nil, err
+	}
+	defer wrap(&err, "restore into", folder)
+	from, err := sqlite.OpenBackup(file)
 	if err != nil {
 		return nil, err
 	}
-	if c.Erased, err = restore(ctx, file, folder); err != nil {
-		return nil, fmt.Errorf("restore into %s: %w", folder, err)
-	}
-	return c, nil
-}
-
-func restore(ctx context.Context, file, folder string) (erased int, err error) {
-	from, err := sqlite.OpenBackup(file)
-	if err != nil {
-		return 0, err
-	}
 	defer from.Close()
 	if err := disk.MakeFolder(folder); err != nil {
-		return 0, fmt.Errorf("%w (name a folder that this user may write to)", err)
+		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}
 	lock, err := disk.LockFolder(folder)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer lock.Close()
 	path := filepath.Join(folder, sqlite.FileName)
 	if there, err := sqlite.Exists(path); err != nil {
-		return 0, err
+		return nil, err
 	} else if there {
-		return 0, errors.New("it has a database (stop its server and move the database away, or name another folder)")
+		return nil, errors.New("it has a database (stop its server and move the database away, or name another folder)")
 	}
 	removeDrafts(folder, 0)
 	made, err := draft(ctx, from, folder)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer removeDraft(made)
 	ids, err := carryErased(filepath.Dir(file), folder)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if erased, err = eraseAgain(ctx, made, ids); err != nil {
-		return 0, err
+	if c.Erased, err = eraseAgain(ctx, made, ids); err != nil {
+		return nil, err
 	}
 	if err := os.Rename(made, path); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return erased, disk.SyncFolder(folder)
+	return c, disk.SyncFolder(folder)
 }
 
 // draftPrefix begins the name of each file in the making, and of what SQLite puts beside it.

@@ -13,7 +13,8 @@ import (
 type Kind struct {
 	Name    string // one of the constants below
 	Table   string
-	at, sum string // the columns of its time and its commitment
+	At      string // the column of its time
+	sum     string // that of its commitment
 	columns string // those of Record.Values
 }
 
@@ -47,7 +48,7 @@ type Record struct {
 
 // Scan gives all records of a kind whose sequence numbers are at most last, in their order.
 func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
-	columns := "seq || ' ' || record_id || ' ' || " + kind.at + " || ' ' || " + kind.sum + ", " + kind.columns
+	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
 	for row, err := range eachRow(ctx, r, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
 			return nil, err
