@@ -90,7 +90,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after what was recorded:", []*cobra.Command{
-			recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
+			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
 			parent("log", logProveCommand(t), logCheckCommand(t), logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},

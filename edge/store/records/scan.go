@@ -74,6 +74,15 @@ type Extent struct {
 	Host  string  // canonical host of the service that writes to it; "" if none has yet
 	Last  []int64 // the last sequence number of each of Kinds
 	New   int64   // how many records come after those that were covered
+	// Waiting says of each of Kinds how many those are.
+	Waiting []Waiting
+}
+
+// Waiting is how many records of a kind come after those that were covered.
+type Waiting struct {
+	Kind   string `json:"kind"`
+	New    int64  `json:"new"`
+	Oldest string `json:"oldest,omitempty"` // the time of the oldest of them
 }
 
 // Measure finds how far a store goes, all of one moment. covered has the last number of each of
@@ -86,7 +95,7 @@ func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 			after = covered[i]
 		}
 		statements = append(statements, turn.Statement{
-			SQL:  "SELECT (SELECT max(seq) FROM " + kind.Table + "), count(*) FROM " + kind.Table + " WHERE seq > ?",
+			SQL:  "SELECT (SELECT max(seq) FROM " + kind.Table + "), count(*), min(" + kind.At + ") FROM " + kind.Table + " WHERE seq > ?",
 			Args: []any{after},
 		})
 	}
@@ -100,10 +109,12 @@ func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 	e := &Extent{}
 	e.Store, _ = rows[0][0][0].(string)
 	e.Host, _ = rows[0][0][1].(string)
-	for _, found := range rows[1:] {
+	for i, found := range rows[1:] {
 		last, _ := found[0][0].(int64)
-		after, _ := found[0][1].(int64)
-		e.Last, e.New = append(e.Last, last), e.New+after
+		waiting := Waiting{Kind: Kinds[i].Name}
+		waiting.New, _ = found[0][1].(int64)
+		waiting.Oldest, _ = found[0][2].(string)
+		e.Last, e.New, e.Waiting = append(e.Last, last), e.New+waiting.New, append(e.Waiting, waiting)
 	}
 	return e, nil
 }

@@ -1,0 +1,129 @@
+// Package inbox says what waits for the operator: what no hand verification has covered, and
+// messages that are not delivered. It finds the texts of suggestions, which the mail alone has.
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/store/records"
+	"anteroom/generator/site"
+)
+
+// Report is what waits.
+type Report struct {
+	Verified    *string           `json:"verified_through"` // null before the first verification
+	New         []records.Waiting `json:"new"`              // since then, by kinds
+	Suggestions []Suggestion      `json:"suggestions"`      // the new ones
+	Outbox      records.Outbox    `json:"outbox"`
+
+	now time.Time
+}
+
+// Suggestion is a suggestion that waits.
+type Suggestion struct {
+	ID      string  `json:"record_id"`
+	At      string  `json:"filed_at"`
+	Kind    string  `json:"kind"`
+	Subject string  `json:"subject"` // of the mail that brought it
+	Text    *string `json:"text"`    // null if the Maildir does not have it
+}
+
+// Look finds what waits in a store. folder is the Maildir of the operator.
+func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, now time.Time) (*Report, error) {
+	covered, last := make([]int64, len(records.Kinds)), &site.Verification{}
+	if n := len(s.Verifications); n > 0 {
+		last = &s.Verifications[n-1]
+		for i, kind := range records.Kinds {
+			covered[i] = int64(last.Covers(kind.Name).Last)
+		}
+	}
+	extent, err := records.Measure(ctx, r, covered)
+	if err != nil {
+		return nil, err
+	}
+	if last.Store != "" && last.Store != extent.Store {
+		return nil, fmt.Errorf("look for what waits: this is store %s, and the verifications are of store %s "+
+			"(name the right one with --data or --remote)", extent.Store, last.Store)
+	}
+	found := &Report{New: extent.Waiting, Suggestions: []Suggestion{}, now: now}
+	if last.Through != "" {
+		found.Verified = &last.Through
+	}
+	for i := range records.Kinds {
+		kind := &records.Kinds[i]
+		if kind.Name != records.Suggestion || extent.Waiting[i].New == 0 {
+			continue
+		}
+		list, err := records.Scan(ctx, r, kind, extent.Last[i])
+		if err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
+		texts := Texts(folder, list)
+		for _, r := range list {
+			one := Suggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: "[" + r.Values[0] + "] " + r.ID}
+			if text, is := texts[r.ID]; is {
+				one.Text = &text
+			}
+			found.Suggestions = append(found.Suggestions, one)
+		}
+	}
+	found.Outbox, err = records.Undelivered(ctx, r)
+	return found, err
+}
+
+// Waits reports whether anything waits.
+func (r *Report) Waits() bool {
+	waits := r.Outbox.Pending+r.Outbox.Dead > 0
+	for _, kind := range r.New {
+		waits = waits || kind.New > 0
+	}
+	return waits
+}
+
+// maxShown is how many suggestions Print shows.
+const maxShown = 50
+
+// Print prints what waits, for a person.
+func (r *Report) Print(t *cli.Terminal) {
+	if !r.Waits() {
+		t.Printf("Nothing waits.")
+		return
+	}
+	for _, kind := range r.New {
+		if kind.New > 0 {
+			t.Printf("%s since %s (%s)", cli.Plural(int(kind.New), "new "+kind.Kind), kind.Oldest, age(kind.Oldest, r.now))
+		}
+	}
+	for _, s := range r.Suggestions[:min(maxShown, len(r.Suggestions))] {
+		said := s.Subject
+		if s.Text != nil {
+			said = fmt.Sprintf("%.8s  %-10s  %s", s.ID, s.Kind, firstLine(*s.Text))
+		}
+		t.Printf("  %s  %s", s.At, said)
+	}
+	if n := len(r.Suggestions) - maxShown; n > 0 {
+		t.Printf("  and %d more", n)
+	}
+	if r.Outbox.Pending+r.Outbox.Dead > 0 {
+		t.Printf("addresses that were not delivered: %s", &r.Outbox)
+	}
+	t.Printf("Next: anteroom verify.")
+}
+
+// age says how long ago a time was.
+func age(at string, now time.Time) string {
+	then, err := time.Parse(time.RFC3339, at)
+	switch hours := int(now.Sub(then).Hours()); {
+	case err != nil || hours < 0:
+		return "to come"
+	case hours < 48:
+		return cli.Plural(hours, "hour")
+	default:
+		return cli.Plural(hours/24, "day")
+	}
+}

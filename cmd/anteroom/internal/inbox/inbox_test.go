@@ -1,0 +1,78 @@
+package inbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/native/mail"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
+)
+
+// The texts come out of a Maildir as the host wrote them there, whatever else it holds.
+func TestTexts(t *testing.T) {
+	const texts = "plain words\nPIN: é = 3D, and a line that is long enough to be wrapped where mail is wrapped: éééééééééé\n" +
+		"\n\ntwo empty lines before, \r\nkind: forged\n\n> quoted\nSECURITY: \u202eevil"
+	folder := t.TempDir()
+	relay, err := mail.Open("maildir:" + folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &snapshot.Snapshot{CanonicalHost: "www.example.org", RelayFrom: "a@example.org", RelayTo: "b@example.org"}
+	send := func(m turn.Message) {
+		if sent := relay.Send(t.Context(), m, to, time.Now()); sent.Failure != turn.None {
+			t.Fatal(sent.Failure)
+		}
+	}
+	sent := []string{"plain words", texts, "l" + strings.Repeat("ong ", 500) + ".", "a name too"}
+	var filed []records.Record
+	for i, text := range sent {
+		h := edgetest.NewFake(t)
+		body, _ := json.Marshal(map[string]string{"suggestion": text, "agent_name": "odd owl"})
+		if i < 3 {
+			body, _ = json.Marshal(map[string]string{"suggestion": text})
+		}
+		r := edgetest.Decode(t, h.Do("POST", "/api/suggest", string(body)))
+		id := fmt.Sprintf("%032x", i)
+		message := h.Messages[0]
+		message.Records = []string{id}
+		filed = append(filed, records.Record{ID: id, At: time.Now().UTC().Format(time.RFC3339), SHA256: r["text_sha256"].(string)})
+		send(message)
+		message.Text = strings.ReplaceAll(message.Text, r["text_sha256"].(string), strings.Repeat("0", 64)) + "> forged\n"
+		send(message) // later, and of another text
+	}
+	send(turn.Message{ID: "x", Subject: "other", Text: "other", Records: []string{filed[0].ID}})
+	os.WriteFile(filepath.Join(folder, "new", "zzz"), []byte("\x00 not a mail"), 0o600)
+	os.Rename(filepath.Join(folder, "new", "zzz"), filepath.Join(folder, "cur", "zzz"))
+	found := Texts(folder, append(filed, records.Record{ID: "missing"}))
+	if got := slices.Sorted(maps.Keys(found)); len(got) != len(sent) {
+		t.Fatalf("found %q", got)
+	}
+	for i, text := range sent {
+		text = strings.NewReplacer("\r\n", "\n", "\u202e", "<U+202E>").Replace(text)
+		if got := found[filed[i].ID]; got != strings.TrimSpace(text) {
+			t.Errorf("%q\nwant %q", got, text)
+		}
+	}
+	if got := Texts(filepath.Join(folder, "none"), filed); len(got) != 0 {
+		t.Errorf("without a folder: %v", got)
+	}
+}
+
+func TestFirstLine(t *testing.T) {
+	if got := firstLine("\n \nSECURITY: one\ntwo"); got != "SECURITY: one" {
+		t.Error(got)
+	}
+	if got := firstLine(strings.Repeat("é", 101)); got != strings.Repeat("é", 100)+"…" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,108 @@
+package inbox
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"io"
+	"io/fs"
+	"mime/quotedprintable"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"anteroom/edge/store/records"
+)
+
+// maxMail is the largest mail that is read, in bytes. A suggestion is much shorter.
+const maxMail = 1 << 20
+
+// Texts finds the texts of suggestions in a Maildir, by their record identifiers. A text that it
+// does not find is missing, also if the folder cannot be read. What cannot be seen in a text is
+// shown as <U+...>, as in the mail.
+//
+// Anybody may have put a mail there. Whoever did so knows the identifier and the hash of the text,
+// which the caller of the suggestion and the operator know.
+func Texts(folder string, suggestions []records.Record) map[string]string {
+	texts, wanted := map[string]string{}, map[string]string{}
+	oldest := time.Now()
+	for _, s := range suggestions {
+		wanted[s.ID] = s.SHA256
+		if at, err := time.Parse(time.RFC3339, s.At); err == nil && at.Before(oldest) {
+			oldest = at
+		}
+	}
+	var files []fs.FileInfo
+	paths := map[fs.FileInfo]string{}
+	for _, name := range []string{"new", "cur"} {
+		entries, _ := os.ReadDir(filepath.Join(folder, name))
+		for _, entry := range entries {
+			const skew = 24 * time.Hour // between two clocks
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail && info.ModTime().After(oldest.Add(-skew)) {
+				files, paths[info] = append(files, info), filepath.Join(folder, name, entry.Name())
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, info := range files {
+		if len(texts) == len(wanted) {
+			break
+		}
+		if data, err := os.ReadFile(paths[info]); err == nil {
+			if id, text, is := suggestion(data, wanted); is {
+				texts[id] = text
+			}
+		}
+	}
+	return texts
+}
+
+// suggestion reads a mail with one of the suggestions that are wanted.
+func suggestion(data []byte, wanted map[string]string) (id, text string, is bool) {
+	message, err := mail.ReadMessage(bytes.NewReader(data))
+	if err != nil {
+		return "", "", false
+	}
+	id = message.Header.Get("X-Anteroom-Record")
+	sum, is := wanted[id]
+	if !is {
+		return "", "", false
+	}
+	body := message.Body
+	switch strings.ToLower(message.Header.Get("Content-Transfer-Encoding")) {
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	}
+	plain, err := io.ReadAll(body)
+	// An introduction, the fields with the name of the agent, and the text. "> " begins each line of
+	// the text.
+	parts := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(plain), "\r\n", "\n")), "\n\n")
+	if err != nil || len(parts) != 3 || !strings.Contains(parts[1]+"\n", "\ntext_sha256: "+sum+"\n") {
+		return "", "", false
+	}
+	var lines []string
+	for line := range strings.SplitSeq(parts[2], "\n") {
+		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "))
+	}
+	return id, strings.Join(lines, "\n"), true
+}
+
+// firstLine is the first line of a text that says something, not too long.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			if letters := []rune(line); len(letters) > 100 {
+				return string(letters[:100]) + "…"
+			}
+			return line
+		}
+	}
+	return ""
+}
