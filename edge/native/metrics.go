@@ -18,7 +18,7 @@ func (h *Host) measure() (err error) {
 	if m == nil {
 		return nil
 	}
-	h.store.Watch(func(c sqlite.Commit) { m.Commit(c.Executions, c.Took) })
+	h.store.Watch(m.Commit)
 	if h.reader, err = sqlite.OpenReadOnly(h.store.Name()); err != nil {
 		return err
 	}

@@ -39,15 +39,8 @@ type job struct {
 	rows       [][][]any
 	changes    []int64
 	failure    turn.Failure
-	done       chan struct{} // gets one element when the result is there
-	timer      *time.Timer
+	done       chan struct{} // closed when the result is there
 }
-
-var jobs = sync.Pool{New: func() any {
-	j := &job{done: make(chan struct{}, 1), timer: time.NewTimer(0)}
-	j.timer.Stop()
-	return j
-}}
 
 // queue holds the jobs that the writer has not begun.
 type queue struct {
@@ -71,31 +64,25 @@ func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 }
 
 func (s *Store) perform(class Class, statements []turn.Statement) (rows [][][]any, changes []int64, failure turn.Failure) {
-	j := jobs.Get().(*job)
-	j.statements = statements
+	j := &job{statements: statements, done: make(chan struct{})}
 	if failure := s.enqueue(j, class); failure != turn.None {
 		return nil, nil, failure
 	}
-	j.timer.Reset(Patience[class])
+	patience := time.NewTimer(Patience[class])
+	defer patience.Stop()
 	select {
 	case <-j.done:
-		j.timer.Stop()
-	case <-j.timer.C:
+	case <-patience.C:
 		if s.withdraw(j, class) {
 			return nil, nil, turn.Refused
 		}
-		j.timer.Reset(finish)
 		select {
 		case <-j.done:
-			j.timer.Stop()
-		case <-j.timer.C:
-			return nil, nil, turn.Timeout // the writer still has the job
+		case <-time.After(finish):
+			return nil, nil, turn.Timeout
 		}
 	}
-	rows, changes, failure = j.rows, j.changes, j.failure
-	j.statements, j.rows, j.changes, j.failure = nil, nil, nil, turn.None
-	jobs.Put(j)
-	return rows, changes, failure
+	return j.rows, j.changes, j.failure
 }
 
 func (s *Store) enqueue(j *job, class Class) turn.Failure {
@@ -185,10 +172,10 @@ func (s *Store) write() {
 		}
 		took := time.Since(began)
 		for _, j := range group {
-			j.done <- struct{}{}
+			close(j.done)
 		}
 		if s.watch != nil && len(group) > 0 {
-			s.watch(Commit{len(group), took})
+			s.watch(len(group), took)
 		}
 		if closing && len(group) == 0 {
 			return
@@ -196,14 +183,11 @@ func (s *Store) write() {
 	}
 }
 
-// Commit is a transaction that a group of Execs shared, whether it failed or not.
-type Commit struct {
-	Executions int
-	Took       time.Duration // with its sync to the disk
+// Watch has the writer call f after each group, failed or not, once its callers are answered. f gets
+// how many Execs shared the transaction, and how long it took with its sync to the disk.
+func (s *Store) Watch(f func(executions int, took time.Duration)) {
+	s.betweenGroups(func() { s.watch = f })
 }
-
-// Watch has the writer call f after each group, once its callers are answered.
-func (s *Store) Watch(f func(Commit)) { s.betweenGroups(func() { s.watch = f }) }
 
 // betweenGroups has the writer call f between two groups, when no transaction is open. After Close
 // f is not called.

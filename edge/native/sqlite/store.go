@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
@@ -45,11 +45,10 @@ type Store struct {
 	files      map[string]fs.FileInfo // the database and its log, as they were opened
 
 	queue
-	watch   func(Commit)  // of the writer; may be nil
-	between chan func()   // work on the connection outside of a transaction
-	closing chan struct{} // closed by Close: nothing more is taken
-	stopped chan struct{} // closed by the writer when it is done
-	once    sync.Once
+	watch   func(int, time.Duration) // of the writer; may be nil
+	between chan func()              // work on the connection outside of a transaction
+	closing chan struct{}            // closed by Close: nothing more is taken
+	stopped chan struct{}            // closed by the writer when it is done
 }
 
 // ErrNone is the error of Open if there is no database.
@@ -193,16 +192,16 @@ func (s *Store) copyTo(path string) error {
 
 // Close lets the writes under way finish and closes the database. An Exec after it is unavailable.
 func (s *Store) Close() error {
-	var err error
-	s.once.Do(func() {
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		close(s.closing)
-		<-s.stopped
-		err = s.disconnect()
-	})
-	return err
+	s.mu.Lock()
+	again := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
+	close(s.closing)
+	<-s.stopped
+	return s.disconnect()
 }
 
 // Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,

@@ -724,9 +724,9 @@ func BenchmarkExec(b *testing.B) {
 func TestWatch(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), FileName))
 	executions := 0
-	s.Watch(func(c Commit) {
-		if executions += c.Executions; c.Executions < 1 || c.Executions > groupSize || c.Took <= 0 {
-			t.Errorf("%+v", c)
+	s.Watch(func(n int, took time.Duration) {
+		if executions += n; n < 1 || n > groupSize || took <= 0 {
+			t.Errorf("%d, %v", n, took)
 		}
 	})
 	var all sync.WaitGroup
