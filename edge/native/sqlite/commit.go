@@ -183,8 +183,8 @@ func (s *Store) write() {
 	}
 }
 
-// Watch has the writer call f after each group, failed or not, once its callers are answered. f gets
-// how many Execs shared the transaction, and how long it took with its sync to the disk.
+// Watch has the writer call f after each group, failed or not, once its callers are answered. f
+// gets how many Execs shared the transaction, and how long it took with its sync to the disk.
 func (s *Store) Watch(f func(executions int, took time.Duration)) {
 	s.betweenGroups(func() { s.watch = f })
 }
