@@ -18,54 +18,50 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// deployment is a deployment, and the files that it is made from.
+type deployment struct {
+	cloudflare.Deployment
+	wrangler string
+	artifact artifactFlags
+	host     server.Options // that the key is of
+}
+
+func newDeployment(t *cli.Terminal) *deployment {
+	d := &deployment{}
+	d.Reach, d.Waiting = reach, func(what string) { t.Warnf("%s", what) }
+	d.Say = func(step, text string) {
+		t.PrintLines(fmt.Sprintf("%-12s %s", step, text))
+		t.Out.Flush()
+	}
+	return d
+}
+
 func deployCommand(t *cli.Terminal) *cobra.Command {
-	var wrangler string
-	var artifact artifactFlags
 	var dryRun bool
 	var allow, reasons []string
-	host := server.Options{}
-	d := &cloudflare.Deployment{
-		Reach: reach, Waiting: func(what string) { t.Warnf("%s", what) },
-		Say: func(step, text string) {
-			t.PrintLines(fmt.Sprintf("%-12s %s", step, text))
-			t.Out.Flush()
-		},
-	}
+	d := newDeployment(t)
 	cmd := &cobra.Command{
 		Use: "deploy",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			d.Now = t.Now()
 			if d.Allowances, err = cloudflare.ReadAllowances(allow, reasons, cloudflare.Allowances); err == nil {
 				err = cloudflare.CheckPlace(d.Location, d.Jurisdiction)
 			}
 			if err != nil {
 				return cli.Usage(err)
 			}
-			if d.Config, err = cloudflare.ReadConfig(wrangler); err != nil {
-				return err
-			}
-			if d.Artifact, err = artifact.read(); err != nil {
-				return err
-			}
-			if err = readDeployedKey(t, d, &host); err != nil {
-				return err
-			}
-			if d.Wrangler, err = cloudflare.FindWrangler(cmd.Context(), wrangler); err != nil {
-				return err
-			}
-			if err = d.Compare(cmd.Context()); err != nil {
+			if err = d.prepare(cmd.Context(), t); err != nil {
 				return err
 			} else if dryRun {
 				return d.DryRun(cmd.Context())
 			}
-			return deploy(cmd.Context(), t, d)
+			return d.run(cmd.Context(), t)
 		},
 	}
 	f := cmd.Flags()
-	host.Receipt.AddFlag(f)
-	f.StringVar(&host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
-	wranglerFlags(f, &d.Environment, &wrangler)
-	artifact.add(f)
+	d.host.Receipt.AddFlag(f)
+	f.StringVar(&d.host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
+	wranglerFlags(f, &d.Environment, &d.wrangler)
+	d.artifact.add(f)
 	f.StringVar(&d.Location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
@@ -73,18 +69,36 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// readDeployedKey reads the receipt key that is named, or the one in the data folder if it is the
-// published one.
-func readDeployedKey(t *cli.Terminal, d *cloudflare.Deployment, host *server.Options) (err error) {
-	d.Key, err = host.ReadKey(t)
-	if !host.Receipt.Given() && (err != nil || receiptkey.Public(d.Key) != d.Artifact.Snapshot.CurrentKey) {
+// prepare reads what is to be deployed, and compares it with what is live.
+func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
+	d.Now = t.Now()
+	if d.Config, err = cloudflare.ReadConfig(d.wrangler); err != nil {
+		return err
+	}
+	if d.Artifact, err = d.artifact.read(); err != nil {
+		return err
+	}
+	if err = d.readKey(t); err != nil {
+		return err
+	}
+	if d.Wrangler, err = cloudflare.FindWrangler(ctx, d.wrangler); err != nil {
+		return err
+	}
+	return d.Compare(ctx)
+}
+
+// readKey reads the receipt key that is named, or the one in the data folder if it is the published
+// one.
+func (d *deployment) readKey(t *cli.Terminal) (err error) {
+	d.Key, err = d.host.ReadKey(t)
+	if !d.host.Receipt.Given() && (err != nil || receiptkey.Public(d.Key) != d.Artifact.Snapshot.CurrentKey) {
 		d.Key, err = nil, nil
 	}
 	return err
 }
 
-// deploy deploys what may be deployed, and says what is live then.
-func deploy(ctx context.Context, t *cli.Terminal, d *cloudflare.Deployment) error {
+// run deploys what may be deployed, and says what is live then.
+func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	err := d.Run(ctx)
 	for _, a := range d.Allowances {
 		if !a.Needed {

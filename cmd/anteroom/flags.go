@@ -19,6 +19,9 @@ const (
 	wranglerFile  = "wrangler.toml"
 )
 
+// defaultAddress is where serve listens if no flag says.
+const defaultAddress = "127.0.0.1:8080"
+
 func contentFlag(flags *pflag.FlagSet, folder *string) {
 	flags.StringVar(folder, "content", contentFolder, "the content `folder`")
 }

@@ -19,58 +19,69 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// generation is where anteroom generate reads and writes.
+type generation struct {
+	content, public, snapshot string
+	secret                    keys.Receipt
+	check                     bool
+}
+
 func generateCommand(t *cli.Terminal) *cobra.Command {
-	var folder, out, snapshot string
-	var check bool
-	var secret keys.Receipt
+	var g generation
 	cmd := &cobra.Command{
 		Use: "generate",
 		RunE: func(*cobra.Command, []string) error {
-			debug.SetGCPercent(gcPercent)
-			key, err := secret.Read(t)
+			r, err := g.run(t)
 			if err != nil {
 				return err
 			}
-			if disk.Inside(folder, out) || disk.Inside(out, folder) {
-				return fmt.Errorf("one of --content %s and --out %s is inside the other "+
-					"(name a folder of its own for the documents, such as %s)", folder, out, publicFolder)
-			}
-			if disk.Inside(out, snapshot) {
-				return fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
-					"(name another file, such as %s)", snapshot, out, snapshotFile)
-			}
-			now, err := sourceDate(time.Now())
-			if err != nil {
-				return err
-			}
-			s, output, err := content.Generate(folder, now)
-			if err != nil {
-				return err
-			}
-			if err := keys.RefusePublished(key, &s.Service, filepath.Join(folder, serviceFile)); err != nil {
-				return err
-			}
-			if err := content.RefuseSeed(output.Documents, key); err != nil {
-				return err
-			}
-			r, err := content.Publish(t, out, snapshot, s, output, check, now)
-			if err != nil {
-				return hintPermission(err)
-			}
-			if err = r.Print(t); err == nil && check {
-				err = r.Stale(folder)
+			if err = r.Print(t); err == nil && g.check {
+				err = r.Stale(g.content)
 			}
 			return err
 		},
 	}
-	secret.AddFlag(cmd.Flags())
+	g.secret.AddFlag(cmd.Flags())
 	flags := cmd.Flags()
-	contentFlag(flags, &folder)
-	flags.StringVar(&out, "out", publicFolder, "the `folder` of the documents")
-	flags.StringVar(&snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
-	flags.BoolVar(&check, "check", false, "write nothing; fail where the documents are not up to date")
+	contentFlag(flags, &g.content)
+	flags.StringVar(&g.public, "out", publicFolder, "the `folder` of the documents")
+	flags.StringVar(&g.snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
+	flags.BoolVar(&g.check, "check", false, "write nothing; fail where the documents are not up to date")
 	jsonFlag(flags, &t.JSON)
 	return cmd
+}
+
+// run makes the documents of the content.
+func (g *generation) run(t *cli.Terminal) (*content.Report, error) {
+	debug.SetGCPercent(gcPercent)
+	key, err := g.secret.Read(t)
+	if err != nil {
+		return nil, err
+	}
+	if disk.Inside(g.content, g.public) || disk.Inside(g.public, g.content) {
+		return nil, fmt.Errorf("one of --content %s and --out %s is inside the other "+
+			"(name a folder of its own for the documents, such as %s)", g.content, g.public, publicFolder)
+	}
+	if disk.Inside(g.public, g.snapshot) {
+		return nil, fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
+			"(name another file, such as %s)", g.snapshot, g.public, snapshotFile)
+	}
+	now, err := sourceDate(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	s, output, err := content.Generate(g.content, now)
+	if err == nil {
+		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
+	}
+	if err == nil {
+		err = content.RefuseSeed(output.Documents, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := content.Publish(t, g.public, g.snapshot, s, output, g.check, now)
+	return r, hintPermission(err)
 }
 
 // gcPercent lets the heap of a single run grow to nine times the memory in use (package runtime,

@@ -24,9 +24,14 @@ import (
 const now = "1795219200"
 
 func TestMain(m *testing.M) {
-	os.Setenv("ANTEROOM_OFFLINE", "true") // the content's host is not asked
+	if _, set := os.LookupEnv("ANTEROOM_OFFLINE"); !set { // a script sets it to "" to have the service asked
+		os.Setenv("ANTEROOM_OFFLINE", "true")
+	}
 	testscript.Main(m, map[string]func(){"anteroom": main})
 }
+
+// typed is set on systems whose terminals a test can make.
+var typed func(*testscript.TestScript, bool, []string)
 
 // TestScripts runs the scripts of testdata against the program itself. Each script runs in a folder
 // that holds a copy of the project's content.
@@ -57,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"verify":   verifyBody,
 			"sql":      sqlCommand,
 			"locked":   lockedContent,
+			"typed":    typed,
 			"logged":   loggedContent,
 			"files":    fileServer,
 			"witness":  witnessServer,

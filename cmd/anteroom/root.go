@@ -85,7 +85,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		{"Begin a service:", []*cobra.Command{
 			initCommand(t), parent("key", keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t)),
 		}},
-		{"Publish and serve:", []*cobra.Command{verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
+		{"Publish and serve:", []*cobra.Command{publishCommand(t), verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
 		{"Deploy, and look after what is live:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},

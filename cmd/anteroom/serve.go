@@ -36,7 +36,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	hostFlags(flags, &o)
-	flags.StringVar(&o.Address, "addr", "127.0.0.1:8080", "the `address` to listen at")
+	flags.StringVar(&o.Address, "addr", defaultAddress, "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.Create, "create", false, "begin with a new database where the data folder has none")
 	flags.StringVar(&o.TakeOver, "take-over", "", "the `host` of another service, whose database is of this one from now on")

@@ -13,6 +13,7 @@ import (
 
 func verifyCommand(t *cli.Terminal) *cobra.Command {
 	o, store := &verification.Options{}, storeFlags{}
+	undo := false
 	o.Open = func(ctx context.Context) (records.Reader, error) {
 		if o.NewStore && store.remote == "" {
 			if err := store.create(t.Logger()); err != nil {
@@ -28,6 +29,9 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 				return cli.Usage(err)
 			}
 			o.Public = filepath.Join(filepath.Dir(o.Content), publicFolder)
+			if undo {
+				return verification.Undo(cmd.Context(), t, o)
+			}
 			return verification.Run(cmd.Context(), t, o)
 		},
 	}
@@ -40,6 +44,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	flags.BoolVar(&o.Template, "template", false, "print the file in which to decide, and write nothing")
 	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, as the one that was verified is gone for good")
 	flags.BoolVar(&o.Offline, "offline", false, "do not ask the service whether it publishes more than the content has")
+	flags.BoolVar(&undo, "undo", false, "take the newest verification back, as long as it is not public")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
 	return cmd
 }

@@ -1,7 +1,6 @@
 package cloudflare
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -16,8 +15,6 @@ import (
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/edge/endpoint/health"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/store/records"
@@ -336,13 +333,11 @@ func (d *Deployment) Live(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
 	defer cancel()
-	text, err := d.Reach(host).File(ctx, health.Manifest)
+	version, err := d.Reach(host).Version(ctx)
 	if errors.Is(err, live.ErrNothing) || errors.Is(err, fs.ErrNotExist) {
 		return "nothing at " + host
-	}
-	manifest, wrong := jsondoc.Parse(text)
-	if err = cmp.Or(err, wrong); err != nil {
+	} else if err != nil {
 		return "not known: " + err.Error()
 	}
-	return fmt.Sprintf("content %s at %s", manifest.Get(health.Version).Text, host)
+	return fmt.Sprintf("content %s at %s", version, host)
 }

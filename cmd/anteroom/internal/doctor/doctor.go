@@ -224,14 +224,10 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 		r.err(check, Fault, err, "stop the server, keep the file, and restore a backup into another folder with anteroom restore")
 		return
 	}
-	after, verified := make([]int64, len(records.Kinds)), ""
+	var after []int64
+	verified := ""
 	if loaded != nil {
-		for _, v := range loaded.Verifications {
-			verified = cmp.Or(v.Store, verified)
-			for i, kind := range records.Kinds {
-				after[i] = int64(v.Covers(kind.Name).Last)
-			}
-		}
+		verified, after = verification.Covered(loaded)
 	}
 	extent, err := records.Measure(ctx, store, after)
 	switch {

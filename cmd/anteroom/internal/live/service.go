@@ -23,6 +23,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
 )
 
 // Why a service was not compared. The errors of this package wrap one of these if the service
@@ -70,6 +73,16 @@ func New(address string) (*Service, error) {
 
 // String is the address of the service.
 func (s *Service) String() string { return s.Base.Scheme + "://" + s.Base.Host }
+
+// Version is the version of the content that the service shows.
+func (s *Service) Version(ctx context.Context) (string, error) {
+	text, err := s.File(ctx, health.Manifest)
+	if err != nil {
+		return "", err
+	}
+	manifest, err := jsondoc.Parse(text)
+	return manifest.Get(health.Version).Text, err
+}
 
 // name is the host name that is asked for, without a port.
 func (s *Service) name() string {

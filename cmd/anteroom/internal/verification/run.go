@@ -33,6 +33,7 @@ type Options struct {
 	Yes             bool // write without asking
 	NewStore        bool // begin with another store
 	Offline         bool // do not compare the content with what is live
+	Publishing      bool // whether the caller publishes what is written
 
 	Open func(context.Context) (records.Reader, error)       // opens the store
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
@@ -87,7 +88,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	}
 	var key note.Signer
 	if !o.Template {
-		if err := o.comparePublished(ctx, s); err != nil {
+		if _, err := o.Compare(ctx, s); err != nil {
 			return err
 		}
 		signer, err := o.LogKey.Signer(t, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
@@ -125,40 +126,41 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	return err
 }
 
-// comparePublished refuses content that is behind what is published, in the folder of documents or
-// by the service: its next board would be another one of the same name, and what the key of the log
-// has signed is out already.
-func (o *Options) comparePublished(ctx context.Context, s *site.Site) error {
+// Compare refuses content that is behind what is published, in the folder of documents or by the
+// service: its next board would be another one of the same name, and what the key of the log has
+// signed is out already. It reports whether the newest board of the content is published: by the
+// service or, Offline, in that folder.
+func (o *Options) Compare(ctx context.Context, s *site.Site) (public bool, err error) {
 	next := continuity.FromSite(s)
 	published, err := continuity.FromFolder(o.Public, "")
 	if err == nil {
 		err = continuity.Refuse(continuity.Check(published.Counted(), next))
 	}
 	if err != nil {
-		return fmt.Errorf("verify: %s is behind %s: %w", o.Content, o.Public, err)
+		return false, fmt.Errorf("verify: %s is behind %s: %w", o.Content, o.Public, err)
 	}
-	if o.Offline {
-		return nil
-	}
-	ask := o.Live
-	if ask == nil {
-		service, err := live.New(s.Service.BaseURL())
-		if err != nil {
-			return err
+	if !o.Offline {
+		ask := o.Live
+		if ask == nil {
+			service, err := live.New(s.Service.BaseURL())
+			if err != nil {
+				return false, err
+			}
+			ask = service.Facts
 		}
-		ask = service.Facts
+		published, err = ask(ctx)
+		switch {
+		case errors.Is(err, live.ErrNothing):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
+		}
+		if err := continuity.Refuse(continuity.Check(published.Counted(), next)); err != nil {
+			return false, fmt.Errorf("verify: %s is behind %s: %w", o.Content, s.Service.BaseURL(), err)
+		}
 	}
-	published, err = ask(ctx)
-	switch {
-	case errors.Is(err, live.ErrNothing):
-		return nil
-	case err != nil:
-		return fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
-	}
-	if err := continuity.Refuse(continuity.Check(published.Counted(), next)); err != nil {
-		return fmt.Errorf("verify: %s is behind %s: %w", o.Content, s.Service.BaseURL(), err)
-	}
-	return nil
+	_, public = published.Documents["/scoreboard/"+s.Current().File+".json"]
+	return public, nil
 }
 
 // read reads the file of the answers, nil if there is none. through is the time of these answers,
@@ -284,6 +286,8 @@ func (o *Options) write(t *cli.Terminal, decided *Decided) error {
 	if decided.Log != nil && len(decided.Log.Log.Witnesses) > 0 {
 		t.Printf("Have the witnesses cosign it: anteroom log witness.")
 	}
-	t.Printf("Next: anteroom generate. Read its diff, commit it, and serve or deploy it.")
+	if !o.Publishing {
+		t.Printf("Next: anteroom publish, or anteroom verify --undo.")
+	}
 	return nil
 }

@@ -1,0 +1,59 @@
+package verification
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
+)
+
+// Undo takes back the newest verification, unless it is public: in the folder of documents, or by
+// the service.
+func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
+	unlock, err := Lock(o.Content)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := Finish(o.Content); err != nil {
+		return err
+	}
+	s, err := content.Load(o.Content, t.Now())
+	if err != nil {
+		return err
+	}
+	name := s.Current().File
+	if len(s.Verifications) < 2 {
+		return fmt.Errorf("undo: %s is the first board, which no verification is before (edit it, as long as it is not public)", name)
+	}
+	local := *o
+	local.Offline = true
+	for _, place := range []struct {
+		options *Options
+		name    string
+	}{{&local, o.Public}, {o, s.Service.BaseURL()}} {
+		public, err := place.options.Compare(ctx, s)
+		if err != nil {
+			return err
+		} else if public {
+			return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place.name)
+		}
+	}
+	var gone []string
+	for _, file := range []string{"log/" + name + ".checkpoint", "log/" + name + ".jsonl", "scoreboard/" + name + ".yaml", "verifications/" + name + ".yaml"} {
+		path := filepath.Join(o.Content, filepath.FromSlash(file))
+		if err := os.Remove(path); err == nil {
+			gone = append(gone, path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("undo: %w (remove it, and %s)", err, strings.Join(gone, ", "))
+		}
+	}
+	t.Printf("Took verification %s back: removed %s.", name, strings.Join(gone, ", "))
+	return nil
+}

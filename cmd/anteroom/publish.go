@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/generator/publish"
+	"anteroom/generator/site"
+
+	"github.com/spf13/cobra"
+)
+
+// publication is one run of anteroom publish. What is done is seen in the files, in git and in what
+// is live: nothing else remembers it.
+type publication struct {
+	t                 *cli.Terminal
+	verify            *verification.Options
+	store             *storeFlags
+	generation        generation
+	deployment        *deployment
+	reload, live      string
+	address           string // of the server on this machine
+	noCommit, noLive  bool
+	site              *site.Site
+	artifact          *publish.Artifact
+	service           *live.Service
+	waiting           int64 // records that no verification covers
+	written, deployed bool  // whether a verification is not yet public; whether this run has deployed
+}
+
+func publishCommand(t *cli.Terminal) *cobra.Command {
+	p := &publication{t: t, store: &storeFlags{}, deployment: newDeployment(t)}
+	p.verify = &verification.Options{Open: p.store.reader, Publishing: true}
+	cmd := &cobra.Command{
+		Use: "publish",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.verify.Check(); err != nil {
+				return cli.Usage(err)
+			}
+			return p.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	p.store.add(flags)
+	contentFlag(flags, &p.verify.Content)
+	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
+	p.verify.LogKey.AddFlag(flags)
+	p.deployment.host.Receipt.AddFlag(flags)
+	flags.StringVar(&p.verify.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
+	flags.BoolVar(&p.verify.Yes, "yes", false, "write without asking; with --answers")
+	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
+	flags.StringVar(&p.address, "addr", defaultAddress, "the `address` at which the server on this machine listens")
+	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with --remote, the canonical host)")
+	flags.BoolVar(&p.verify.Offline, "offline", false, "do not ask the service whether it publishes more than the content has")
+	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
+	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not look at what is live then")
+	return cmd
+}
+
+// run takes all steps in their order. Each does only what is due.
+func (p *publication) run(ctx context.Context) error {
+	d := p.deployment
+	p.verify.Public, p.generation.content, p.generation.secret = p.generation.public, p.verify.Content, d.host.Receipt
+	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
+	d.artifact = artifactFlags{p.generation.public, p.generation.snapshot}
+	for _, step := range []struct {
+		name string
+		take func(context.Context) (string, error)
+		not  bool // left out
+	}{
+		{"look", p.look, false},
+		{"verify", p.decide, false},
+		{"generate", p.generate, false},
+		{"commit", p.commit, p.noCommit},
+		{"live", p.goLive, p.noLive},
+		{"check", p.check, p.noLive},
+	} {
+		did, err := "left out", ctx.Err()
+		if err == nil && !step.not {
+			did, err = step.take(ctx)
+		}
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		if err != nil {
+			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on from there)", step.name))
+		}
+		p.t.Printf("%-9s %s", step.name, did)
+		if err := p.t.Out.Flush(); err != nil {
+			return err
+		}
+	}
+	p.t.Printf("")
+	for _, number := range site.Numbers {
+		p.t.Printf("%-65s %5d", number.Path, number.Of(p.site.Current()))
+	}
+	return nil
+}
+
+// generate makes the documents.
+func (p *publication) generate(context.Context) (string, error) {
+	r, err := p.generation.run(p.t)
+	if err == nil {
+		p.artifact, err = publish.Read(p.generation.public, p.generation.snapshot)
+	}
+	if err != nil {
+		return "", err
+	}
+	if r.Changes == 0 {
+		return p.generation.public + " is current", nil
+	}
+	return cli.Plural(r.Changes, "changed document"), nil
+}

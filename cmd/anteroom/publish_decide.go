@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"os"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/store/records"
+)
+
+// look finds what waits, and refuses content that is behind what is live.
+func (p *publication) look(ctx context.Context) (string, error) {
+	if err := verification.Resume(p.verify.Content); err != nil {
+		return "", err
+	}
+	s, err := content.Load(p.verify.Content, p.t.Now())
+	if err != nil {
+		return "", err
+	}
+	p.site = s
+	address := p.live
+	if address == "" && p.store.remote == "" {
+		host, port, _ := net.SplitHostPort(p.address) // live.New says what is wrong
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		address = "http://" + net.JoinHostPort(host, port)
+	}
+	if p.service, err = live.New(cmp.Or(address, s.Service.BaseURL())); err != nil {
+		return "", err
+	}
+	if p.live == "" && p.store.remote != "" {
+		p.service = reach(s.Service.CanonicalHost)
+	}
+	p.verify.Live = p.service.Facts
+	public, err := p.verify.Compare(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	p.written, p.verify.Offline = !public, true // verify need not ask again
+	r, err := p.store.reader(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, after := verification.Covered(s)
+	extent, err := records.Measure(ctx, r, after)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return "", err
+	}
+	p.waiting = extent.New
+	return cli.Plural(int(p.waiting), "record") + " to be verified", nil
+}
+
+// decide verifies what waits, unless a verification is still to be published.
+func (p *publication) decide(ctx context.Context) (string, error) {
+	before := len(p.site.Verifications)
+	_, err := os.Stat(verification.Draft(p.verify.Content))
+	switch {
+	case p.written && before > 1:
+		return p.site.Current().File + " is written, and is published now", nil
+	case p.waiting == 0 && err != nil:
+		return "nothing waits", nil
+	}
+	if err := verification.Run(ctx, p.t, p.verify); err != nil {
+		return "", err
+	}
+	if p.site, err = content.Load(p.verify.Content, p.t.Now()); err != nil {
+		return "", err
+	}
+	if len(p.site.Verifications) == before {
+		return "", errors.New("verify: nothing was written")
+	}
+	return p.site.Current().File + " is written", nil
+}

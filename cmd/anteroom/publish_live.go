@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/live"
+)
+
+// commit commits the content and what was generated from it.
+func (p *publication) commit(ctx context.Context) (string, error) {
+	git := func(args ...string) (string, error) {
+		command := exec.CommandContext(ctx, "git", append([]string{"-C", filepath.Dir(p.verify.Content)}, args...)...)
+		said, err := command.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("git %s: %w\n%s", args[0], err, strings.TrimSpace(string(said)))
+		}
+		return strings.TrimSpace(string(said)), err
+	}
+	if inside, err := git("rev-parse", "--is-inside-work-tree"); err != nil || inside != "true" {
+		return "this is not a work tree of git", nil
+	}
+	var ours []string
+	for _, place := range []string{p.verify.Content, p.generation.public, p.generation.snapshot} {
+		absolute, err := filepath.Abs(place)
+		if err != nil {
+			return "", err
+		}
+		ours = append(ours, absolute)
+	}
+	others := []string{"diff", "--cached", "--name-only", "--", ":/"}
+	for _, place := range ours {
+		others = append(others, ":(exclude)"+place)
+	}
+	if staged, err := git(others...); err != nil {
+		return "", err
+	} else if staged != "" {
+		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with --no-commit)",
+			strings.ReplaceAll(staged, "\n", ", "))
+	}
+	if _, err := git(append([]string{"add", "--"}, ours...)...); err != nil {
+		return "", err
+	}
+	changed, err := git("diff", "--cached", "--name-only")
+	if err != nil || changed == "" {
+		return "nothing has changed", err
+	}
+	message := "Publish the content"
+	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
+		message = "Hand verification of " + p.site.Current().File
+	}
+	_, err = git("commit", "--quiet", "--message", message)
+	return message, err
+}
+
+// liveWait is how long a server may take to show what it was told to read.
+const liveWait = 30 * time.Second
+
+// goLive has the service show the documents, if it shows others.
+func (p *publication) goLive(ctx context.Context) (string, error) {
+	version, err := p.service.Version(ctx)
+	if err == nil && version == p.artifact.Snapshot.ShortVersion() {
+		return fmt.Sprintf("%s shows content %s already", p.service, version), nil
+	}
+	if p.deployed = p.store.remote != ""; p.deployed {
+		if err := p.deployment.prepare(ctx, p.t); err != nil {
+			return "", err
+		}
+		return "deployed", p.deployment.run(ctx, p.t)
+	}
+	if p.reload == "" {
+		return "", fmt.Errorf("%s shows content %s, and not %s (write reload = \"COMMAND\" into %s, or reload the server yourself)",
+			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
+	}
+	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stdout, command.Stderr = p.t.Err, p.t.Err
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)
+	}
+	return "ran " + p.reload, nil
+}
+
+// check compares what is live with the documents.
+func (p *publication) check(ctx context.Context) (string, error) {
+	if !p.deployed { // a deployment does so
+		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: liveWait})
+		if err != nil {
+			return "", err
+		}
+		if err := r.Err(p.generation.public); err != nil {
+			r.Print(p.t, p.generation.public)
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s shows the board of %s", p.service, p.site.Current().File), nil
+}

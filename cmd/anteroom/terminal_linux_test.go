@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func init() { typed = typedKeys }
+
+// typedKeys KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what that shows.
+// KEYS are typed in turn, parts of it between "|", each once the terminal asks: it ends in ": " or
+// "$ ". \n is the key Enter, and \c an interrupt.
+func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	ts.Check(err)
+	defer terminal.Close()
+	var number, unlock int32
+	for request, value := range map[uintptr]*int32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
+		_, _, failed := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(unsafe.Pointer(value)))
+		if failed != 0 {
+			ts.Check(failed)
+		}
+	}
+	name := "/dev/pts/" + strconv.Itoa(int(number))
+	inside, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
+	ts.Check(err)
+	program := args[1]
+	for _, folder := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(folder, program)); err == nil {
+			program = filepath.Join(folder, program)
+			break
+		}
+	}
+	command := exec.Command(program, args[2:]...)
+	command.Dir = ts.MkAbs(".")
+	for _, variable := range []string{"PATH", "HOME", "EDITOR", "NO_COLOR", "PORT", "ANTEROOM_OFFLINE", "SOURCE_DATE_EPOCH", "WORK"} {
+		command.Env = append(command.Env, variable+"="+ts.Getenv(variable))
+	}
+	command.Env = append(command.Env, "PS1=$ ")
+	command.Stdin, command.Stdout, command.Stderr = inside, inside, inside
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	ts.Check(command.Start())
+	inside.Close()
+	guard := time.AfterFunc(20*time.Second, func() { command.Process.Kill() })
+	defer guard.Stop()
+	keys := strings.Split(strings.NewReplacer(`\n`, "\n", `\c`, "\x03").Replace(args[0]), "|")
+	var shown bytes.Buffer
+	part := make([]byte, 4096)
+	for asked := 0; ; {
+		n, err := terminal.Read(part)
+		shown.Write(part[:n])
+		if err != nil {
+			break // the program has ended
+		}
+		text := bytes.TrimRight(shown.Bytes()[asked:], "\r\n")
+		if len(keys) > 0 && keys[0] != "" && (bytes.HasSuffix(text, []byte(": ")) || bytes.HasSuffix(text, []byte("$ "))) {
+			asked = shown.Len()
+			terminal.WriteString(keys[0])
+			keys = keys[1:]
+		}
+	}
+	err = command.Wait()
+	ts.Stdout().Write(bytes.ReplaceAll(shown.Bytes(), []byte("\r\n"), []byte("\n")))
+	if (err != nil) != neg {
+		ts.Fatalf("it ended with %v and shows\n%s", err, &shown)
+	}
+}
