@@ -16,9 +16,9 @@ import (
 
 func init() { typed = typedKeys }
 
-// typedKeys KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what that shows.
-// KEYS are typed in turn, parts of it between "|", each once the terminal asks: it ends in ": " or
-// "$ ". \n is the key Enter, and \c an interrupt.
+// typed KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what that shows.
+// KEYS are typed part by part, with "|" between them, each part once the terminal shows a prompt. In
+// KEYS \n is Enter, and \c an interrupt.
 func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	ts.Check(err)

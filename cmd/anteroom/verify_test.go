@@ -170,7 +170,7 @@ func TestVerifyInEditor(t *testing.T) {
 	v.options.Through = ""
 	kept(v.edit(":", "e", "y"), "Wrote ", []string{board, "verifications/2027-03-01.yaml"})
 	for _, want := range []string{
-		"1 registration: vouch: known\n", "conversions               0     1  counted\n", "Write this verification? yes/no/edit: ", "Next: anteroom generate.",
+		"1 registration: vouch: known\n", "conversions               0     1  counted\n", "Write this verification? yes/no/edit: ", "Next: anteroom publish, or",
 	} {
 		kept(nil, want, v.files())
 	}
