@@ -16,8 +16,8 @@ import (
 
 func init() { typed = typedKeys }
 
-// typed KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what that shows.
-// KEYS are typed part by part, with "|" between them, each part once the terminal shows a prompt. In
+// typed KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what it shows.
+// KEYS are typed part by part, with "|" between them, each once the terminal shows a prompt. In
 // KEYS \n is Enter, and \c an interrupt.
 func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
