@@ -61,8 +61,10 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			}
 			if named == "" && !choice.isLog {
 				named = filepath.Join(data, server.ReceiptKey)
-				if err := disk.MakeFolder(data); out == "" && err != nil {
-					return hintPermission(err)
+				if out == "" {
+					if err := disk.MakeFolder(data); err != nil {
+						return hintPermission(err)
+					}
 				}
 			}
 			out = cmp.Or(out, named)
