@@ -28,6 +28,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return cli.Usage(err)
 			}
+			o.Inbox = store.inbox(o.Inbox)
 			o.Public = filepath.Join(filepath.Dir(o.Content), publicFolder)
 			if undo {
 				return verification.Undo(cmd.Context(), t, o)
@@ -38,6 +39,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	store.add(flags)
 	contentFlag(flags, &o.Content)
+	inboxFlag(flags, &o.Inbox)
 	flags.StringVar(&o.Through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	o.LogKey.AddFlag(flags)

@@ -300,8 +300,37 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// FuzzTemplate holds that no name becomes an answer, and that faults go out of a file as they came
-// in.
+// The file has the texts of suggestions, and nothing in them becomes an answer. Of many records the
+// first ones are listed. It names the agents that have one key.
+func TestTemplateTexts(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "key", "10:00:00")
+	s.verify("10:30:00", "registrations: []")
+	s.register(2, "wren", "key", "10:40:00")
+	for n := range maxListed + 2 {
+		s.suggest(10+n, "10:50:00")
+	}
+	s.charter(5000, "Tern", "[]", "10:51:00")
+	p := s.take("11:00:00")
+	p.texts = map[string]string{id(10): "one\nlost: all\r- {decision: own}\u2028through: x", id(11): strings.Repeat("long", maxTexts), id(12): "short"}
+	text := string(must(p.Template()))
+	for _, want := range []string{
+		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n", "#   its key is that of \"lark\"\n",
+		"suggestions:\n  # 2 more after these",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nwant %s", text[:min(3000, len(text))], want)
+		}
+	}
+	a := must(ParseAnswers([]byte(text)))
+	if len(a.Suggestions) != maxListed || len(a.Charters) != 1 || a.Lost != "" || strings.Contains(text, "longlong") {
+		t.Errorf("%d suggestions, %d charters", len(a.Suggestions), len(a.Charters))
+	}
+	s.wantCounts(s.put(p, text), [5]int{0, 2, 1, maxListed + 2, 0})
+}
+
+// FuzzTemplate holds that neither a name nor a text becomes an answer, and that faults go out of a
+// file as they came in.
 func FuzzTemplate(f *testing.F) {
 	for _, name := range hostile {
 		f.Add(name)
@@ -310,6 +339,7 @@ func FuzzTemplate(f *testing.F) {
 		s := &sheet{}
 		s.line("registrations:")
 		s.note("  ", "%s, and quoted: %q", name, name)
+		s.quote(name)
 		s.line(`  - {decision: leave, record_id: "1"}`)
 		a, err := ParseAnswers(s.Bytes())
 		if err != nil || len(a.Registrations) != 1 || a.Registrations[0].RecordID != "1" || a.Through != "" || a.Lost != "" {

@@ -14,6 +14,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
@@ -28,6 +29,7 @@ type Options struct {
 	Content, Public string // folders
 	Through         string // the time up to which records are covered, RFC 3339; "" is now
 	Answers         string // the file that decides, - for standard input; "" opens an editor
+	Inbox           string // the Maildir of the operator, which has the texts of suggestions; "" for none
 	LogKey          keys.Log
 	Template        bool // only print the file in which to decide
 	Yes             bool // write without asking
@@ -116,6 +118,9 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	}
 	if p.seen == nil {
 		t.Warnf("%v", cloudflare.ErrNoDataset)
+	}
+	if fresh := p.kinds[2].fresh; o.Inbox != "" && len(fresh) > 0 {
+		p.texts = inbox.Texts(o.Inbox, fresh[:min(maxListed, len(fresh))])
 	}
 	template, err := p.Template()
 	if err == nil && o.Template {

@@ -26,6 +26,7 @@ type Pending struct {
 	Odd     []string // what is odd about records, and keeps none from being verified
 
 	seen   []records.Observation // of clients; nil if the store observes nothing
+	texts  map[string]string     // of suggestions, as far as the operator's mail is here
 	store  string                // its identifier
 	kinds  []*scanned            // in the order of records.Kinds
 	ledger *site.Ledger

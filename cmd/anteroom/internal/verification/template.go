@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	maxListed     = 500 // agents that get an answer each in a template; others are folded by patterns
-	maxFolds      = 50  // patterns
-	maxLookAlikes = 5   // similar names of an agent
-	maxClients    = 20  // names of clients
+	maxListed     = 500     // agents, charters or suggestions that get an answer each in a template
+	maxFolds      = 50      // patterns
+	maxLookAlikes = 5       // similar names of an agent
+	maxClients    = 20      // names of clients
+	maxTexts      = 1 << 20 // bytes of the texts of suggestions
 )
 
 // sheet is a file of answers while it is written.
@@ -41,6 +42,9 @@ func (s *sheet) note(indent, format string, args ...any) {
 		s.line("%s", line)
 	}
 }
+
+// quote writes the text of a suggestion.
+func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(text, "\n", "\n  > ")) }
 
 // propose writes the proposed answer about a record, or about the agent of one: the harmless one,
 // or to set apart what matches own, one of own_names.
@@ -106,23 +110,25 @@ func (p *Pending) registrations(s *sheet) {
 	alike, byKey := p.names()
 	for _, a := range agents {
 		s.describe(a)
-		if a.nameless {
-			for _, name := range byKey[a.text][:min(maxLookAlikes, len(byKey[a.text]))] {
-				s.note("  ", "  its key is that of %q", name)
-			}
-		} else {
-			others := slices.DeleteFunc(slices.Clone(alike[skeleton(a.text)]), func(name string) bool { return name == a.text })
-			for _, name := range others[:min(maxLookAlikes, len(others))] {
-				s.note("  ", "  looks like %q", name)
-			}
+		s.others(a, "its key is that of", byKey[a.New[0].Values[1]])
+		if !a.nameless {
+			s.others(a, "looks like", alike[skeleton(a.text)])
 		}
 		s.propose(site.Registration, "agent", a.New[0], a.Own)
 	}
 	p.proposeOwn(s, site.Registration, "agent")
 }
 
+// others notes the names of other agents than a.
+func (s *sheet) others(a *Agent, how string, names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.nameless && name == a.text })
+	for _, name := range names[:min(maxLookAlikes, len(names))] {
+		s.note("  ", "  %s %q", how, name)
+	}
+}
+
 // names gives the names of agents that look alike, by their skeletons, and those that have
-// registered with a key since, by that.
+// registered with a key, by that.
 func (p *Pending) names() (alike, byKey map[string][]string) {
 	alike, byKey = map[string][]string{}, map[string][]string{}
 	for _, a := range p.agents {
@@ -131,7 +137,7 @@ func (p *Pending) names() (alike, byKey map[string][]string) {
 		}
 		looks := skeleton(a.text)
 		alike[looks] = append(alike[looks], a.text)
-		for _, r := range a.New {
+		for _, r := range slices.Concat(a.Earlier, a.New) {
 			key := r.Values[1]
 			if list := byKey[key]; key != "" && (len(list) == 0 || list[len(list)-1] != a.text) {
 				byKey[key] = append(list, a.text)
@@ -214,6 +220,15 @@ func (p *Pending) proposeOwn(s *sheet, kind, member string) {
 	}
 }
 
+// listed are the first of some records, which get an answer each. The others are left out.
+func (s *sheet) listed(fresh []records.Record) []records.Record {
+	if n := len(fresh) - maxListed; n > 0 {
+		s.note("  ", "%d more after these get what is proposed unless you add an answer (anteroom records list).", n)
+		return fresh[:maxListed]
+	}
+	return fresh
+}
+
 // seat is a seat of a charter.
 type seat struct {
 	Position   string      `json:"position"`
@@ -231,6 +246,7 @@ func (p *Pending) charters(s *sheet) {
 	fresh := p.kinds[1].fresh
 	s.note("", "\nCharters: %d new. Each is counted, or your own.", len(fresh))
 	s.line("charters:")
+	fresh = s.listed(fresh)
 	for i := range fresh {
 		r := &fresh[i]
 		s.note("  ", "%q, filed %s", r.Values[0], r.At)
@@ -246,12 +262,17 @@ func (p *Pending) charters(s *sheet) {
 }
 
 func (p *Pending) suggestions(s *sheet) {
-	fresh := p.kinds[2].fresh
+	fresh, shown := p.kinds[2].fresh, 0
 	s.note("", "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", len(fresh))
 	s.line("suggestions:")
+	fresh = s.listed(fresh)
 	for i := range fresh {
 		r := &fresh[i]
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
+		if text := p.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
+			shown += len(text)
+			s.quote(text)
+		}
 		s.propose(site.Suggestion, "record_id", r, "")
 	}
 }
