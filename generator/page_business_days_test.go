@@ -104,14 +104,14 @@ func TestBusinessDaysForm(t *testing.T) {
 	// Sent as a browser without scripts sends it, with all that is in it, each operation answers.
 	filled := map[string]string{"date": "2026-12-24", "start": "2026-12-23", "end": "2027-01-04", "days": "2"}
 	ask := getter(t, o)
-	for _, operation := range bizday.Operations() {
+	for _, operation := range bizday.Operations {
 		query := url.Values{}
 		for _, name := range names {
 			query.Set(name, "")
 			if c := controls[name]; len(c.values) > 0 {
 				query.Set(name, c.values[0])
 			}
-			reads := slices.Contains(operation.Takes, name)
+			reads := slices.Contains(operation.Reads(), name)
 			if reads {
 				query.Set(name, query.Get(name)+filled[name])
 			}

@@ -46,8 +46,8 @@ func businessDaysField(f *input.Field) page.FormField {
 		}
 	}
 	var readers []string
-	for _, o := range bizday.Operations() {
-		if slices.Contains(o.Takes, f.Name) {
+	for _, o := range bizday.Operations {
+		if slices.Contains(o.Reads(), f.Name) {
 			readers = append(readers, o.Name)
 		}
 		if f.Name == businessDaysChoice {

@@ -64,7 +64,7 @@ func (g *family) parse() *template.Template {
 		"label": label, "historyCounts": func() []string { return historyCounts }, "memberTakes": memberTakes,
 		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers,
 		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
-		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": bizday.Operations,
+		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
 		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },
 	}).ParseFS(templates, "*.md"))
 }

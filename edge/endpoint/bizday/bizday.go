@@ -84,26 +84,35 @@ type Holiday struct {
 	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
 }
 
-// op is one operation: its name, and the fields that it reads besides op and calendar.
-type op struct {
-	name  string
-	takes []*input.Field // in the order of the answer
+// Operation is what can be computed. It reads the fields Takes besides op and calendar.
+type Operation struct {
+	Name, What string
+	Takes      []*input.Field // in the order of the answer
 }
 
-var ops = []op{
-	{"is", []*input.Field{&date}},
-	{"add", []*input.Field{&start, &days, &convention}},
-	{"count", []*input.Field{&start, &end}},
-	{"next", []*input.Field{&date}},
-	{"previous", []*input.Field{&date}},
-	{"roll", []*input.Field{&date, &convention}},
-	{"holidays", []*input.Field{&start, &end, &yearField}},
+// Reads are the names of the fields that an operation reads besides op and calendar.
+func (o Operation) Reads() (names []string) {
+	for _, f := range o.Takes {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Operations are all operations.
+var Operations = []Operation{
+	{"is", "Is a date a business day?", []*input.Field{&date}},
+	{"add", "Add business days to a date", []*input.Field{&start, &days, &convention}},
+	{"count", "Count the business days of a span", []*input.Field{&start, &end}},
+	{"next", "Find the first business day after a date", []*input.Field{&date}},
+	{"previous", "Find the last business day before a date", []*input.Field{&date}},
+	{"roll", "Move a date to a business day by a convention", []*input.Field{&date, &convention}},
+	{"holidays", "List the holidays of a span or of a year", []*input.Field{&start, &end, &yearField}},
 }
 
 // query is a computation: its inputs and its result.
 type query struct {
 	book
-	op                     *op // nil where the field op is at fault
+	op                     *Operation // nil where the field op is at fault
 	date, start, end, days int
 	year                   int // 0 where no year was sent
 	convention             string
@@ -129,7 +138,7 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 // read reads the fields that the operation takes; all if the operation itself is at fault.
 func (q *query) read(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
-		q.op = &ops[slices.IndexFunc(ops, func(o op) bool { return o.name == name })]
+		q.op = &Operations[slices.IndexFunc(Operations, func(o Operation) bool { return o.Name == name })]
 	}
 	q.readCalendars(in)
 	q.date, q.start, q.end = q.readDate(in, &date), q.readDate(in, &start), q.readDate(in, &end)
@@ -160,12 +169,12 @@ func (q *query) read(in *input.Input) {
 }
 
 // takes reports whether the operation reads a field.
-func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.takes, f) }
+func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.Takes, f) }
 
 // require adds the fault that a field is missing which the operation needs.
 func (q *query) require(in *input.Input, f *input.Field) {
 	if q.op != nil {
-		in.Missing(f.Name+" is missing or blank, and "+q.op.name+" needs it", f)
+		in.Missing(f.Name+" is missing or blank, and "+q.op.Name+" needs it", f)
 	}
 }
 
@@ -224,7 +233,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 func (q *query) compute(in *input.Input) {
 	day, found, field := 0, true, &date
 	origin := q.date
-	switch q.op.name {
+	switch q.op.Name {
 	case "is":
 		q.result, q.from, q.to = strconv.FormatBool(q.open(q.date)), q.date, q.date+1
 		return
@@ -271,7 +280,7 @@ func (q *query) compute(in *input.Input) {
 		return
 	}
 	// The result is a business day, so no closing is on it: the span may end before it or after it.
-	if q.op.name == "add" && q.days != 0 || q.op.name == "next" || q.op.name == "previous" {
+	if q.op.Name == "add" && q.days != 0 || q.op.Name == "next" || q.op.Name == "previous" {
 		// These operations start beside the origin, and do not pass over it.
 		q.from, q.to = min(origin+1, day), max(origin, day)
 		return
@@ -280,13 +289,13 @@ func (q *query) compute(in *input.Input) {
 }
 
 func (q *query) write(w *jsondoc.Writer, in *input.Input) {
-	w.Str("op", q.op.name)
+	w.Str("op", q.op.Name)
 	w.Begin("calendar", '[')
 	for _, c := range q.calendars {
 		w.Item(calendars[c].id)
 	}
 	w.Close(']')
-	for _, f := range q.op.takes {
+	for _, f := range q.op.Takes {
 		switch {
 		case f == &date:
 			w.Str(f.Name, civil.FormatDate(q.date))
@@ -302,7 +311,7 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	}
 	w.StrOrNull("convention", q.convention)
 	skipped := MaxSkipped
-	if q.op.name == "holidays" {
+	if q.op.Name == "holidays" {
 		closings := 0
 		q.each(q.from, q.to, func(closing) { closings++ })
 		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // once: on the edge, memory that a buffer has outgrown is not freed
@@ -311,7 +320,7 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	} else {
 		w.Raw("result", q.result)
 	}
-	if q.op.name == "count" {
+	if q.op.Name == "count" {
 		w.Int("inclusive", int64(q.inclusive))
 	}
 	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", skipped)))

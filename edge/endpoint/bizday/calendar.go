@@ -242,8 +242,8 @@ func IDs() (ids []string) {
 }
 
 func opNames() (names []string) {
-	for i := range ops {
-		names = append(names, ops[i].name)
+	for i := range Operations {
+		names = append(names, Operations[i].Name)
 	}
 	return names
 }

@@ -51,9 +51,9 @@ func parse(body []byte, most int) (messages []message, batch bool, fault *failur
 	}
 	switch n := len(v.Items); {
 	case n == 0:
-		return nil, true, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: the batch is empty"}
+		return nil, true, notValid("the batch is empty")
 	case n > most:
-		return nil, true, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: the batch has " + strconv.Itoa(n) + " messages, and at most " + strconv.Itoa(most) + " are read"}
+		return nil, true, notValid("the batch has " + strconv.Itoa(n) + " messages, and at most " + strconv.Itoa(most) + " are read")
 	}
 	messages = make([]message, 0, len(v.Items))
 	for i := range v.Items {

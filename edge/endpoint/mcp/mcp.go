@@ -56,7 +56,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
-		return refuse(r.Problem.Status, nil, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + r.Detail})
+		return refuse(r.Problem.Status, nil, notValid(r.Detail))
 	}
 	messages, batch, fault := parse(t.Request.Body, int(s.snapshot.BatchMessages))
 	alone := !batch && len(messages) == 1 && stateless(t, &messages[0])
@@ -101,7 +101,7 @@ func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish 
 		a.valid = a.valid || m.Kind != notAMessage
 		switch m.Kind {
 		case notAMessage:
-			a.fail(m, &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + m.Fault})
+			a.fail(m, notValid(m.Fault))
 		case request:
 			if r := s.answer(t, a, m); r != nil {
 				return r.Then(func(r *turn.Response) *turn.Response {
@@ -162,10 +162,7 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 		slices.ContainsFunc(messages, func(m message) bool { return m.Kind == request && m.Method == "initialize" }) {
 		return nil
 	}
-	return &failure{
-		Code:    protocol.InvalidRequest,
-		Message: "Invalid request: the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(supported(), ", "),
-	}
+	return notValid("the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(supported(), ", "))
 }
 
 // checkWrites refuses messages that ask for more writes than one request may.
@@ -181,11 +178,8 @@ func (s *Server) checkWrites(messages []message) *failure {
 	if writes <= s.snapshot.BatchWrites {
 		return nil
 	}
-	return &failure{
-		Code: protocol.InvalidRequest,
-		Message: "Invalid request: the batch has " + strconv.FormatInt(writes, 10) + " calls that write, and at most " +
-			strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done",
-	}
+	return notValid("the batch has " + strconv.FormatInt(writes, 10) + " calls that write, and at most " +
+		strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done")
 }
 
 // answers are the answers to the messages of a request.
@@ -214,6 +208,11 @@ func (a *answers) fail(m *message, fault *failure) {
 		a.status = statusOf(fault.Code)
 	}
 	writeError(&a.w, m.ID, fault)
+}
+
+// notValid is an error about a request as a whole.
+func notValid(detail string) *failure {
+	return &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + detail}
 }
 
 // invalid is an error about the params of a request.

@@ -78,7 +78,7 @@ type Prompt struct {
 }
 
 const (
-	maxHead         = 200 // how many characters of the answer are shown
+	maxHead         = 200 // how many bytes of the answer are shown
 	transportNote   = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, tools/call), through the service's own binding; plain JSON answers, no session, no stream."
 	annotationsNote = "Hints are what a tool says of itself. readOnlyHint true means that nothing is stored, sent or signed; every write is additive."
 	promptsNote     = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
@@ -169,15 +169,7 @@ func read(answered *turn.Result) *reply {
 
 // head is the beginning of an answer, which may hold any bytes.
 func head(data []byte) string {
-	text := strings.ToValidUTF8(string(data[:min(len(data), 4*maxHead)]), "")
-	n := 0
-	for i := range text {
-		if n == maxHead {
-			return text[:i]
-		}
-		n++
-	}
-	return text
+	return strings.ToValidUTF8(string(data[:min(len(data), maxHead)]), "")
 }
 
 // openWith begins an object with members that are copied as texts.

@@ -145,18 +145,9 @@ func closed(t *turn.Turn) string {
 
 const noKey = "This service has no key for search engines, so it tells them nothing."
 
-// isElsewhere reports whether an absolute address is not on this machine.
-func isElsewhere(url string) bool {
-	_, host, _ := strings.Cut(url, "://")
-	end := ":/?#"
-	if strings.HasPrefix(host, "[") {
-		host, end = host[1:], "]"
-	}
-	if i := strings.IndexAny(host, end); i >= 0 {
-		host = host[:i]
-	}
-	return !turn.IsLoopback(host)
-}
+// isElsewhere reports whether an endpoint is not on this machine: content has http for those alone
+// that are.
+func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 // keyFile is the address of the key file on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
