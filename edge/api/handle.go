@@ -430,28 +430,19 @@ func unreadable(t *turn.Turn) *Refusal {
 	if len(t.Request.Body) > turn.MaxBody {
 		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(turn.MaxBody) + " bytes"}
 	}
-	if encoding := t.Request.Get("content-encoding"); len(t.Request.Body) > 0 && encoding != "" && lower(encoding) != "identity" {
-		return &Refusal{respond.UnsupportedType, NotJSON, "the body is encoded as " + input.Cut(printable(encoding)) +
-			": send it as it is, without the header content-encoding"}
+	if len(t.Request.Body) == 0 {
+		return nil
+	}
+	if encoding := lower(t.Request.Get("content-encoding")); encoding != "" && encoding != "identity" {
+		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it as it is"}
 	}
 	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
 	declared = lower(strings.TrimSpace(declared))
-	if len(t.Request.Body) == 0 || declared == "" || declared == respond.MediaJSON ||
-		strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
+	if declared == "" || declared == respond.MediaJSON || strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
-	return &Refusal{respond.UnsupportedType, NotJSON, "the body is declared as " + input.Cut(printable(declared)) +
-		": send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"}
-}
-
-// printable is a header value as an answer may repeat it: its printable ASCII characters.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, s)
+	return &Refusal{respond.UnsupportedType, NotJSON, "the body is not declared as JSON: send it with the header content-type: application/json" +
+		", as curl does with --json, or with -d and -H 'content-type: application/json'"}
 }
 
 // refused answers a request that is refused as a whole, for one reason.

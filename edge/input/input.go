@@ -3,6 +3,7 @@
 package input
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -427,7 +428,7 @@ func ParseInteger(s string) (n int, ok bool) {
 
 // ParseBody reads the body of a POST: one JSON object. A blank body counts as an empty object.
 func ParseBody(body []byte) *Input {
-	if !slices.ContainsFunc(body, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }) {
+	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return New(nil)
 	}
 	v, err := jsondoc.Parse(body)

@@ -223,7 +223,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 		}
 		seat := canon.Seat{Position: name}
 		at := strings.LastIndexByte(text, ':')
-		if at < 0 || !wholeNumber(text[at+1:]) {
+		if _, isNumber := jsondoc.Integer(text[at+1:]); at < 0 || !isNumber {
 			in.Add(name, input.BadForm, "is not of the form of a seat: "+form)
 			continue
 		}
@@ -240,11 +240,4 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 		seats = append(seats, seat)
 	}
 	return seats
-}
-
-// wholeNumber reports whether s is a decimal number of any size, with an optional "-" and no
-// leading zero.
-func wholeNumber(s string) bool {
-	s = strings.TrimPrefix(s, "-")
-	return s != "" && strings.Trim(s, "0123456789") == "" && (s[0] != '0' || len(s) == 1)
 }
