@@ -206,8 +206,7 @@ const conflict = "<<<<<<< " // begins the line
 var refused = []struct{ text, what, hint string }{
 	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
 	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
-	{conflict, "git left a conflict here", "keep one side; of two verifications that were made apart keep the published one with " +
-		"git checkout --ours or --theirs, then generate and verify again"},
+	{conflict, "git left a conflict here", "keep one side; of two verifications that were made apart: " + madeApart},
 }
 
 // refuse reports the places of what no content holds, without repeating secrets.

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"bytes"
 	"fmt"
 	"slices"
@@ -270,6 +271,10 @@ func (l *Ledger) Counts() map[string]int {
 	}
 }
 
+// madeApart says what to do about two verifications that two people have made of the same records.
+const madeApart = "if the other one is published, take its side of both: git restore --source @{upstream} --staged --worktree " +
+	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
+
 // checkVerification checks a verification against the one before it, where there is one.
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
@@ -289,9 +294,13 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 					now.Total, kind, now.Last, follows, then.Total, then.Last), "what was recorded stays recorded")
 		}
 	}
+	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
+		d.fault("follows", fmt.Sprintf("was made apart from verifications/%s.yaml: both follow %s", follows, cmp.Or(v.Follows, "none")), madeApart)
+		return
+	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
 		"does not follow the verification before it as that is now: one of both was edited, moved or removed",
-		again+"; of two that were made apart, take away the one that is not published, and verify again")
+		again)
 	for _, kind := range Kinds {
 		c := v.Covers(kind)
 		d.want(c.Total <= c.Last, kind+"s", fmt.Sprintf("%d %ss, and the last has number %d", c.Total, kind, c.Last), again)

@@ -99,7 +99,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the texts that the program carries: %w", err)
 	}
-	files := map[string][]byte{".gitignore": gitignore}
+	files := map[string][]byte{".gitignore": gitignore, ".gitattributes": gitattributes}
 	edits := s.edits(now.UTC(), today, expires)
 	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
 		names, _ := fs.Glob(content.Files, pattern) // the patterns are valid
@@ -217,6 +217,8 @@ var (
 	readme string
 	//go:embed gitignore.tmpl
 	gitignore []byte
+	//go:embed gitattributes.tmpl
+	gitattributes []byte
 )
 
 // execute fills in a template.
