@@ -82,6 +82,9 @@ func Store(t *turn.Turn, kind, time string, insert turn.Statement, address, who 
 // Where the first one was done, it uses the id up before the inserts, which then do nothing. Where
 // not, it uses the id up after them: the first one may still be on its way.
 func Insert(t *turn.Turn, time string, inserts []turn.Statement, then func(turn.Failure) *turn.Response) *turn.Response {
+	if t.Silent {
+		return then(turn.Refused)
+	}
 	return turn.Presume(turn.Exec{Statements: inserts}, func(stored turn.Result) *turn.Response {
 		if stored.Failure != turn.Timeout {
 			return then(stored.Failure)
@@ -95,7 +98,7 @@ func Insert(t *turn.Turn, time string, inserts []turn.Statement, then func(turn.
 			Args: []any{id, civil.FormatTime(t.Now - 60)},
 		}}, inserts, []turn.Statement{{SQL: "INSERT INTO used_ids (record_id) VALUES (?) ON CONFLICT DO NOTHING", Args: []any{id}}})
 		return turn.Await(turn.Exec{Statements: again}, func(stored turn.Result) *turn.Response {
-			if stored.Failure != turn.None { // that of the first transaction is still unknown
+			if t.Silent = stored.Failure != turn.None; t.Silent { // what became of the first is still unknown
 				return then(turn.Timeout)
 			}
 			return then(turn.None)

@@ -114,6 +114,21 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
+// A store that does not answer holds up a batch of writes once. Those after the first are refused.
+func TestSilentStore(t *testing.T) {
+	h := edgetest.NewFake(t)
+	asked := 0
+	h.Exec = func(turn.Exec) turn.Result {
+		asked++
+		return turn.Result{Failure: turn.Timeout}
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ada"}}}`
+	r := h.Do("POST", "/api/mcp", "["+call+","+call+","+call+"]")
+	if body := string(r.Body); asked != 2 || strings.Count(body, "is not known") != 1 || strings.Count(body, "nothing was recorded") != 2 {
+		t.Errorf("asked %d times: %s", asked, body)
+	}
+}
+
 // WriteMembers says whether a record was made, and whether its address was kept.
 func TestMembers(t *testing.T) {
 	for _, c := range []struct {

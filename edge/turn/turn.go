@@ -144,6 +144,8 @@ type Turn struct {
 	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
 	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
+	// Silent says that the store has not answered. A turn makes its caller wait for that once.
+	Silent bool
 
 	deliver bool     // whether the turn has put something into the outbox
 	ids     int      // identifiers given so far
@@ -184,7 +186,7 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	t.Snapshot, t.ContractURL, t.Operation, t.Failed = s, "", "", nil
+	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.Silent = s, "", "", nil, false
 	t.deliver, t.ids, t.headers = false, 0, nil
 }
 
