@@ -13,7 +13,7 @@ package cli
 //     its prefix alone.
 //   - Any of these may hold text of strangers. A character that is invisible, or that would act on
 //     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
-//   - Nothing is coloured.
+//   - Only what changes a published number is coloured, on a terminal without NO_COLOR.
 
 import (
 	"bufio"
@@ -51,6 +51,7 @@ type Terminal struct {
 	sent        *counter
 	Err         io.Writer
 	Interactive bool // whether In and Err are terminals, so that somebody may answer
+	Colour      bool // whether Out may show colours
 	JSON        bool // whether the command was asked to print JSON
 	Now         func() time.Time
 }
@@ -65,6 +66,7 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	return &Terminal{
 		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: WithoutSecrets{stderr},
 		Interactive: isTerminal(stdin) && isTerminal(stderr), Now: time.Now,
+		Colour: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
 
@@ -203,6 +205,15 @@ func (t *Terminal) Warnf(format string, args ...any) {
 // Printf prints a line to standard output.
 func (t *Terminal) Printf(format string, args ...any) {
 	line, _ := quote.Visible(fmt.Sprintf(format, args...))
+	fmt.Fprintln(t.Out, line)
+}
+
+// Highlight prints a line in colour.
+func (t *Terminal) Highlight(line string) {
+	line, _ = quote.Visible(line)
+	if t.Colour {
+		line = "\x1b[1;33m" + line + "\x1b[0m" // bold and yellow
+	}
 	fmt.Fprintln(t.Out, line)
 }
 

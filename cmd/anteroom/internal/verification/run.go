@@ -250,7 +250,7 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			t.Printf("Nothing was written: the answers are empty.")
 			return nil
 		}
-		t.PrintLines(p.Summary(decided))
+		p.show(t, decided)
 		if err := t.Out.Flush(); err != nil {
 			return err
 		}

@@ -8,6 +8,23 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 )
 
+// show prints the summary, and what readers will see changed in colour.
+func (p *Pending) show(t *cli.Terminal, d *Decided) {
+	for line := range strings.Lines(p.Summary(d)) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, readersSee) || slices.ContainsFunc(d.Board.Changes, func(c Change) bool {
+			return c.Was != c.Is && strings.HasPrefix(line, c.Path+" ")
+		}) {
+			t.Highlight(line)
+		} else {
+			t.Printf("%s", line)
+		}
+	}
+}
+
+// readersSee begins the line of a public correction.
+const readersSee = "Readers will see of "
+
 // Summary shows what a verification says, and what readers will see.
 func (p *Pending) Summary(d *Decided) string {
 	var b strings.Builder
@@ -39,7 +56,7 @@ func (p *Pending) Summary(d *Decided) string {
 		say("log: %d entries, %d of them new", d.Log.Log.Size(), d.Log.Added)
 	}
 	for _, c := range d.Site.Current().Corrections {
-		say("\nReaders will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)
+		say("\n"+readersSee+"%s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)
 	}
 	read := d.Site.Current().ObservedAttention.HonestRead
 	if read == p.Site.Current().ObservedAttention.HonestRead && slices.ContainsFunc(d.Board.Changes, func(c Change) bool { return c.Was != c.Is }) {
