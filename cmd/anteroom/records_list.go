@@ -17,6 +17,7 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 		RunE: work.reads(l.check, l.print),
 	}
 	l.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	cmd.Flags().BoolVar(&l.t.JSON, "json", false, "print one JSON object a line")
 	return cmd
 }

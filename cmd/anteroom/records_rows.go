@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
@@ -22,6 +23,7 @@ type listing struct {
 	days      records.Days
 	addresses bool
 	format    string // jsonl, csv or tabs
+	follow    bool   // whether it waits for more records
 	visible   bool   // whether a person reads it at a terminal, which the words of strangers must not act on
 }
 
@@ -65,7 +67,29 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 			return err
 		}
 	}
-	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses) {
+	var place records.Place
+	for {
+		err := l.rows(ctx, r, w, cells, line, &place)
+		if lines.Flush(); err == nil {
+			err = lines.Error()
+		}
+		if err != nil && ctx.Err() == nil || !l.follow {
+			return err
+		}
+		if err := l.t.Out.Flush(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// rows writes those rows that come after place.
+func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error, place *records.Place) error {
+	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses, place) {
 		if err != nil {
 			return err
 		}
@@ -86,8 +110,7 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 			return err
 		}
 	}
-	lines.Flush()
-	return lines.Error()
+	return nil
 }
 
 // defused is a value as a cell of a spreadsheet, which would calculate a text that begins like a

@@ -96,7 +96,7 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 			ended = append(ended, r)
 		}
 	}
-	for row, err := range eachRow(ctx, r, countRows, "registrations", "seq", "agent_name, unixepoch(recorded_at)",
+	for row, err := range eachRow(ctx, r, beforeAll, countRows, "registrations", "seq", "agent_name, unixepoch(recorded_at)",
 		"seq <= ? AND "+day("registrations")+" <= ?", last, through) {
 		if err != nil {
 			return err

@@ -86,15 +86,30 @@ func Of(ctx context.Context, r Reader, list List, recordID string, addresses boo
 	return rows[0], nil
 }
 
+// Place is how far a list was read. The zero value is before all rows.
+type Place struct {
+	begun bool
+	last  int64
+}
+
 // Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
 // row has an element for each column: a string, an int64, or nil. E-mail addresses are hidden
-// unless addresses asks for them. See eachRow.
-func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) iter.Seq2[[]any, error] {
+// unless addresses asks for them. The rows come after the one where former rows have left place,
+// which is nil for all rows. See eachRow.
+func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool, place *Place) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
-	rows := eachRow(ctx, r, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
+	if place == nil {
+		place = new(Place)
+	}
+	after := int64(beforeAll)
+	if place.begun {
+		after = place.last
+	}
+	rows := eachRow(ctx, r, after, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {
+				*place = Place{true, row[0].(int64)}
 				row = row[1:]
 				list.hide(row, addresses)
 			}

@@ -16,7 +16,7 @@ func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for row, err := range Rows(context.Background(), s, list, days, true) {
+	for row, err := range Rows(context.Background(), s, list, days, true, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestRows(t *testing.T) {
 	stopped, stop := context.WithCancel(context.Background())
 	defer stop()
 	n := 0
-	for _, err := range Rows(stopped, s, Lists[0], Days{}, false) {
+	for _, err := range Rows(stopped, s, Lists[0], Days{}, false, nil) {
 		if n++; n == 1 {
 			stop()
 		}
@@ -89,7 +89,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("%d rows after the list was interrupted", n)
 	}
 	s.Close()
-	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false) {
+	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false, nil) {
 		if err == nil {
 			t.Error("a closed database was listed")
 		}

@@ -68,15 +68,15 @@ const (
 // It is the least number that D1 takes.
 const beforeAll = -(1 << 53)
 
-// eachRow gives rows of a table in the order of a key, some rows at once. Each begins with its key,
-// and then has the columns. Between two pages nothing is open, so that a reader who pauses does not
-// keep a server from emptying its log; rows that are recorded meanwhile may be among them. An error
-// ends the rows.
-func eachRow(ctx context.Context, r Reader, rows int, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
+// eachRow gives the rows of a table whose key is greater than after, in the order of the key, some
+// rows at once. Each begins with its key, and then has the columns. Between two pages nothing is
+// open, so that a reader who pauses does not keep a server from emptying its log; rows that are
+// recorded meanwhile may be among them. An error ends the rows.
+func eachRow(ctx context.Context, r Reader, after int64, rows int, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
 	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
 		" ORDER BY " + key + " LIMIT " + strconv.Itoa(rows)
 	return func(yield func([]any, error) bool) {
-		for after, n := int64(beforeAll), rows; n == rows; {
+		for n := rows; n == rows; {
 			err := ctx.Err()
 			var page [][][]any
 			if err == nil {

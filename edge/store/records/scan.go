@@ -49,7 +49,7 @@ type Record struct {
 // Scan gives all records of a kind whose sequence numbers are at most last, in their order.
 func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
 	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
-	for row, err := range eachRow(ctx, r, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
+	for row, err := range eachRow(ctx, r, beforeAll, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
 			return nil, err
 		}
