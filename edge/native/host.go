@@ -219,11 +219,11 @@ func Open(c Config) (*Host, error) {
 }
 
 func (h *Host) closeStore() error {
-	err := h.store.Close()
-	if h.reader != nil {
-		err = errors.Join(err, h.reader.Close())
+	var err error
+	if h.reader != nil { // the last to close puts the log into the database, which a reader cannot
+		err = h.reader.Close()
 	}
-	return errors.Join(err, h.lock.Close())
+	return errors.Join(err, h.store.Close(), h.lock.Close())
 }
 
 // claimStore writes into the store which service it is of. It refuses the store of another one: the

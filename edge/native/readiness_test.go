@@ -4,12 +4,16 @@ import (
 	"database/sql"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"anteroom/edge/edgetest"
+	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
@@ -150,6 +154,34 @@ func TestLockedStore(t *testing.T) {
 	}
 	asked("GET /api/waitlist?agent_name=bo"+host, `"recorded":true`)
 	if n := count(t, h.store, "registrations"); n != 1 {
+		t.Errorf("%d registrations, want 1", n)
+	}
+}
+
+// Where the log of the database is removed, the host takes no write and is not ready. At a clean
+// end it saves what was answered before.
+func TestLogOfTheStoreIsGone(t *testing.T) {
+	h, _ := open(t, Config{Key: edgetest.Key, Metrics: metrics.New("", "")}, fake{})
+	folder, name := h.config.Data, h.store.Name()
+	register(t, h, "ada")
+	if err := os.Remove(name + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/api/waitlist?agent_name=bo": "nothing was recorded", "/readyz": `"failing":["store"`} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org"+path, nil))
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", path, w.Body)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(name + "?*"); len(left) > 0 {
+		t.Errorf("after a clean end there are %v", left)
+	}
+	again, _ := open(t, Config{Data: folder}, fake{})
+	if n := count(t, again.store, "registrations"); n != 1 {
 		t.Errorf("%d registrations, want 1", n)
 	}
 }
