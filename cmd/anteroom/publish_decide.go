@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 
@@ -26,7 +27,10 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	p.site = s
 	address := p.live
 	if address == "" && p.store.remote == "" {
-		host, port, _ := net.SplitHostPort(p.address) // live.New says what is wrong
+		host, port, err := net.SplitHostPort(p.address)
+		if err != nil {
+			return "", fmt.Errorf("--addr %q is not of the form HOST:PORT", p.address)
+		}
 		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 			host = "127.0.0.1"
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/canon"
 )
 
@@ -182,6 +184,40 @@ func TestRemotePages(t *testing.T) {
 		}
 		if calls := len(s.Calls) - before; calls > most {
 			t.Errorf("%s makes %d calls, want %d at most", arguments, calls, most)
+		}
+	}
+}
+
+// Publish verifies the records of a deployed service, and its deployment stops where wrangler is
+// missing. The next call carries on there.
+func TestRemotePublish(t *testing.T) {
+	s := startRemote(t)
+	s.fill()
+	asked := reach
+	t.Cleanup(func() { reach = asked })
+	nothing := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(nothing.Close)
+	reach = func(string) *live.Service {
+		service, err := live.New(nothing.URL)
+		if err != nil {
+			t.Error(err)
+		}
+		return service
+	}
+	t.Setenv("PATH", t.TempDir())
+	answers := filepath.Join(t.TempDir(), "answers.yaml")
+	if err := os.WriteFile(answers, time.Now().UTC().AppendFormat(nil, "through: 2006-01-02T15:04:05Z\ntexts: unchanged\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	publish := "publish --no-commit --content CONTENT --public " + out + "/public --snapshot " + out + "/snapshot.txt --yes --answers " + answers
+	for _, c := range []struct{ arguments, want string }{ // what is not live comes first
+		{" --offline=false", `^look      5 records to be verified\nverify    2026-11-20 is written, and is published now\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --offline", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --offline=false", `^look      0 records to be verified\nverify    \d\S+ is written, and is published now\ngenerate  \S+ is current\ncommit    left out\nanteroom: find wrangler`},
+	} {
+		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {
+			t.Errorf("it says\n%s\nwant %s", said, c.want)
 		}
 	}
 }
