@@ -48,6 +48,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	p.store.add(flags)
 	contentFlag(flags, &p.verify.Content)
 	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
+	inboxFlag(flags, &p.verify.Inbox)
 	p.verify.LogKey.AddFlag(flags)
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.verify.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
@@ -64,6 +65,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 // run takes all steps in their order. Each does only what is due.
 func (p *publication) run(ctx context.Context) error {
 	d := p.deployment
+	p.verify.Inbox = p.store.inbox(p.verify.Inbox)
 	p.verify.Public, p.generation.content, p.generation.secret = p.generation.public, p.verify.Content, d.host.Receipt
 	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
 	d.artifact = artifactFlags{p.generation.public, p.generation.snapshot}

@@ -20,7 +20,7 @@ var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
 	"new-store", "take-over", // which store is of this service from now on
-	"addresses", "check", "dry-run", "template", "undo", // what one run shows, or does not do
+	"addresses", "check", "dry-run", "follow", "template", "undo", // what one run shows, or does not do
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export
 	"log",   // which key a command is about

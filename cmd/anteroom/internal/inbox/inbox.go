@@ -112,7 +112,7 @@ func (r *Report) Print(t *cli.Terminal) {
 	if r.Outbox.Pending+r.Outbox.Dead > 0 {
 		t.Printf("addresses that were not delivered: %s", &r.Outbox)
 	}
-	t.Printf("Next: anteroom verify.")
+	t.Printf("Next: anteroom publish.")
 }
 
 // age says how long ago a time was.
