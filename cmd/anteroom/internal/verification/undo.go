@@ -11,6 +11,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/generator/site"
 )
 
 // Undo takes back the newest verification, unless it is public: in the folder of documents, or by
@@ -32,6 +33,9 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if len(s.Verifications) < 2 {
 		return fmt.Errorf("undo: %s is the first board, which no verification is before (edit it, as long as it is not public)", name)
 	}
+	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
+		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects what is wrong)", name)
+	}
 	local := *o
 	local.Offline = true
 	for _, place := range []struct {
@@ -46,7 +50,8 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 		}
 	}
 	var gone []string
-	for _, file := range []string{"log/" + name + ".checkpoint", "log/" + name + ".jsonl", "scoreboard/" + name + ".yaml", "verifications/" + name + ".yaml"} {
+	lines, checkpoint := site.LogFiles(name)
+	for _, file := range []string{checkpoint, lines, "scoreboard/" + name + ".yaml", "verifications/" + name + ".yaml"} {
 		path := filepath.Join(o.Content, filepath.FromSlash(file))
 		if err := os.Remove(path); err == nil {
 			gone = append(gone, path)
