@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -363,38 +362,6 @@ func TestStoreWithoutID(t *testing.T) {
 	h.Close()
 	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "it has 0 identifiers") {
 		t.Error(err)
-	}
-}
-
-// TestRegistrations: of several clients who register at once, each gets a record of its own.
-func TestRegistrations(t *testing.T) {
-	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
-	address, _ := serve(t, h)
-	const clients, each = 16, 20
-	var ids sync.Map
-	var all sync.WaitGroup
-	for i := range clients {
-		all.Go(func() {
-			for k := range each {
-				answer, err := http.Post("http://"+address+"/api/waitlist", "application/json", strings.NewReader(fmt.Sprintf(`{"agent_name":"agent %d %d"}`, i, k)))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				var result struct {
-					RecordID string `json:"record_id"`
-				}
-				err = json.NewDecoder(answer.Body).Decode(&result)
-				answer.Body.Close()
-				if _, again := ids.LoadOrStore(result.RecordID, true); err != nil || answer.StatusCode != 200 || again {
-					t.Errorf("%d %+v (%v)", answer.StatusCode, result, err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := count(t, h.store, "registrations"); n != clients*each {
-		t.Errorf("%d rows, want %d", n, clients*each)
 	}
 }
 

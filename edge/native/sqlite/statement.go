@@ -16,15 +16,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// maxPrepared is how many prepared statements are kept. The core has far fewer statements.
-const maxPrepared = 256
-
 // connection is a connection to a database file. One goroutine at a time uses it.
 type connection struct {
 	path     string
 	conn     driver.Conn
-	prepared map[string]*prepared
-	named    []driver.NamedValue // arguments of the statement that runs
+	prepared map[string]*prepared // by their text; no text holds what a caller sent, so they are few
+	named    []driver.NamedValue  // arguments of the statement that runs
 }
 
 // connect opens a connection. settings are in the form of the driver.
@@ -53,7 +50,9 @@ func (c *connection) disconnect() error {
 	if c.conn == nil {
 		return nil
 	}
-	c.closeStatements()
+	for _, p := range c.prepared {
+		p.stmt.Close()
+	}
 	err := c.conn.Close()
 	c.conn = nil
 	return err
@@ -159,9 +158,6 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	if p := c.prepared[text]; p != nil {
 		return p, nil
 	}
-	if len(c.prepared) == maxPrepared {
-		c.closeStatements()
-	}
 	stmt, err := c.conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
@@ -181,14 +177,6 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	})
 	c.prepared[text] = p
 	return p, nil
-}
-
-// closeStatements closes all prepared statements.
-func (c *connection) closeStatements() {
-	for _, p := range c.prepared {
-		p.stmt.Close()
-	}
-	clear(c.prepared)
 }
 
 // withHint adds to an error what to do next. With no room for the index of the log, SQLite reports

@@ -187,17 +187,6 @@ func TestCommitFailure(t *testing.T) {
 	}
 }
 
-// TestStatementLimit: a Store runs more statements than it keeps prepared.
-func TestStatementLimit(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
-	for i := range 2 * maxPrepared {
-		r := s.Exec(turn.Exec{Statements: []turn.Statement{insert(newID()).Statements[0], {SQL: fmt.Sprint("SELECT ", i)}}})
-		if r.Failure != turn.None || r.Rows[1][0][0] != int64(i) {
-			t.Fatalf("statement %d: %+v", i, r)
-		}
-	}
-}
-
 // TestFailedSync: Open refuses a database whose name may not be on the disk.
 func TestFailedSync(t *testing.T) {
 	before := disk.Sync
