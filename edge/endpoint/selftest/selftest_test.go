@@ -17,15 +17,6 @@ const path = "/api/selftest"
 
 type object = map[string]any
 
-// read reads a JSON object.
-func read(t *testing.T, text string) (o object) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return o
-}
-
 // canned are the answers of a service that is in order, by call, without the trailer.
 var canned = map[string]struct {
 	status int
