@@ -55,7 +55,6 @@ func checkService(d *document, service *Service) {
 		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is there twice",
 			"a key is the current one or retired, once")
 	}
-	checkLogKeys(d, service)
 }
 
 func (d *document) unique(path string, values []string) {

@@ -24,16 +24,15 @@ type place struct{ Line, Column int }
 
 // String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
 func (f Error) String() string {
-	var b strings.Builder
-	b.WriteString(f.File)
+	text := f.File
 	if f.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", f.Line, f.Column)
+		text += fmt.Sprintf(":%d:%d", f.Line, f.Column)
 	}
-	b.WriteString(": " + f.What)
+	text += ": " + f.What
 	if f.Hint != "" {
-		b.WriteString(" (" + f.Hint + ")")
+		text += " (" + f.Hint + ")"
 	}
-	return b.String()
+	return text
 }
 
 // Errors are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
@@ -49,18 +48,23 @@ func (f Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the faults and returns them as an error, nil without a fault. Errors at the same
-// place stay in the order in which they were found.
-func (f Errors) err() error {
-	if len(f) == 0 {
-		return nil
-	}
+// sort sorts the faults by file and place. Those at the same place stay in the order in which they
+// were found.
+func (f Errors) sort() {
 	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(f, func(a, b Error) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+}
+
+// err is the faults, sorted, as an error; nil where there are none.
+func (f Errors) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	f.sort()
 	return f
 }
 

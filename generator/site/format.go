@@ -39,9 +39,15 @@ var formats = map[string]format{
 	"id":           {validID, "want lower-case letters, digits and single hyphens"},
 	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
 	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, "want an SPDX identifier: CC-BY-4.0"},
-	"prefix":       {regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString, "want lower-case letters, digits and underscores, with an underscore at the end: service_"},
-	"languages":    {regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString, "want language tags with a comma and a space between: en, de"},
-	"line":         {func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, "want one line"},
+	"prefix": {
+		regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
+		"want lower-case letters, digits and underscores, with an underscore at the end: service_",
+	},
+	"languages": {
+		regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,
+		"want language tags with a comma and a space between: en, de",
+	},
+	"line": {func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, "want one line"},
 }
 
 // Wanted says what a text of the named format looks like, and "" where s is one. The formats are

@@ -164,7 +164,8 @@ func (a *Audit) compare(other ListEntry) int {
 	if a.Agent != o.Agent { // of most two
 		return strings.Compare(a.Agent, o.Agent)
 	}
-	return cmp.Or(strings.Compare(a.ClaimedAt, o.ClaimedAt), strings.Compare(a.Registration, o.Registration), strings.Compare(a.Report, o.Report))
+	return cmp.Or(strings.Compare(a.ClaimedAt, o.ClaimedAt),
+		strings.Compare(a.Registration, o.Registration), strings.Compare(a.Report, o.Report))
 }
 
 func (a *Audit) check(fault func(member, what, hint string)) {
@@ -267,7 +268,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 func (r *listReader) located(src []byte) Errors {
 	more := len(r.faults) - maxListFaults
 	if more > 0 {
-		slices.SortStableFunc(r.faults, func(a, b Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+		r.faults.sort()
 		r.faults = r.faults[:maxListFaults]
 	}
 	for i := range r.faults {

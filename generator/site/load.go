@@ -58,7 +58,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.queueLog()
 	l.reading.Wait()
 	if service.decoded {
-		l.readLog(&s.Service)
+		l.readLog()
 	}
 	expected := slices.Sorted(maps.Keys(s.documents))
 	for _, file := range l.files {

@@ -10,30 +10,18 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// The two files of a stage of the log: log/2026-11-20.jsonl and log/2026-11-20.checkpoint. Package
-// tlog has their forms.
-const (
-	logFolder      = "log/"
-	logEntries     = ".jsonl"
-	logCheckpoint  = ".checkpoint"
-	logBringItBack = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: " +
-		"what was logged never changes"
-	logHintUnsigned  = "anteroom key new --log makes a key, and anteroom verify writes the log"
-	logHintOtherKeys = "the keys of a log stay listed, in the order of their use"
-	logHintApart     = "delete its files in log/, verifications/ and scoreboard/, and verify again; " +
-		"if it is the one that was published, delete those of the other instead"
-)
+const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
 
-// LogFiles are the files of a stage of the log in a content folder, by the name of its
-// verification.
+// LogFiles are the two files of a stage of the log in a content folder, by the name of its
+// verification. Package tlog has their forms.
 func LogFiles(name string) (entries, checkpoint string) {
-	return logFolder + name + logEntries, logFolder + name + logCheckpoint
+	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
 
 // queueLog finds the stages of the log. They are read one after the other, as each extends the tree
 // of the one before.
 func (l *loader) queueLog() {
-	l.stages = l.dated(logFolder, logEntries, logCheckpoint)
+	l.stages = l.dated("log/", ".jsonl", ".checkpoint")
 	for _, name := range l.stages {
 		entries, checkpoint := LogFiles(name)
 		l.site.document(entries)
@@ -42,69 +30,70 @@ func (l *loader) queueLog() {
 }
 
 // readLog reads the stages under the keys of service.yaml, up to the first with a fault.
-func (l *loader) readLog(service *Service) {
-	l.site.Log = tlog.New(service.Log.Keys, service.Log.Witnesses)
-	if !goodLogKeys(service) {
-		return // checkLogKeys says what is wrong: the files may be as they should be
+func (l *loader) readLog() {
+	s := l.site
+	s.Log = tlog.New(s.Service.Log.Keys, s.Service.Log.Witnesses)
+	if !checkLogKeys(s.document("service.yaml"), &s.Service) {
+		return // the files may be as they should be
 	}
 	for _, name := range l.stages {
-		if !l.readStage(service, name) {
+		wrong, good := l.readStage(s.Log, name)
+		if wrong != nil {
+			entries, checkpoint := LogFiles(name)
+			if other := l.apartFrom(name); other != "" {
+				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that",
+					"delete its files in log/, verifications/ and scoreboard/, and verify again; "+
+						"if it is the one that was published, delete those of the other instead")
+			} else if wrong.Line > 0 {
+				s.document(entries).report(place{wrong.Line, 1}, wrong.What, logHint)
+			} else {
+				l.fault(checkpoint, wrong.What, logHint)
+			}
+		}
+		if !good {
 			return
 		}
 	}
 	l.checkStages()
 }
 
-func (l *loader) readStage(service *Service, name string) (good bool) {
+// readStage adds a stage to a log. It reports why it cannot read a file.
+func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good bool) {
 	entries, checkpoint := LogFiles(name)
 	if !slices.Contains(l.files, checkpoint) {
-		l.fault(checkpoint, "missing", logBringItBack)
-		return false
+		l.fault(checkpoint, "missing", logHint)
+		return nil, false
 	}
 	note := l.read(l.site.document(checkpoint), maxFile)
 	lines, err := fs.ReadFile(l.fsys, entries)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		l.fault(entries, "missing", logBringItBack)
+		l.fault(entries, "missing", logHint)
 	case err != nil:
-		l.fault(entries, "cannot be read: "+withoutPath(err), logBringItBack)
-	case len(service.Log.Keys) == 0:
-		l.fault(entries, "service.yaml lists no key of the log", logHintOtherKeys)
+		l.fault(entries, "cannot be read: "+withoutPath(err), logHint)
+	case len(l.site.Service.Log.Keys) == 0:
+		l.fault(entries, "service.yaml lists no key of the log", "the keys of a log stay listed, in the order of their use")
 	case note != nil:
-		wrong := l.site.Log.Read(name, lines, note)
-		if wrong == nil {
-			l.site.document(entries).sum = sha256.Sum256(lines)
-			return true
-		}
-		if other := l.apartFrom(service, name); other != "" {
-			l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", logHintApart)
-		} else if wrong.Line > 0 {
-			l.site.document(entries).report(place{wrong.Line, 1}, wrong.What, logBringItBack)
-		} else {
-			l.fault(checkpoint, wrong.What, logBringItBack)
-		}
+		l.site.document(entries).sum = sha256.Sum256(lines)
+		wrong = log.Read(name, lines, note)
+		return wrong, wrong == nil
 	}
-	return false
+	return nil, false
 }
 
 // apartFrom gives the first earlier verification without which a faulty stage has no fault: the two
 // were made of the same content in two places, and joined since.
-func (l *loader) apartFrom(service *Service, name string) string {
-	log := tlog.New(service.Log.Keys, service.Log.Witnesses)
-	add := func(log *tlog.Log, name string) bool {
-		entries, checkpoint := LogFiles(name)
-		lines, err := fs.ReadFile(l.fsys, entries)
-		note := l.read(l.site.document(checkpoint), maxFile)
-		return err == nil && note != nil && log.Read(name, lines, note) == nil
-	}
+func (l *loader) apartFrom(name string) string {
+	log := tlog.New(l.site.Service.Log.Keys, l.site.Service.Log.Witnesses)
 	for _, before := range l.stages {
-		switch {
-		case before == name:
-			return ""
-		case add(log.Clone(), name):
+		if before == name {
+			break
+		}
+		if _, good := l.readStage(log.Clone(), name); good {
 			return before
-		case !add(log, before):
-			return ""
+		}
+		if _, good := l.readStage(log, before); !good {
+			break
 		}
 	}
 	return ""
@@ -129,7 +118,7 @@ func (l *loader) checkStages() {
 		}
 		entries, _ := LogFiles(name)
 		if stages[name] == nil {
-			l.fault("verifications/"+name+".yaml", "has no "+entries, logBringItBack)
+			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
 		at, entry := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
@@ -138,10 +127,10 @@ func (l *loader) checkStages() {
 		}
 		board := &l.site.Scoreboards[at]
 		if board.Logged() != entry.Counts {
-			l.fault(entries, "its counts are not those of scoreboard/"+name+".yaml", logBringItBack)
+			l.fault(entries, "its counts are not those of scoreboard/"+name+".yaml", logHint)
 		}
 		if entry.AsOf != board.AsOf {
-			l.fault(entries, "it is as of "+entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logBringItBack)
+			l.fault(entries, "it is as of "+entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logHint)
 		}
 	}
 }
@@ -157,31 +146,27 @@ func (b *Scoreboard) Logged() tlog.Counts {
 	}
 }
 
-func checkLogKeys(d *document, service *Service) {
+// checkLogKeys reports whether a log can be read with the keys of service.yaml.
+func checkLogKeys(d *document, service *Service) (good bool) {
+	good = true
 	var names, witnesses []string
 	for i, key := range service.Log.Keys {
 		name, err := tlog.CheckKey(key)
 		if err != nil {
-			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(), logHintUnsigned)
+			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(),
+				"anteroom key new --log makes a key, and anteroom verify writes the log")
+			good = false
 		}
 		names = append(names, name)
 	}
 	for i, w := range service.Log.Witnesses {
 		if err := w.Check(); err != nil {
 			d.fault(fmt.Sprintf("log.witnesses[%d].key", i), err.Error(), "want the verifier key that the witness publishes")
+			good = false
 		}
 		witnesses = append(witnesses, w.Key)
 	}
 	d.unique("log.keys", names)
 	d.unique("log.witnesses", witnesses)
-}
-
-// goodLogKeys reports whether a log can be read with the keys of service.yaml.
-func goodLogKeys(service *Service) bool {
-	for _, key := range service.Log.Keys {
-		if _, err := tlog.CheckKey(key); err != nil {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(service.Log.Witnesses, func(w tlog.Witness) bool { return w.Check() != nil })
+	return good
 }

@@ -100,6 +100,7 @@ func decodeService(text []byte) (s Service, err error) {
 	d := newDocument("service.yaml")
 	if d.decode(text, &s); d.decoded {
 		checkService(d, &s)
+		checkLogKeys(d, &s)
 	}
 	return s, d.faults.err()
 }
