@@ -85,3 +85,23 @@ func verificationDays() (days []string) {
 	}
 	return slices.Compact(days)
 }
+
+// places are the arguments that the Use of a command names: FILE, [FILE] or [FILE...].
+func places(cmd *cobra.Command) []string {
+	use, _, _ := strings.Cut(cmd.Use, " --")
+	return strings.Fields(use)[1:]
+}
+
+// argumentsOf checks the number of arguments of a command by its Use.
+func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
+	switch list := places(cmd); {
+	case len(list) == 0:
+		return cobra.NoArgs
+	case strings.Contains(list[0], "..."):
+		return cobra.ArbitraryArgs
+	case list[0][0] == '[':
+		return cobra.MaximumNArgs(len(list))
+	default:
+		return cobra.ExactArgs(len(list))
+	}
+}
