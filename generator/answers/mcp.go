@@ -146,7 +146,7 @@ func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 	})
 	typed := object{}
 	for _, m := range answer.Get("properties").(object) {
-		if schema := m.Value.(object); slices.Contains(required, m.Name) && !isText(schema) {
+		if schema := m.Value.(object); slices.Contains(required, m.Name) && schema.Get("type") != nil && !isText(schema) {
 			typed.Set(m.Name, only(schema, "type", "enum"))
 		}
 	}

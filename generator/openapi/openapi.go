@@ -1,4 +1,6 @@
-// Package openapi describes every endpoint and every document by OpenAPI 3.1.
+// Package openapi describes every endpoint, and the documents that programs read, by OpenAPI 3.1.
+// Common generators make a client of it, which need: no $ref into properties, no type that is
+// several besides null, and no name twice in all sections of the components.
 package openapi
 
 import (
@@ -27,7 +29,7 @@ const openAPIVersion = "3.1.1"
 // operation and to a component. An indented text is more than half as long again.
 const linedLevels = 3
 
-// Files makes the description of every endpoint, of the route table, the answer types and the words
+// Files makes the description, of the route table, the answer types and the words
 // of the content. OpenAPI has one operation for a method and a path, so the operations of the route
 // table that share both are described together.
 func Files(a *answers.Answers) ([]published.File, error) {
@@ -51,8 +53,10 @@ func Files(a *answers.Answers) ([]published.File, error) {
 		item.Set("options", d.optionsOperation(route.Tag, route.Path))
 		paths.Set(route.Path, item)
 	}
-	tags = append(tags, object{{"name", documentsTag}, {"description", "The published documents, and the pages."}})
-	d.documentPaths(&paths)
+	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
+	for _, path := range documents {
+		paths.Set(path, d.documentPath(path))
+	}
 	doc := object{
 		{"openapi", openAPIVersion},
 		{"info", object{
@@ -263,12 +267,9 @@ func (d *description) optionsOperation(tag, path string) object {
 // the words of the path, each with a capital letter.
 func derivedID(method, path string) string {
 	id := strings.ToLower(method)
-	separates := func(r rune) bool { return strings.ContainsRune("/.-_{}", r) }
+	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
 		id += strings.ToUpper(word[:1]) + word[1:]
-	}
-	if path == "/" {
-		id += "FrontPage"
 	}
 	return id
 }

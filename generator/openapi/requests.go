@@ -38,8 +38,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 	return parameters
 }
 
-// parameter describes a query parameter. Its schema is that of the same field of the body, with its
-// words, where the operation takes the field in a body too.
+// parameter describes a query parameter.
 func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
 	meaning := d.FieldMeaning(op, name)
 	shape := schema.InputSchema(f, func(string) string { return meaning }, "")
@@ -55,17 +54,12 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	}
 	switch f.Type {
 	case input.List:
-		shape.Set("type", "array")
+		shape = d.list(f)
 	case input.Switch:
 		shape = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	shape = slices.DeleteFunc(shape, func(m ordered.Member) bool { return m.Name == "description" })
-	described := object{{"name", name}, {"in", "query"}}
-	if slices.Contains(op.Methods, http.MethodPost) && !f.QueryOnly && f.Type != input.List && f.Type != input.Switch && len(f.QueryNames) == 0 {
-		shape = ref("schemas", requestName(op)+"/properties/"+name)
-	} else {
-		described.Set("description", meaning)
-	}
+	described := object{{"name", name}, {"in", "query"}, {"description", meaning}}
 	if required {
 		described.Set("required", true)
 	}
@@ -82,6 +76,14 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 		return ref("parameters", name)
 	}
 	return described
+}
+
+// list is the array form of a list field. Its values are a component, which gives their type the
+// name that oapi-codegen needs.
+func (d *description) list(f *input.Field) object {
+	list := schema.ListItems(f)
+	list.Set("items", d.component(strings.ToUpper(f.Name[:1])+f.Name[1:]+"Value", list.Get("items").(object)))
+	return list
 }
 
 // SeatExample is the query form name:number of one item of the field's example array: of the item
@@ -118,10 +120,14 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	for _, op := range operations {
 		shape := schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
 		if op.DryRun {
-			dryRun := d.component("DryRun", schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name, dryRun)
+			properties.Set(api.DryRun.Name, schema.InputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			shape.Set("properties", properties)
+		}
+		for i := range op.Fields {
+			if f := &op.Fields[i]; f.Type == input.List {
+				shape.Get("properties").(object).Get(f.Name).(object).Get("oneOf").([]object)[1] = d.list(f)
+			}
 		}
 		if len(op.AnyOf) > 0 {
 			shape.Set("anyOf", schema.OneRequired(op.AnyOf).Get("anyOf"))

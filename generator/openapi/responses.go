@@ -135,7 +135,7 @@ var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContra
 
 // extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
 // all problems.
-var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failed]()}
+var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
 // problemExample is the body of a problem that is about the request as a whole.
 func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {

@@ -174,6 +174,12 @@ func answerMembers(schema object, prefix string) (rows []string) {
 			kind += ", may be absent"
 		}
 		rows = append(rows, fmt.Sprintf("`%s` | %s | %s", name, kind, markdownText(member.Get("description").(string))))
+		choices, _ := member.Get("oneOf").([]object)
+		for _, choice := range choices {
+			if choice.Get("items") != nil {
+				member = choice
+			}
+		}
 		items, isArray := member.Get("items").(object)
 		for ; isArray; items, isArray = items.Get("items").(object) {
 			member, name = items, name+"[]"
@@ -188,6 +194,10 @@ func memberKind(schema object) string {
 	types, _ := schema.Get("type").([]string)
 	if one, is := schema.Get("type").(string); is {
 		types = []string{one}
+	}
+	choices, _ := schema.Get("oneOf").([]object)
+	for _, choice := range choices {
+		types = append(types, memberKind(choice))
 	}
 	null := ""
 	if i := slices.Index(types, "null"); i >= 0 {

@@ -171,11 +171,15 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 		}
 	}
 	if also := f.Tag.Get("also"); also != "" {
-		types := append(strings.Split(also, ","), schema.Get("type").(string))
-		schema.Set("type", types)
-		if slices.Contains(types, "array") && schema.Get("items") == nil {
-			schema.Set("items", object{})
+		var types []object
+		for name := range strings.SplitSeq(also, ",") {
+			one := object{{"type", name}}
+			if name == "array" {
+				one.Set("items", object{})
+			}
+			types = append(types, one)
 		}
+		schema = oneOf(schema, append(types, slices.Clone(schema))...)
 	}
 	if doc := f.Tag.Get("doc"); s.inline || tells(doc) {
 		schema.Set("description", doc)
@@ -212,17 +216,12 @@ const (
 // its dotted name; prefix is the dotted name of the field around it, with a dot at its end.
 func InputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", JSONType(f.Type)}, {"description", meaning(prefix + f.Name)}}
-	if f.Type == input.ID {
-		schema.Set("type", []string{"string", "number"})
-	}
-	if f.Type == input.List {
-		// items says what an array may hold; no keyword says it of a text with commas.
-		schema.Set("type", []string{"string", "array"})
-		schema.Set("items", object{{"type", "string"}, {"enum", f.Values}})
-		schema.Set("minItems", 1)
-		return schema
-	}
-	if f.Type == input.Switch {
+	switch f.Type {
+	case input.ID:
+		return oneOf(schema, object{{"type", "string"}}, object{{"type", "number"}})
+	case input.List: // no keyword says what a text with commas may hold
+		return oneOf(schema, object{{"type", "string"}}, ListItems(f))
+	case input.Switch:
 		return schema
 	}
 	bounds := func(least, most string) {
@@ -255,6 +254,18 @@ func InputSchema(f *input.Field, meaning func(name string) string, prefix string
 	if len(f.Values) > 0 {
 		schema.Set("enum", f.Values)
 	}
+	return schema
+}
+
+// ListItems is the schema of the array form of a list field.
+func ListItems(f *input.Field) object {
+	return object{{"type", "array"}, {"items", object{{"type", "string"}, {"enum", f.Values}}}, {"minItems", 1}}
+}
+
+// oneOf replaces the type of a schema by several.
+func oneOf(schema object, types ...object) object {
+	schema = slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name == "type" || m.Name == "items" })
+	schema.Set("oneOf", types)
 	return schema
 }
 

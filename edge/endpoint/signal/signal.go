@@ -68,8 +68,8 @@ type Fired struct {
 	Ignored    []string     `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a firing."`
 }
 
-// Failed are the members of the problem that answers a firing in which nothing was submitted.
-type Failed struct {
+// Failure are the members of the problem that answers a firing in which nothing was submitted.
+type Failure struct {
 	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
 	Submitted  int          `json:"submitted" doc:"0."`
 	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
