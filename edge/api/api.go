@@ -107,6 +107,7 @@ type Document struct {
 	ID    string                                // key in the snapshot
 	Check func(t *turn.Turn) *turn.Response     // refuses the document, or gives nil; may be nil
 	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; may be nil
+	OfNow bool                                  // Tail depends on the time alone, which the entity tag leaves out: it is weak
 }
 
 var (
@@ -115,7 +116,7 @@ var (
 	receiptSpec      = &Document{ID: "receipt", Tail: receipt.WriteKey}
 	calendars        = &Document{ID: "business-days"}
 	endpoints        = &Document{ID: "endpoints"} // an array: what is live
-	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge}
+	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge, OfNow: true}
 )
 
 var (

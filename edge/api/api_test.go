@@ -323,19 +323,13 @@ func TestConditionalRequests(t *testing.T) {
 	tags := map[string]string{}
 	for _, target := range []string{"/api/quest", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/presence", "/api/roster"} {
 		r := h.Do("GET", target, "")
-		tag := edgetest.Header(r, "etag")
-		kept := target != "/api/presence" && target != "/api/roster"
-		if kept != (tag != "") {
-			t.Errorf("%s: etag %q", target, tag)
-		}
-		if !kept {
-			continue
-		}
+		tag, weak := edgetest.Header(r, "etag"), target == "/api/roster"
 		if before, twice := tags[tag]; twice {
 			t.Errorf("%s and %s have the same etag", target, before)
 		}
 		tags[tag] = target
-		for _, field := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+		for _, field := range []string{tag, "W/" + strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
+			h.Later += 86400 // of a board it changes the age
 			if again := h.Do("GET", target, "", "if-none-match", field); again.Status != 304 || len(again.Body) != 0 || edgetest.Header(again, "etag") != tag {
 				t.Errorf("%s with If-None-Match %s: status %d", target, field, again.Status)
 			}
@@ -343,8 +337,8 @@ func TestConditionalRequests(t *testing.T) {
 		if other := h.Do("GET", target, "", "if-none-match", `"x"`); other.Status != 200 {
 			t.Errorf("%s with another tag: status %d", target, other.Status)
 		}
-		if local := h.Do("GET", target, "", "host", "localhost"); edgetest.Header(local, "etag") == tag {
-			t.Errorf("%s: the same etag on another host", target)
+		if local := h.Do("GET", target, "", "host", "localhost"); !weak && edgetest.Header(local, "etag") == tag || weak != strings.HasPrefix(tag, "W/") {
+			t.Errorf("%s: the etag %q, also on another host", target, tag)
 		}
 	}
 	for _, target := range []string{"/api/waitlist?", "/api/org?x=1"} {

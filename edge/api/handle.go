@@ -47,13 +47,14 @@ func ReadDryRun(op *Operation, in, query *input.Input) {
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
-	prerendered map[*Document]text // the documents without a Tail, as the canonical host answers them; nil before Prerender
+	prerendered map[*Document]text   // the documents without a Tail, as the canonical host answers them; nil before Prerender
+	weakTags    map[*Document]string // of the documents that are OfNow
 	links       string
 	policy      string
 	protocol    func(*turn.Turn) *turn.Response // answers the requests for an operation that is a Protocol
 }
 
-// text is a document with its trailer, and its entity tag; "" where no cache may keep it.
+// text is a document with its trailer, and its entity tag.
 type text struct {
 	body []byte
 	etag string
@@ -64,7 +65,7 @@ type text struct {
 func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
-		snapshot: s,
+		snapshot: s, weakTags: map[*Document]string{},
 		links: "<" + base + `/openapi.json>; rel="service-desc"; type="application/json", <` +
 			base + `/field-guide.html>; rel="service-doc"; type="text/html", <` +
 			base + `/.well-known/api-catalog>; rel="api-catalog"`,
@@ -84,6 +85,13 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	}
 	if err := s.Require(needed...); err != nil {
 		return nil, err
+	}
+	for _, route := range Routes {
+		for _, d := range route.Documents() {
+			if d.OfNow {
+				a.weakTags[d] = "W/" + tagOf(s.Documents[d.ID])
+			}
+		}
 	}
 	return a, nil
 }
@@ -284,7 +292,7 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
 		made = a.text(t, op)
 	}
-	if fresh || op.Cache == NoStore {
+	if fresh {
 		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
 	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
@@ -297,14 +305,19 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	return r
 }
 
-// text makes the document of an operation, with an entity tag where a cache may keep it.
+// text makes the document of an operation, with its entity tag.
 func (a *API) text(t *turn.Turn, op *Operation) text {
 	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
-	if op.Cache == NoStore {
-		return text{body: body}
+	if op.Document.OfNow {
+		return text{body, a.weakTags[op.Document]}
 	}
+	return text{body, tagOf(body)}
+}
+
+// tagOf is a strong entity tag of a text.
+func tagOf(body []byte) string {
 	sum := sha256.Sum(body)
-	return text{body, `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`}
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
 // members writes the members of a document, without the trailer.
@@ -479,7 +492,7 @@ func NoneMatch(field, etag string) bool {
 	for field != "" {
 		var tag string
 		tag, field, _ = strings.Cut(field, ",")
-		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {
 			return true
 		}
 	}

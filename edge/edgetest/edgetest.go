@@ -156,6 +156,8 @@ type Fake struct {
 	Fail map[string]turn.Failure
 	// Left is how many writes the limiter still lets through.
 	Left int64
+	// Later is how many seconds after the constant Now turns are.
+	Later int64
 }
 
 // NewFake is a host of Snapshot with a key and a limiter.
@@ -169,7 +171,7 @@ func NewFake(t testing.TB) *Fake {
 func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response {
 	t := &turn.Turn{
 		Request: turn.Request{Method: method, Target: target, Host: "www.example.org", Body: []byte(body)},
-		Now:     Now, Host: h.Host,
+		Now:     Now + h.Later, Host: h.Host,
 	}
 	for pair := range slices.Chunk(headers, 2) {
 		if pair[0] == "host" {

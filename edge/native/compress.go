@@ -53,6 +53,9 @@ func (on *site) compress(header http.Header, accepted bool, tags string, answer 
 		return answer.Body
 	}
 	etag := header.Get("ETag")
+	if strings.HasPrefix(etag, "W/") { // it is that of all forms, of answers that differ
+		etag = ""
+	}
 	if unchanged {
 		if form := gzip.Tag(etag); etag != "" && strings.Contains(tags, form) {
 			header.Set("ETag", form)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/gzip"
@@ -44,7 +45,7 @@ func unzipped(t *testing.T, answer *http.Response) string {
 // longer is a content whose documents are worth compressing.
 func longer() *snapshot.Snapshot {
 	s, text := edgetest.Snapshot(), `"`+strings.Repeat("Publish the holiday tables. ", 100)+`"`
-	for _, id := range []string{"quest", "presence", "org"} {
+	for _, id := range []string{"quest", "presence", "org", "roster"} {
 		s.Documents[id] = []byte(`{"text":` + text + `}`)
 	}
 	s.Documents["endpoints"] = []byte("[" + text + "]")
@@ -119,6 +120,24 @@ func TestUnchanged(t *testing.T) {
 			if answer.StatusCode != c.status || answer.Header.Get("ETag") != c.tag || answer.Header.Get("Vary") != "Accept-Encoding" || c.status == 304 && answer.Header.Get("Content-Encoding") != "" {
 				t.Errorf("%s of %s by a caller that takes %q: %d %v", method, c.tags, c.accept, answer.StatusCode, answer.Header)
 			}
+		}
+	}
+}
+
+// TestUnchangedBoard: a board has one weak tag for all its forms and times. The gzip form has the
+// time of its own answer.
+func TestUnchangedBoard(t *testing.T) {
+	h, _ := open(t, Config{Snapshot: longer()}, fake{})
+	tag := asked(h, "GET", "/api/roster", "").Header.Get("ETag")
+	for _, at := range []string{"2026-11-20T12:00:00Z", "2026-11-21T12:00:00Z"} {
+		h.now = func() time.Time { now, _ := time.Parse(time.RFC3339, at); return now }
+		zipped := asked(h, "GET", "/api/roster", "", "Accept-Encoding", "gzip")
+		if text := unzipped(t, zipped); !strings.Contains(text, at) || zipped.Header.Get("ETag") != tag {
+			t.Errorf("at %s: %v %s", at, zipped.Header, text)
+		}
+		again := asked(h, "GET", "/api/roster", "", "Accept-Encoding", "gzip", "If-None-Match", tag)
+		if again.StatusCode != 304 || again.Header.Get("ETag") != tag {
+			t.Errorf("at %s: %d %v", at, again.StatusCode, again.Header)
 		}
 	}
 }

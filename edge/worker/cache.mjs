@@ -44,7 +44,7 @@ export function keep(url, answer, now) {
 /** The kept answer to a GET. @param {Request} request @param {string} url */
 export function keptAnswer(request, url) {
   const answer = second === clock() ? ofThisSecond.get(url) : undefined;
-  return answer?.fields.includes('cache-control: public') && request.headers.has('if-none-match') ? undefined : answer;
+  return answer?.fields.includes('etag: ') && request.headers.has('if-none-match') ? undefined : answer;
 }
 
 // The key of a message: what its answer depends on besides the second; '' keeps none (addresses).

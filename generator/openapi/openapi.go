@@ -150,7 +150,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	} else {
 		responses.Set("200", d.successResponse(route, operations, method))
 	}
-	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Cache != api.NoStore }) {
+	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
 		responses.Set("304", d.notModified())
 	}
 	problems := answers.ProblemsOf(operations...)

@@ -26,7 +26,7 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 		for _, answer := range d.AnswerTypes(op) {
 			answers = append(answers, d.withTrailer(d.schemas.Ref(answer)))
 		}
-		if op.Cache != api.NoStore {
+		if op.Document != nil {
 			headers = append(headers, "ETag")
 		}
 		if op.Writes {
@@ -154,7 +154,7 @@ func (d *description) problemExample(p *respond.ProblemType, code string) model.
 
 var headerTexts = map[string]struct{ what, kind, example string }{
 	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
-	"ETag":             {"Strong entity tag for If-None-Match (RFC 9110); absent where the answer is computed or the URL has a query.", "string", `"\"5f1d9c0e\""`},
+	"ETag":             {"Entity tag for If-None-Match (RFC 9110), a weak one if the answer has the time; absent if the answer is computed.", "string", `"\"5f1d9c0e\""`},
 	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
 	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},

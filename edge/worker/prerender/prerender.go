@@ -40,7 +40,7 @@ func Answers(s *snapshot.Snapshot) ([]byte, error) {
 	w.Begin("answers", '{')
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
-			if op.Document == nil || op.Cache != api.Constant {
+			if op.Document == nil || op.Document.Tail != nil {
 				continue
 			}
 			r := e.Handle(&turn.Turn{Request: turn.Request{Method: "GET", Target: route.Path, Host: host}}).Response
