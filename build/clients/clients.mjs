@@ -49,6 +49,6 @@ async function walk(title, revision, client, transport) {
 }
 
 const url = new URL(endpoint);
-await walk('TypeScript SDK 1', '2025-06-18', new Client(me), new StreamableHTTPClientTransport(url));
-await walk('TypeScript SDK 2', '2025-06-18', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 1', '2025-11-25', new Client(me), new StreamableHTTPClientTransport(url));
+await walk('TypeScript SDK 2', '2025-11-25', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
 await walk('TypeScript SDK 2, no handshake', '2026-07-28', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));

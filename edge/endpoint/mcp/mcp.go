@@ -162,7 +162,7 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 		slices.ContainsFunc(messages, func(m message) bool { return m.Kind == request && m.Method == "initialize" }) {
 		return nil
 	}
-	return notValid("the header MCP-Protocol-Version names no supported revision; there are " + strings.Join(supported(), ", "))
+	return unsupported(protocol.InvalidRequest, version)
 }
 
 // checkWrites refuses messages that ask for more writes than one request may.
@@ -216,15 +216,15 @@ func notValid(detail string) *failure {
 }
 
 // invalid is an error about the params of a request.
-func invalid(detail string) *failure {
-	return &failure{Code: protocol.InvalidParams, Message: "Invalid params: " + detail}
+func invalid(m *message, detail string) *failure {
+	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.Cut(m.Method) + ": " + detail}
 }
 
 // answer answers a request. For the call of a tool, it gives the response of the tool's operation,
 // with which answers.called answers the request.
 func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
-		a.fail(m, invalid("params must be an object, not "+m.Params.Kind.String()))
+		a.fail(m, invalid(m, "params must be an object, not "+m.Params.Kind.String()))
 		return nil
 	}
 	method := m.Method
@@ -274,7 +274,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 // list answers a list. It has one page, so this server has given out no cursor.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
-		a.fail(m, invalid("this list has one page, and no cursor"))
+		a.fail(m, invalid(m, "this list has one page, and no cursor"))
 		return
 	}
 	a.result(m, func(w *jsondoc.Writer) {
@@ -290,9 +290,9 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	arguments = m.Params.Get("arguments")
 	switch {
 	case m.Params.Get("name").Kind != jsondoc.String:
-		return "", nil, invalid("name must be a string, not " + m.Params.Get("name").Kind.String())
+		return "", nil, invalid(m, "name must be a string, not "+m.Params.Get("name").Kind.String())
 	case arguments.Kind != jsondoc.Object && arguments.Kind != jsondoc.Absent && arguments.Kind != jsondoc.Null:
-		return "", nil, invalid("arguments must be an object, not " + arguments.Kind.String())
+		return "", nil, invalid(m, "arguments must be an object, not "+arguments.Kind.String())
 	}
 	return m.Params.Get("name").Text, arguments, nil
 }
@@ -316,23 +316,46 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			return t, in, nil
 		}
 	}
-	return nil, nil, invalid("there is no tool " + input.Cut(name) + "; tools/list has all")
+	return nil, nil, invalid(m, "there is no tool "+input.Cut(name)+"; tools/list has all")
 }
 
-// withObject gives members in which that of a name is the object whose JSON text it may be instead:
-// some clients send an object as a text.
+// withObject gives members in which that of a name is the object that unwrap finds in it.
 func withObject(members []jsondoc.Member, name string) []jsondoc.Member {
-	i := slices.IndexFunc(members, func(m jsondoc.Member) bool { return m.Name == name && m.Value.Kind == jsondoc.String })
-	if i < 0 {
-		return members
-	}
-	v, err := jsondoc.Parse([]byte(members[i].Value.Text))
-	if err != nil || v.Kind != jsondoc.Object {
-		return members
-	}
 	members = slices.Clone(members)
-	members[i].Value = v
+	for i := range members {
+		if m := &members[i]; m.Name == name {
+			if v := unwrap(m.Value); v.Kind == jsondoc.Object {
+				m.Value = v
+			}
+		}
+	}
 	return members
+}
+
+// unwrap gives the object that a value holds in a form in which a client has it from an earlier
+// call: its JSON text, a list with a text block, or a whole result. It gives any other value back.
+func unwrap(v jsondoc.Value) jsondoc.Value {
+	for range 6 { // a text of a result, which has a list with a block, which has a text
+		switch {
+		case v.Kind == jsondoc.String:
+			parsed, err := jsondoc.Parse([]byte(v.Text))
+			if err != nil {
+				return v
+			}
+			v = parsed
+		case v.Kind == jsondoc.Array && len(v.Items) == 1:
+			v = v.Items[0]
+		case v.Get("structuredContent").Kind == jsondoc.Object:
+			return *v.Get("structuredContent")
+		case v.Get("content").Kind == jsondoc.Array:
+			v = *v.Get("content")
+		case v.Get("type").Text == "text":
+			v = *v.Get("text")
+		default:
+			return v
+		}
+	}
+	return v
 }
 
 // called answers the call of a tool with the answer of its operation. A refusal is a result with

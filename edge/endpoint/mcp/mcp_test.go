@@ -35,11 +35,11 @@ func TestIDs(t *testing.T) {
 }
 
 // An initialize is never refused for its revision. The answer names the revision that was asked for
-// where it is supported, else the newest.
+// where it is supported, else 2025-06-18.
 func TestNegotiation(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
-		`{"protocolVersion":"2025-11-25"}`: "2025-06-18", `{"protocolVersion":"2024-10-07"}`: "2025-06-18", `{"protocolVersion":7}`: "2025-06-18", `{}`: "2025-06-18",
+		`{"protocolVersion":"2025-11-25"}`: "2025-11-25", `{"protocolVersion":"2024-10-07"}`: "2025-06-18", `{"protocolVersion":7}`: "2025-06-18", `{}`: "2025-06-18",
 	} {
 		for _, header := range []string{"", "2025-06-18", "2025-11-25", "x"} {
 			r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(0, "initialize", params), "mcp-protocol-version", header)
@@ -254,6 +254,48 @@ func TestUnfinished(t *testing.T) {
 		}
 		if media := edgetest.Header(r, "content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
 			t.Errorf("%s: %s %s", target, media, r.Body)
+		}
+	}
+}
+
+// A receipt is verified in every form in which a client has it from a mint, and the prompt takes
+// the same forms as text.
+func TestReceiptForms(t *testing.T) {
+	h := edgetest.NewFake(t)
+	h.Key, h.Host.PublicKey = edgetest.Key, edgetest.PublicKey(edgetest.Key)
+	var minted struct{ Result map[string]json.RawMessage }
+	if err := json.Unmarshal(h.Do("POST", "/api/mcp", call(1, "mint_receipt", `{"agent_name":"ada"}`)).Body, &minted); err != nil {
+		t.Fatal(err)
+	}
+	result := func(members ...string) string {
+		chosen := map[string]json.RawMessage{}
+		for _, name := range members {
+			chosen[name] = minted.Result[name]
+		}
+		text, _ := json.Marshal(chosen)
+		return string(text)
+	}
+	text := func(of string) string {
+		quoted, _ := json.Marshal(of)
+		return string(quoted)
+	}
+	receipt := string(minted.Result["structuredContent"])
+	block := `{"type":"text","text":` + text(receipt) + `}`
+	for name, form := range map[string]string{
+		"the receipt": receipt, "its text": text(receipt), "the text of that": text(text(receipt)), "a block": block, "a list": `[` + block + `]`,
+		"the result": result("content", "structuredContent", "isError"), "one with a text alone": result("content"), "the text of one": text(result("content", "isError")),
+	} {
+		for method, params := range map[string]string{
+			"tools/call":  `{"name":"service_verify_receipt","arguments":{"receipt":` + form + `}}`,
+			"prompts/get": `{"name":"service_verify_receipt","arguments":{"receipt":` + text(form) + `}}`,
+		} {
+			want := `"valid":true`
+			if method == "prompts/get" {
+				want = text("Do verify_receipt with " + receipt)
+			}
+			if r := h.Do("POST", "/api/mcp", request(2, method, params)); !strings.Contains(string(r.Body), want) {
+				t.Errorf("%s, %s: %s", method, name, r.Body)
+			}
 		}
 	}
 }

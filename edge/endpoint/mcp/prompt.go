@@ -28,7 +28,7 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		}
 		in.RejectUnknown()
 		if in.Total > 0 {
-			fault := invalid("the arguments of " + name + " are at fault; data names every fault")
+			fault := invalid(m, "the arguments of "+name+" are at fault; data names every fault")
 			fault.Data = in.Faults.Write
 			a.fail(m, fault)
 			return
@@ -46,7 +46,7 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		})
 		return
 	}
-	a.fail(m, invalid("there is no prompt "+input.Cut(name)+"; prompts/list has all"))
+	a.fail(m, invalid(m, "there is no prompt "+input.Cut(name)+"; prompts/list has all"))
 }
 
 // value reads an argument as JSON text, which nobody takes for words of the prompt; "" if it is
@@ -62,13 +62,14 @@ func value(in *input.Input, f *input.Field) string {
 	if text == "" {
 		return ""
 	}
-	switch v, err := jsondoc.Parse([]byte(text)); {
+	v, err := jsondoc.Parse([]byte(text))
+	switch held := unwrap(v); {
 	case err != nil:
 		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
-	case v.Kind != jsondoc.Object:
+	case held.Kind != jsondoc.Object:
 		in.Add(f.Name, input.WrongType, "must be the JSON text of an object, not of "+v.Kind.String())
 	default:
-		return string(v.Raw)
+		return string(held.Raw)
 	}
 	return ""
 }

@@ -58,16 +58,13 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	case header == "":
 		return mismatch("the header MCP-Protocol-Version is missing")
 	case isRequest && version.Kind != jsondoc.String:
-		return invalid("params._meta lacks " + metaVersion)
+		return invalid(m, "params._meta lacks "+metaVersion)
 	case version.Kind == jsondoc.String && version.Text != header:
 		return mismatch("MCP-Protocol-Version is another than that of params._meta")
 	case header != protocol.Stateless:
-		return &failure{Code: unsupportedVersion, Message: "Unsupported protocol version", Data: func(w *jsondoc.Writer) {
-			w.Strs("supported", supported())
-			w.Str("requested", input.Cut(header))
-		}}
+		return unsupported(unsupportedVersion, header)
 	case isRequest && meta.Get(metaCapabilities).Kind != jsondoc.Object:
-		return invalid("params._meta lacks " + metaCapabilities)
+		return invalid(m, "params._meta lacks "+metaCapabilities)
 	case t.Request.Get("mcp-method") != m.Method:
 		return mismatch("Mcp-Method must be the method of the message")
 	}
@@ -100,6 +97,18 @@ func decodeHeader(value string) string {
 
 // supported are all revisions that the endpoint speaks.
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
+
+// unsupported refuses a revision that the header MCP-Protocol-Version names.
+func unsupported(code int, requested string) *failure {
+	return &failure{
+		Code:    code,
+		Message: "Unsupported protocol version: MCP-Protocol-Version is " + input.Cut(requested) + ", and not one of " + strings.Join(supported(), ", "),
+		Data: func(w *jsondoc.Writer) {
+			w.Strs("supported", supported())
+			w.Str("requested", input.Cut(requested))
+		},
+	}
+}
 
 // discover answers server/discover, with what an initialize answers in the older revisions.
 func (s *Server) discover(a *answers, m *message) {

@@ -26,7 +26,7 @@ const (
 var SeenKinds = []string{SeenInitialize, SeenDiscover, SeenHandshake, SeenCall}
 
 // Versions are the revisions that are supported after a handshake, the newest first.
-var Versions = []string{Version, "2025-03-26", "2024-11-05"}
+var Versions = []string{"2025-11-25", Version, "2025-03-26", "2024-11-05"}
 
 // Methods are the methods of the server. The stateless revision has server/discover instead of the
 // first two.
