@@ -518,15 +518,26 @@ func TestVerificationNeverChanges(t *testing.T) {
 	}
 }
 
-// A page of the navigation is named once, and every page that a folder must have is named.
+// The foot of a page names every page that a folder must have once, and the head some of them, in
+// three groups: each by its own title.
 func TestNavigation(t *testing.T) {
-	page := string(document(t, generate(t, shippedContent), "/terms.html"))
-	_, footer, _ := strings.Cut(page, "<footer>")
+	o := generate(t, shippedContent)
+	header, footer, _ := strings.Cut(string(document(t, o, "/index.html")), "<footer>")
+	header, _, _ = strings.Cut(header, "</header>")
 	for name := range site.Markers {
 		path := (&site.Page{Name: name}).Path()
-		if n := strings.Count(footer, `<a href="`+path+`"`); n != 1 {
-			t.Errorf("the foot of a page has %d links to %s", n, path)
+		if path == "/" {
+			continue
 		}
+		title := regexp.MustCompile("<h1>(.*)</h1>").FindSubmatch(document(t, o, path))
+		link := fmt.Sprintf(`<a href="%s">%s</a>`, path, title[1])
+		if n := strings.Count(footer, link); n != 1 {
+			t.Errorf("the foot of a page has %d links %s", n, link)
+		}
+		header = strings.Replace(header, link, "", 1)
+	}
+	if groups := regexp.MustCompile(`<ul aria-label="([^"]+)">`).FindAllString(header, -1); len(groups) != 3 || strings.Contains(header, `.html">`) {
+		t.Errorf("the head of a page has the groups %q, or a page by another name:\n%s", groups, header)
 	}
 	withMore := generate(t, overlay(t, map[string]func(string) string{
 		"pages/added.md": func(string) string {

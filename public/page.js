@@ -21,4 +21,6 @@ for (const pre of navigator.clipboard ? document.querySelectorAll("main pre") : 
     setTimeout(() => { button.textContent = "Copy"; said.textContent = "" }, 2000)
   })
   pre.prepend(button)
+  const code = pre.querySelector("code")
+  if (code?.scrollWidth > code?.clientWidth) code.tabIndex = 0 // so that the arrow keys scroll it
 }

@@ -71,7 +71,7 @@ const partsOfDate = 4;
 async function walk(page, where) {
   const stops = await page.evaluate(() => {
     const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
-    return all.filter((e) => !e.disabled && e.checkVisibility({ visibilityProperty: true })).length;
+    return all.filter((e) => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({ visibilityProperty: true })).length;
   });
   let walked = 0;
   let last = -1;
@@ -107,6 +107,55 @@ async function walk(page, where) {
   if (walked < stops) fault(where, `the Tab key reaches ${walked} of ${stops} stops`);
 }
 
+/** Controls, and the states that they are looked at in, by the pseudo-classes of each. */
+const controls = 'a[href], button, input, select, textarea, summary';
+const states = { 'at rest': [], hovered: ['hover'], focused: ['focus', 'focus-visible'], active: ['hover', 'active'], disabled: [] };
+
+/**
+ * What of a control has too little contrast to what is behind it: its text 4.5, and what else shows
+ * it or its focus 3 (WCAG 2.2, 1.4.3 and 1.4.11).
+ */
+function contrasts({ selector, disabled, focused }) {
+  const parse = (color) => color.match(/[\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
+  const behind = (e) => (e ? over(parse(getComputedStyle(e).backgroundColor), behind(e.parentElement)) : [255, 255, 255]);
+  const light = (color) => color.map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0.05);
+  const found = [];
+  for (const e of document.querySelectorAll(selector)) {
+    if (!e.checkVisibility()) continue;
+    if (disabled && !('disabled' in e)) continue;
+    const before = e.disabled;
+    if (disabled) e.disabled = true;
+    const { color, outlineColor, borderTopColor, borderTopStyle, opacity } = getComputedStyle(e);
+    const compare = (what, ink, ground, least) => {
+      const [a, b] = [light(over([...parse(ink).slice(0, 3), opacity], ground)), light(ground)];
+      const ratio = Math.max(a, b) / Math.min(a, b);
+      if (ratio < least) found.push(`its ${what} has the contrast ${ratio.toFixed(2)}: ${e.outerHTML.slice(0, 120)}`);
+    };
+    compare('text', color, behind(e), 4.5);
+    if (focused) compare('focus', outlineColor, behind(e.parentElement), 3);
+    if (borderTopStyle !== 'none') compare('border', borderTopColor, behind(e.parentElement), 3);
+    if (disabled) e.disabled = before;
+  }
+  return found;
+}
+
+/** The contrast of all controls of a page, in all their states. */
+async function contrast(page, where) {
+  const client = await page.context().newCDPSession(page);
+  await client.send('DOM.enable');
+  await client.send('CSS.enable');
+  const { root } = await client.send('DOM.getDocument');
+  const { nodeIds } = await client.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector: controls });
+  for (const [state, forcedPseudoClasses] of Object.entries(states)) {
+    await Promise.all(nodeIds.map((nodeId) => client.send('CSS.forcePseudoState', { nodeId, forcedPseudoClasses })));
+    const found = await page.evaluate(contrasts, { selector: controls, disabled: state === 'disabled', focused: state === 'focused' });
+    for (const what of found) fault(`${where}, ${state}`, what);
+  }
+  await client.detach();
+}
+
 /** A page that has a script must say something to readers without. */
 async function plain(path) {
   const html = await (await fetch(base + path)).text();
@@ -122,10 +171,12 @@ async function look(context, path) {
   const answer = await page.goto(base + path, { waitUntil: 'load' });
   if (answer.status() !== 200) fault(path, `answers ${answer.status()}`);
   for (const what of [...await page.evaluate(tooWide), ...await rules(page)]) fault(`${path} narrow, light`, what);
+  await contrast(page, `${path} light`);
   await walk(page, path);
   await page.setViewportSize({ width: wide, height });
   await page.emulateMedia({ colorScheme: 'dark' });
   for (const what of [...await page.evaluate(tooWide), ...await rules(page, ['color-contrast'])]) fault(`${path} wide, dark`, what);
+  await contrast(page, `${path} dark`);
   await page.close();
   await plain(path);
   looked++;

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"html"
 	"io"
 	"regexp"
@@ -69,7 +70,7 @@ func write(w util.BufWriter, texts ...string) {
 }
 
 // renderHeading makes a heading below the first level a link to itself, so that its address can be
-// taken.
+// taken. The Tab key passes it: the contents lead to the same places.
 func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	h := node.(*ast.Heading)
 	id, _ := h.AttributeString("id")
@@ -84,7 +85,7 @@ func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (as
 		}
 		write(w, ">")
 		if links {
-			write(w, `<a href="#`, html.EscapeString(string(raw)), `">`)
+			write(w, `<a tabindex="-1" href="#`, html.EscapeString(string(raw)), `">`)
 		}
 	case links:
 		write(w, "</a></h", level, ">\n")
@@ -175,20 +176,50 @@ func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
 	write(w, "</code>")
 }
 
-// renderCodeBlock renders a block of code. One command can be selected with one click.
+// renderCodeBlock renders a block of code. One command can be selected with one click. JSON is
+// indented, and a long command has a line for each of its parts: the Markdown has them in one line.
 func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
-	lines := node.Lines()
-	fenced, ok := node.(*ast.FencedCodeBlock)
-	if ok && string(fenced.Language(src)) == "sh" && lines.Len() == 1 {
-		write(w, `<pre class="command"><code>`)
-	} else {
-		write(w, "<pre><code>")
+	code, language, class := bytes.TrimRight(node.Lines().Value(src), "\n"), "", ""
+	if fenced, ok := node.(*ast.FencedCodeBlock); ok {
+		language = string(fenced.Language(src))
 	}
-	for i := range lines.Len() {
-		line := lines.At(i)
-		renderers.DefaultWriter.RawWrite(w, line.Value(src))
+	switch oneLine := node.Lines().Len() == 1; {
+	case language == "sh" && oneLine:
+		class, code = ` class="command"`, breakCommand(code)
+	case language == "json" && oneLine:
+		var indented bytes.Buffer
+		if json.Indent(&indented, code, "", "  ") == nil {
+			code = indented.Bytes()
+		}
 	}
+	write(w, "<pre", class, "><code>")
+	renderers.DefaultWriter.RawWrite(w, code)
 	write(w, "</code></pre>\n")
+}
+
+// longCommand is how many characters a line of a command has at most, if it can be broken.
+const longCommand = 64
+
+// breakCommand breaks a long command before each | and between options, outside of quotes.
+func breakCommand(code []byte) []byte {
+	var b []byte
+	var quote byte
+	part, line := 0, 0 // where a part begins in code, and how many characters are in the line
+	end := len(code)
+	for i := range end + 1 {
+		switch {
+		case i == end || quote == 0 && i+1 < end && code[i] == ' ' && (code[i+1] == '-' || code[i+1] == '|'):
+			if line > 0 && (line+i-part > longCommand || end > longCommand && code[part+1] == '|') {
+				b, line = append(b, " \\\n "...), 1
+			}
+			b, line, part = append(b, code[part:i]...), line+i-part, i
+		case code[i] == quote:
+			quote = 0
+		case quote == 0 && (code[i] == '\'' || code[i] == '"') && (i == 0 || code[i-1] != '\\'):
+			quote = code[i]
+		}
+	}
+	return b
 }
 
 // stacks is the attribute of a table whose rows become cards on a phone. It holds the number of the

@@ -84,20 +84,20 @@ type Page struct {
 	Base        string // https:// and the canonical host
 	Title       string
 	Description string
-	Canonical   string // absolute address; "" for a page that is not a document of its own
-	Twin        string // path of the Markdown twin, "" when there is none
-	Updated     string // date; may be ""
-	Footer      string // who publishes, and under which licence
-	Nav         []Link
-	Groups      []Group
-	LinkedData  string // JSON-LD, escaped for HTML; may be ""
+	Canonical   string  // absolute address; "" for a page that is not a document of its own
+	Twin        string  // path of the Markdown twin, "" when there is none
+	Updated     string  // date; may be ""
+	Footer      string  // who publishes, and under which licence
+	Nav         []Group // at the head
+	Groups      []Group // at the foot
+	LinkedData  string  // JSON-LD, escaped for HTML; may be ""
 	Body        Body
 }
 
 // Link is a link of the frame.
 type Link struct{ Path, Text string }
 
-// Group is a group of links in the footer.
+// Group is a group of links of the frame.
 type Group struct {
 	Title string
 	Links []Link

@@ -19,8 +19,8 @@ import (
 func TestMarkdown(t *testing.T) {
 	long := strings.Repeat("x", 23)
 	for name, test := range map[string]struct{ src, want string }{
-		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a href="#caps">Limits</a></h2>`},
-		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a href="#what-is-kept">What is kept</a></h2>`},
+		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a tabindex="-1" href="#caps">Limits</a></h2>`},
+		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a tabindex="-1" href="#what-is-kept">What is kept</a></h2>`},
 		"heading that holds a link":       {"## See [it](/x) {#see}\n", `<h2 id="see">See <a href="/x">it</a></h2>`},
 		"raw HTML is left out":            {"a <b>c</b>\n", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
 		"an address is not a link":        {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
@@ -37,15 +37,21 @@ func TestMarkdown(t *testing.T) {
 		"code that looks like a table":    {"`<table>`\n", "<p><code>&lt;table&gt;</code></p>"},
 		"code that fits a line":           {"`" + long[1:] + "`\n", "<code>" + long[1:] + "</code>"},
 		"code that does not":              {"`" + long[1:] + "\ny`\n", `<code class="long">` + long[1:] + " y</code>"},
-		"a block of code":                 {"```\na<b\nc\n```\n", "<pre><code>a&lt;b\nc\n</code></pre>"},
-		"an indented block of code":       {"    a\n", "<pre><code>a\n</code></pre>"},
-		"a command":                       {"```sh\ncurl -s x\n```\n", "<pre class=\"command\"><code>curl -s x\n</code></pre>"},
-		"two commands":                    {"```sh\na\nb\n```\n", "<pre><code>a\nb\n</code></pre>"},
-		"a date":                          {"On 2026-11-20, 1-2026-11-20.\n", "<p>On <time>2026-11-20</time>, 1-2026-11-20.</p>"},
-		"a date that begins a name":       {"2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20\n", "<p>2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20</p>"},
-		"a time":                          {"**2026-11-20T12:00:00Z** and 2026-11-21\n", "<p><strong><time>2026-11-20T12:00:00Z</time></strong> and <time>2026-11-21</time></p>"},
-		"a date in code":                  {"`2026-11-20`\n", "<p><code>2026-11-20</code></p>"},
-		"line breaks":                     {"a\nb  \nc\n", "<p>a\nb<br>\nc</p>"},
+		"a block of code":                 {"```\na<b\nc\n```\n", "<pre><code>a&lt;b\nc</code></pre>"},
+		"an indented block of code":       {"    a\n", "<pre><code>a</code></pre>"},
+		"a command":                       {"```sh\ncurl -s x\n```\n", "<pre class=\"command\"><code>curl -s x</code></pre>"},
+		"a long command": {
+			"```sh\nprintf '{\"a -b\":%s}' | curl -s https://www.anteroom.example/api/receipt -H 'it'\\''s - |' -d @-\n```\n",
+			"<code>printf '{&quot;a -b&quot;:%s}' \\\n  | curl -s https://www.anteroom.example/api/receipt \\\n  -H 'it'\\''s - |' -d @-</code>",
+		},
+		"JSON in a line":            {"```json\n{\"a\":[1]}\n```\n", "<pre><code>{\n  &quot;a&quot;: [\n    1\n  ]\n}</code></pre>"},
+		"JSON that is broken":       {"```json\n{\"a\":\n```\n", "<pre><code>{&quot;a&quot;:</code></pre>"},
+		"two commands":              {"```sh\na\nb\n```\n", "<pre><code>a\nb</code></pre>"},
+		"a date":                    {"On 2026-11-20, 1-2026-11-20.\n", "<p>On <time>2026-11-20</time>, 1-2026-11-20.</p>"},
+		"a date that begins a name": {"2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20\n", "<p>2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20</p>"},
+		"a time":                    {"**2026-11-20T12:00:00Z** and 2026-11-21\n", "<p><strong><time>2026-11-20T12:00:00Z</time></strong> and <time>2026-11-21</time></p>"},
+		"a date in code":            {"`2026-11-20`\n", "<p><code>2026-11-20</code></p>"},
+		"line breaks":               {"a\nb  \nc\n", "<p>a\nb<br>\nc</p>"},
 	} {
 		body, err := page.Markdown([]byte(test.src), nil)
 		if err != nil {
@@ -101,7 +107,7 @@ func TestRender(t *testing.T) {
 	p := page.Page{
 		Name: "index", Base: "https://www.tern.example", Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`,
 		Canonical: "https://www.tern.example/", Twin: "/index.html.md",
-		Nav:    []page.Link{{Path: "/", Text: "Home"}, {Path: "/privacy.html", Text: "Privacy"}},
+		Nav:    []page.Group{{Title: "Trust", Links: []page.Link{{Path: "/", Text: "Home"}, {Path: "/privacy.html", Text: "Privacy"}}}},
 		Groups: []page.Group{{Title: "All", Links: []page.Link{{Path: "/terms.html", Text: "Terms"}}}},
 		Body:   page.Body{HTML: "<p>body</p>"},
 	}

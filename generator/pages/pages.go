@@ -27,7 +27,7 @@ type family struct {
 	answers.Family
 	templates *template.Template
 	drafts    []draft
-	nav       []page.Link
+	nav       []page.Group
 	footer    []page.Group
 }
 
@@ -41,7 +41,8 @@ type draft struct {
 // Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
 func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
 	g := &family{Family: answers.Family{Answers: a}}
-	g.templates, g.nav, g.footer = g.parse(), g.mainNavigation(), g.footerGroups()
+	g.templates = g.parse()
+	g.navigate()
 	var all strings.Builder
 	for i := range a.Site.Pages {
 		p := &a.Site.Pages[i]
@@ -161,64 +162,46 @@ func (g *family) addTwin(p *site.Page, markdown string) string {
 	return b.String()
 }
 
-// navigation are the pages in the order in which readers are led to them. A page with a label
-// is at the head of every page under it; all are at the foot, in their groups, under their
-// titles.
+// navigation are the pages in the order in which readers are led to them. Pages are named at the
+// head of every page; these and more at its foot.
 var navigation = []struct {
-	group string
-	pages []navigated
+	group       string
+	pages, more []string
 }{
-	{"Take part", []navigated{{"quest", "Quest"}, {"org", "Org"}, {"receipts", ""}, {"mcp", "MCP"}, {"business-days", ""}}},
-	{"See", []navigated{{"index", ""}, {"scoreboard", "Counts"}, {answers.LogPage, ""}, {"jobs", ""}, {"auditors", ""}}},
-	{"Read", []navigated{{"field-guide", "Guide"}, {"reference", ""}, {"terms", "Terms"}, {"privacy", ""}}},
+	{"Try", []string{"quest", "receipts", "business-days"}, []string{"org"}},
+	{"Connect", []string{"mcp", referencePage}, []string{"field-guide"}},
+	{"Trust", []string{"scoreboard", answers.LogPage, "terms", "privacy"}, []string{"jobs", "auditors"}},
 }
 
-// navigated is a page in the navigation. Its label is "" where only the foot of the page has it.
-type navigated struct{ name, label string }
-
-func (g *family) mainNavigation() (links []page.Link) {
-	for _, group := range navigation {
-		for _, n := range group.pages {
-			if n.label != "" {
-				links = append(links, page.Link{Path: g.pageNamed(n.name).Path(), Text: n.label})
-			}
-		}
-	}
-	return links
-}
-
-// footerGroups are the links at the foot of every page: all pages and the documents. Pages that the
-// operator added are in a group of their own.
-func (g *family) footerGroups() (groups []page.Group) {
-	placed := map[string]bool{}
-	link := func(p *site.Page) page.Link {
-		placed[p.Name] = true
-		if p.Name == "index" {
-			return page.Link{Path: p.Path(), Text: "Front page"}
-		}
-		return page.Link{Path: p.Path(), Text: p.Title}
-	}
+// navigate makes the links at the head and at the foot of every page. Pages that the operator added
+// are in a group of their own.
+func (g *family) navigate() {
+	placed := map[string]bool{"index": true}
 	for _, group := range navigation {
 		made := page.Group{Title: group.group}
-		for _, n := range group.pages {
-			made.Links = append(made.Links, link(g.pageNamed(n.name)))
+		for _, name := range slices.Concat(group.pages, group.more) {
+			p := g.pageNamed(name)
+			placed[name] = true
+			made.Links = append(made.Links, page.Link{Path: p.Path(), Text: p.Title})
 		}
-		groups = append(groups, made)
+		g.footer = append(g.footer, made)
+		made.Links = made.Links[:len(group.pages)]
+		g.nav = append(g.nav, made)
 	}
 	others := page.Group{Title: "More"}
 	for i := range g.Site.Pages {
 		if p := &g.Site.Pages[i]; !placed[p.Name] {
-			others.Links = append(others.Links, link(p))
+			others.Links = append(others.Links, page.Link{Path: p.Path(), Text: p.Title})
 		}
 	}
 	if len(others.Links) > 0 {
-		groups = append(groups, others)
+		g.footer = append(g.footer, others)
 	}
 	documents := page.Group{Title: "For programs"}
 	for _, path := range footerDocuments {
 		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
-	return append(groups, documents)
+	g.footer = append(g.footer, documents)
 }
 
 // pageNamed is a page that every content folder has.
