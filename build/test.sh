@@ -6,7 +6,7 @@
 #   build/test.sh         everything
 #
 # A test that needs more than Go has the build tag "full". The tools for these come at pinned
-# versions: npm modules (build/npm/package-lock.json), the compiler of the edge
+# versions: npm modules (build/npm, build/clients/generated), the compiler of the edge
 # (build/toolchain/go.mod), and Debian's Caddy, systemd and Chromium. If one is missing, the checks
 # that need it fail.
 set -uo pipefail
@@ -57,6 +57,13 @@ systems() {
   for system in darwin windows; do GOOS=$system go build ./edge/native/disk ./generator/publish || return; done
 }
 
+# generators installs the generators of clients, unless the lock file says that they are there.
+generators() {
+  local folder=build/clients/generated
+  cmp -s $folder/package-lock.json $folder/node_modules/.installed ||
+    { npm_config_cache=$PWD/build/cache/npm npm ci --prefix $folder --loglevel=error && cp $folder/package-lock.json $folder/node_modules/.installed; }
+}
+
 # node_tool runs an npm tool under the pinned Node.js.
 node_tool() {
   [ -x "build/npm/node_modules/.bin/$1" ] || { echo "$1 is not installed: see the check \"tools\""; return 1; }
@@ -102,6 +109,7 @@ check)
   ;;
 full)
   run "tools" build/toolchain/install.sh
+  run "generators of clients" generators
   run "Caddy, systemd, Chromium" build/toolchain/debian.sh
   run "documents, types" documents &
   static

@@ -113,7 +113,7 @@ func undescribed(schemas []*jsonschema.Schema, v any, seen map[string]bool) (nam
 		for _, part := range s.AllOf {
 			add(part)
 		}
-		for _, choice := range s.AnyOf {
+		for _, choice := range slices.Concat(s.AnyOf, s.OneOf) {
 			if choice.Validate(v) == nil {
 				add(choice)
 			}
@@ -145,7 +145,7 @@ func undescribed(schemas []*jsonschema.Schema, v any, seen map[string]bool) (nam
 				} else if other, is := s.AdditionalProperties.(*jsonschema.Schema); is {
 					of = append(of, other)
 				}
-				open = open || len(s.PatternProperties) > 0
+				open = open || len(s.PatternProperties) > 0 || s.AdditionalProperties == true
 			}
 			if len(of) > 0 {
 				inner := undescribed(of, inner, seen)

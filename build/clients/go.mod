@@ -1,4 +1,5 @@
-// The MCP clients that the server is tested with: this module is the one of the Go SDK.
+// The clients that the server is tested with: this module has those of the Go SDK of MCP and of
+// oapi-codegen.
 module clients
 
 go 1.26
@@ -6,7 +7,10 @@ go 1.26
 require github.com/modelcontextprotocol/go-sdk v1.8.0
 
 require (
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/oapi-codegen/runtime v1.8.0 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect

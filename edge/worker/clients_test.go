@@ -38,6 +38,17 @@ func TestMCPClients(t *testing.T) {
 	}
 }
 
+// TestGeneratedClients generates clients from openapi.json and lets them call a host.
+func TestGeneratedClients(t *testing.T) {
+	t.Parallel()
+	published := shipped(t)
+	published.WritesPerMinute = 0
+	said, err := exec.Command(root+"/build/clients/generated.sh", startNative(t, native.Config{Snapshot: published})).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+}
+
 // allCalls is a file with the calls of build/clients/calls.json, and the example of every tool that
 // is not called there.
 func allCalls(t *testing.T) string {

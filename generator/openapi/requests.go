@@ -142,7 +142,11 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		}
 		examples.Set(op.ID, object{{"value", d.Example(op).Template}})
 	}
-	content := object{{"schema", anyOf(bodies)}, {"examples", examples}}
+	shape := anyOf(bodies)
+	if len(bodies) > 1 { // oapi-codegen encodes a union only as a component
+		shape = d.component(strings.ToUpper(route.ID[:1])+route.ID[1:]+"Request", shape)
+	}
+	content := object{{"schema", shape}, {"examples", examples}}
 	return object{
 		{"description", "A JSON object. A missing Content-Type is read as JSON."},
 		{"required", required},

@@ -61,7 +61,7 @@ func ComponentName(t reflect.Type) string {
 // OfType is the schema of the values of a type.
 func (s *Schemas) OfType(t reflect.Type) object {
 	if t == reflect.TypeFor[model.JSON]() {
-		return object{{"type", "object"}}
+		return anyObject()
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -81,7 +81,7 @@ func (s *Schemas) OfType(t reflect.Type) object {
 		case !s.inline:
 			return s.Ref(t)
 		case slices.Contains(s.enclosing, t):
-			return object{{"type", "object"}}
+			return anyObject()
 		}
 		s.enclosing = append(s.enclosing, t)
 		schema := s.OfStruct(t)
@@ -92,7 +92,7 @@ func (s *Schemas) OfType(t reflect.Type) object {
 }
 
 // OfStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is
-// a component of its own; the members after it are a further part, so that all keep their
+// a component of its own; the members before and after it are further parts, so that all keep their
 // order.
 func (s *Schemas) OfStruct(t reflect.Type) object {
 	parts := []object{{}}
@@ -131,11 +131,16 @@ func (s *Schemas) OfStruct(t reflect.Type) object {
 	}
 	add(t)
 	parts[len(parts)-1] = own.schema()
-	if more := slices.DeleteFunc(parts[1:], func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 }); len(more) > 0 {
-		parts[0].Set("allOf", more)
+	parts = slices.DeleteFunc(parts, func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 })
+	if len(parts) == 1 {
+		return parts[0]
 	}
-	return parts[0]
+	return object{{"allOf", parts}} // oapi-codegen would drop properties beside it
 }
+
+// anyObject is the schema of an object of any members. openapi-typescript reads one without
+// additionalProperties as an object of none.
+func anyObject() object { return object{{"type", "object"}, {"additionalProperties", true}} }
 
 // Total names and describes the member beside a list that may be cut (tag total).
 func Total(list string) (name, meaning string) {
@@ -221,6 +226,9 @@ func InputSchema(f *input.Field, meaning func(name string) string, prefix string
 		return oneOf(schema, object{{"type", "string"}}, object{{"type", "number"}})
 	case input.List: // no keyword says what a text with commas may hold
 		return oneOf(schema, object{{"type", "string"}}, ListItems(f))
+	case input.Object:
+		schema.Set("additionalProperties", true)
+		return schema
 	case input.Switch:
 		return schema
 	}
@@ -262,9 +270,9 @@ func ListItems(f *input.Field) object {
 	return object{{"type", "array"}, {"items", object{{"type", "string"}, {"enum", f.Values}}}, {"minItems", 1}}
 }
 
-// oneOf replaces the type of a schema by several.
+// oneOf replaces all that a schema says of its type by several types.
 func oneOf(schema object, types ...object) object {
-	schema = slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name == "type" || m.Name == "items" })
+	schema = slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name != "description" })
 	schema.Set("oneOf", types)
 	return schema
 }

@@ -1,0 +1,53 @@
+// Makes one call of each kind with the client that @hey-api/openapi-ts generates, to the host at the
+// address that is given. Compiling it compiles the generated files too.
+
+import assert from 'node:assert/strict';
+
+import { client } from './out/sdk/client.gen.js';
+import { computeBusinessDays, fileCharter, mintReceipt, readCalendars, registerAgent, sendSuggestion } from './out/sdk/index.js';
+import type { FileCharterRequest } from './out/sdk/index.js';
+import type { components } from './out/types.js';
+
+client.setConfig({ baseUrl: process.argv[2] });
+
+// answer is the body of an answer, unless the call was refused.
+function answer<T>({ data, error }: { data?: T; error?: unknown }): T {
+  assert.equal(error, undefined);
+  assert.ok(data);
+  return data;
+}
+
+const days = answer(await readCalendars({ query: { op: 'add', calendar: ['us-nyse', 'gb-eng'], start: '2026-12-23', days: 2 } }));
+assert.ok('result' in days && days.result === '2026-12-29');
+const weekday = answer(await computeBusinessDays({ body: { op: 'is', calendar: 'de', date: '2026-12-25' } }));
+assert.ok('result' in weekday && weekday.result === false);
+
+const agent = { agent_name: 'ledger-lark' };
+const rehearsed = answer(await registerAgent({ body: agent, query: { dry_run: '1' } }));
+const registered = answer(await registerAgent({ body: agent }));
+assert.deepEqual([rehearsed.recorded, registered.recorded], [false, true]);
+assert.equal(rehearsed.payload_sha256, registered.payload_sha256);
+
+const seat = { agent_name: 'ada', allocation: 20 };
+const charter: FileCharterRequest = {
+  org_name: 'Tern & Co',
+  roster: [
+    { position: 'rainmaker', ...seat },
+    { position: 'operator', ...seat },
+    { position: 'verifier', ...seat },
+    { position: 'scout', ...seat },
+    { position: 'treasurer', ...seat },
+  ],
+};
+assert.equal(answer(await fileCharter({ body: charter })).charter.total_allocation, 100);
+
+const receipt = answer(await mintReceipt({ body: agent }));
+const verdict = answer(await mintReceipt({ body: { verify: { ...receipt } } }));
+assert.ok('valid' in verdict && verdict.valid);
+
+const filed = answer(await sendSuggestion({ body: { suggestion: 'Publish the holiday tables.', dry_run: true } }));
+assert.equal(filed.filed, false);
+
+const { error } = await registerAgent({ body: {} });
+const problem: components['schemas']['Problem'] | undefined = error; // the types of openapi-typescript
+assert.equal(problem?.errors?.[0].code, 'required');
