@@ -265,7 +265,7 @@ var jsdoc = regexp.MustCompile(`^\s*/\*\* .*@(import|param|returns|template|type
 // Comments are prose, which is hard to read in long lines. The test names all lines that are too
 // long at once.
 func TestCommentLinesAreShort(t *testing.T) {
-	skipped := []string{"node_modules", "testdata", "build/cache", "build/out", "build/bundle", "public"}
+	skipped := []string{"node_modules", "testdata", "build/cache", "build/out", "build/bundle", "build/clients/generated/out", "public"}
 	files := map[string]int{}
 	root := os.DirFS("..")
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
