@@ -88,7 +88,7 @@ func TestLogPage(t *testing.T) {
 	const origin = "www.anteroom.example/log"
 	second, signer := keyOf(t, origin+"/2")
 	rotated := reread(t, append(slices.Clone(log.Keys), second), content)
-	last := tlog.Entry{Kind: tlog.Verification, AsOf: "2026-11-21", Board: "/scoreboard/2026-11-21.json", BoardSHA256: strings.Repeat("0", 64)}
+	last := tlog.VerificationOf("2026-11-21", "2026-11-21", nil)
 	if _, _, err := rotated.Append("2026-11-21", []tlog.Entry{last}, signer); err != nil {
 		t.Fatal(err)
 	}

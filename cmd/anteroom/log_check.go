@@ -25,10 +25,10 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		Use: "check [FILE|HASH]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case o.proof != "" && (len(args) == 0 || o.URL != "" || o.since != ""):
-				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --url and --since"))
+			case o.proof != "" && (len(args) == 0 || o.since != ""):
+				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --since"))
 			case o.proof != "":
-				return o.checkProof(t, args[0])
+				return o.checkProof(cmd.Context(), t, args[0])
 			case len(args) > 0:
 				return cli.Usage(errors.New("an answer is checked with --proof PROOF"))
 			}
@@ -44,8 +44,9 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkProof checks a proof against an answer, without a network.
-func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
+// checkProof checks a proof against an answer: without a network or, with --url, against the log that
+// is published now.
+func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
 	hash, err := logsource.RecordHash(t.In, answer)
 	if err != nil {
 		return err
@@ -61,7 +62,17 @@ func (o *logCheckOptions) checkProof(t *cli.Terminal, answer string) error {
 	if err != nil {
 		return err
 	}
-	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses)
+	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses, trusted.Ends)
+	if o.URL != "" && (err == nil || errors.Is(err, tlog.ErrRetired)) {
+		read, _, wrong := o.Service(ctx)
+		if wrong != nil {
+			return wrong
+		}
+		err = tlog.Compare(read, p, trusted.Keys)
+	}
+	if errors.Is(err, tlog.ErrRetired) {
+		err = fmt.Errorf("%w (give its end, as in --key KEY@SIZE:ROOT, or ask the log with --url)", err)
+	}
 	if err != nil {
 		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, logsource.HintKeys(err))
 	}
@@ -76,21 +87,21 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return err
 	}
 	r := &logReport{Log: o.out, KeysFrom: trusted.From}
-	read := logsource.Folder(o.out)
+	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Now: t.Now()}
 	if o.URL != "" {
-		if read, r.Log, err = o.Service(ctx); err != nil {
+		what.List = nil
+		if what.Read, r.Log, err = o.Service(ctx); err != nil {
 			return err
 		}
 	} else if _, err := os.Stat(o.out); err != nil {
 		return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 	}
-	var kept []byte
 	if o.since != "" {
-		if kept, err = logsource.ReadKept(t.In, o.since); err != nil {
+		if what.Kept, err = cli.ReadFile(t.In, o.since, logsource.MaxFile); err != nil {
 			return cli.Unusable("read the kept checkpoint: %w", err)
 		}
 	}
-	r.Report, err = tlog.Check(read, trusted.Keys, kept)
+	r.Report, err = tlog.Check(what)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
 		logsource.WarnTrusted(t, r.Report.Keys)
 	}

@@ -50,18 +50,7 @@ func (g *Answers) Changed(p *site.Page) string {
 // ReceiptKeys are the keys that the content publishes, as the kit reads them, the current one
 // first. There are none where the content has no current one: what knew the retired keys alone
 // would take a new receipt for a stranger's.
-func (g *Answers) ReceiptKeys() (keys []string) {
-	if g.Snapshot.CurrentKey == "" {
-		return nil
-	}
-	keys = append(keys, g.Snapshot.CurrentKey)
-	for _, key := range g.Snapshot.RetiredKeys {
-		if key.Revoked == "" {
-			keys = append(keys, key.PublicKey+"@"+key.CurrentFrom+".."+key.RetiredOn)
-		}
-	}
-	return keys
-}
+func (g *Answers) ReceiptKeys() []string { return g.Site.Service.InForce() }
 
 func (g *Answers) kitURLs() (urls []string) {
 	for _, p := range respond.Kit {

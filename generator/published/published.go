@@ -131,6 +131,8 @@ var logPaths = []Path{
 	{"/tile/*", mediaTile, cachePermanent, true, "Tile", "hashes or entries of the log, which never change (C2SP tlog-tiles)"},
 	{"/lookup/*", mediaText, cacheShort, true, "Look-up", "where in the log the entries of records are"},
 	{"/verifications/*", mediaText, cacheShort, true, "Proof of a hand verification", "that the log has the numbers of a hand verification (C2SP tlog-proof)"},
+	{"/consistency/*", mediaText, cacheCheckpoint, true, "Proof of consistency", "that the newest checkpoint goes beyond that of a hand verification (C2SP tlog-proof)"},
+	{"/newest.tlog-proof", mediaText, cacheCheckpoint, true, "Proof of the newest hand verification", "that the newest checkpoint ends with it (C2SP tlog-proof)"},
 	{"/vkey", mediaText, cacheShort, true, "Keys of the log", "the keys that sign the log"},
 	{"/policy", mediaText, cacheShort, true, "Policy of the log", "what a checkpoint must have (C2SP tlog-policy)"},
 }

@@ -386,6 +386,23 @@ func (s *Service) Keys() []string {
 	return keys
 }
 
+// InForce are the keys by which receipts verify, the current one first. "@FIRST..LAST" after one that
+// was replaced are the days for whose receipts it counts, where "" is not known. There are none
+// without a current one.
+func (s *Service) InForce() []string {
+	keys := []string{}
+	if s.ReceiptKeys.Current == "" {
+		return keys
+	}
+	keys = append(keys, s.ReceiptKeys.Current)
+	for _, key := range s.ReceiptKeys.Retired {
+		if key.Revoked == "" {
+			keys = append(keys, key.PublicKey+"@"+key.CurrentFrom+".."+key.RetiredOn)
+		}
+	}
+	return keys
+}
+
 // CheckDay refuses boards of days after today, a date in UTC. The error is Errors.
 func (s *Site) CheckDay(today string) error {
 	for i := range s.Scoreboards {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"filippo.io/torchwood"
 )
@@ -43,12 +44,18 @@ type StageReport struct {
 	Size     int64    `json:"size"` // of the tree that it ends
 	Counts   Counts   `json:"counts"`
 	Cosigned []string `json:"cosigned"`
+	Version  int      `json:"version"` // of the form of its entry; what follows is empty before version 2
+
+	Told           map[string]int `json:"told"`
+	ReceiptKeys    []string       `json:"receipt_keys"`
+	ManifestSHA256 string         `json:"manifest_sha256"`
 }
 
 // PublishFault is what is wrong with a published file.
 type PublishFault struct {
-	Path string `json:"path"`
-	What string `json:"what"`
+	Path  string   `json:"path"`
+	What  string   `json:"what"`
+	Notes []string `json:"notes,omitempty"` // signed, as the evidence
 }
 
 // Bounds of a check. Whoever publishes a log decides how much there is to read.
@@ -72,18 +79,26 @@ var (
 // errUnreadable ends a check whose faults say what is wrong with the entries.
 var errUnreadable = errors.New("the entries cannot be read")
 
+// Checking says which log to check, and with what.
+type Checking struct {
+	Read Source
+	List func() ([]string, error) // the paths of all published files below Folder; nil if nobody can list them
+	Keys []string                 // that are trusted; those that are published if there are none
+	Kept []byte                   // a checkpoint, or a proof that has one, which the log must extend; nil for none
+	Now  time.Time                // no verification is later; zero if that is not known
+}
+
 // Check rebuilds a published log from its bundles of entries, and compares every published file
 // with what the rebuilt log publishes. It verifies the signatures and cosignatures of every
-// checkpoint, and the numbers of every board. It trusts the given verifier keys, or the published
-// ones if there are none. The log must extend the checkpoint kept, unless that is nil.
+// checkpoint, and the numbers of every board.
 //
 // The report says what is wrong with the log. The error says what could not be read; the report
 // then has what was found before.
-func Check(read Source, keys []string, kept []byte) (*Report, error) {
-	c := &check{source: read, read: map[string]bool{}, report: &Report{
+func Check(what Checking) (*Report, error) {
+	c := &check{Checking: what, read: map[string]bool{}, report: &Report{
 		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{}, Faults: []PublishFault{},
 	}}
-	err := c.run(keys, kept)
+	err := c.run()
 	switch {
 	case len(c.report.Faults) == maxFaults:
 		err = ErrTooMany
@@ -95,7 +110,10 @@ func Check(read Source, keys []string, kept []byte) (*Report, error) {
 	if c.log != nil {
 		for _, s := range c.log.Stages {
 			c.report.Verifications = append(c.report.Verifications,
-				StageReport{s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]string{}, s.Cosigned...)})
+				StageReport{
+					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]string{}, s.Cosigned...),
+					s.Entry.Version, s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
+				})
 		}
 	}
 	return c.report, err
@@ -103,7 +121,7 @@ func Check(read Source, keys []string, kept []byte) (*Report, error) {
 
 // check is the state of a check.
 type check struct {
-	source Source
+	Checking
 	report *Report
 	log    *Log // rebuilt
 	trees  []*checkedTree
@@ -115,21 +133,20 @@ type checkedTree struct {
 	*Tree
 	witnesses []Witness // of its policy
 	newest    *Checkpoint
-	text      []byte // of the newest checkpoint
-	whole     bool   // whether the entries give the root of the newest checkpoint
+	text      []byte         // of the newest checkpoint
+	whole     bool           // whether the entries give the root of the newest checkpoint
+	lookups   []PublishFault // verifications that sign another look-up
 }
 
-func (c *check) run(trusted []string, text []byte) error {
-	keys, err := c.readKeys(trusted)
+func (c *check) run() error {
+	keys, err := c.readKeys()
 	if err != nil {
 		return err
 	}
 	c.log = New(keys, nil)
-	var kept *Checkpoint
-	if text != nil && len(keys) > 0 {
-		if kept, err = Open(text, keys, nil); err != nil {
-			return fmt.Errorf("%w: %w (it is of another log, or its key was taken off the log's list)", ErrKept, err)
-		}
+	kept, err := c.readKept(keys)
+	if err != nil {
+		return err
 	}
 	for _, key := range keys {
 		if err = c.readTree(key); err != nil {
@@ -137,7 +154,7 @@ func (c *check) run(trusted []string, text []byte) error {
 		}
 	}
 	if kept != nil && (err == nil || errors.Is(err, errUnreadable)) {
-		c.compareKept(text, kept)
+		c.compareKept(kept)
 	}
 	if err == nil {
 		err = c.compareFiles()
@@ -152,7 +169,7 @@ func (c *check) run(trusted []string, text []byte) error {
 // the report is full.
 func (c *check) fault(path, format string, args ...any) {
 	if len(c.report.Faults) < maxFaults {
-		c.report.Faults = append(c.report.Faults, PublishFault{path, fmt.Sprintf(format, args...)})
+		c.report.Faults = append(c.report.Faults, PublishFault{Path: path, What: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -164,7 +181,7 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 		texts, errs := make([][]byte, len(part)), make([]error, len(part))
 		var reading sync.WaitGroup
 		for i, path := range part {
-			reading.Go(func() { texts[i], errs[i] = c.source(path) })
+			reading.Go(func() { texts[i], errs[i] = c.Read(path) })
 		}
 		reading.Wait()
 		for i, path := range part {
@@ -193,7 +210,8 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 
 // readKeys reads the published keys, compares them with those that are trusted, and gives the keys
 // to check with in the order of their use.
-func (c *check) readKeys(trusted []string) (keys []string, err error) {
+func (c *check) readKeys() (keys []string, err error) {
+	trusted := c.Keys
 	var published []string
 	there := false
 	err = c.each([]string{KeysPath}, func(_ int, text []byte) (err error) {
@@ -203,7 +221,7 @@ func (c *check) readKeys(trusted []string) (keys []string, err error) {
 		}
 		return nil
 	})
-	if err == nil && !there && len(trusted) == 0 {
+	if err == nil && !there && len(trusted) == 0 && c.Kept == nil {
 		c.report.Faults = []PublishFault{}
 		err = ErrNoLog
 	}
@@ -253,7 +271,7 @@ func (c *check) readTree(key string) error {
 	}
 
 	c.read[path] = true
-	t.text, err = c.source(path)
+	t.text, err = c.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the key has signed nothing yet
 	}
@@ -294,6 +312,9 @@ func (c *check) readTree(key string) error {
 			return err
 		}
 		return errUnreadable
+	}
+	for _, wrong := range t.lookups {
+		c.fault(wrong.Path, "%s", wrong.What)
 	}
 	return c.readCheckpoints(t, c.log.Stages[stages:])
 }
@@ -380,6 +401,9 @@ func (c *check) entry(t *checkedTree, line []byte) error {
 	}
 	if last := c.log.Current(); last != nil && CompareNames(last.Name, name) >= 0 {
 		return fmt.Errorf("verification %s comes after %s, which is not earlier", name, last.Name)
+	}
+	if wrong := c.log.wrongLookup(&e); wrong != "" {
+		t.lookups = append(t.lookups, PublishFault{Path: ProofPath(name), What: wrong})
 	}
 	c.log.Stages = append(c.log.Stages, Stage{Name: name, Tree: t.Tree, Size: t.Size(), Entry: e})
 	return nil

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -27,9 +28,12 @@ import (
 
 var update = flag.Bool("update", false, "write the wanted texts")
 
+// today is the day of the checks.
+var today = time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC)
+
 func check(t testing.TB, p published, keys []string, kept []byte) *tlog.Report {
 	t.Helper()
-	r, err := tlog.Check(p.read, keys, kept)
+	r, err := tlog.Check(tlog.Checking{Read: p.read, Keys: keys, Kept: kept, Now: today})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +118,10 @@ func TestCheck(t *testing.T) {
 	}
 	for name, b := range logs {
 		p, reads := b.publish(t), atomic.Int64{}
-		r, err := tlog.Check(func(path string) ([]byte, error) {
+		r, err := tlog.Check(tlog.Checking{Read: func(path string) ([]byte, error) {
 			reads.Add(1)
 			return p.read(path)
-		}, nil, nil)
+		}})
 		if err != nil || !r.OK() {
 			t.Fatalf("%s: %v %+v %+v", name, err, r.Faults, r.Forks)
 		}
@@ -403,18 +407,18 @@ func TestCheckEveryFile(t *testing.T) {
 			if p[path] = changed; changed == nil {
 				delete(p, path)
 			}
-			r, err := tlog.Check(p.read, nil, nil)
+			r, err := tlog.Check(tlog.Checking{Read: p.read})
 			if none := path == tlog.KeysPath && how == "gone"; errors.Is(err, tlog.ErrNoLog) != none || !none && (err != nil || r.OK()) {
 				t.Errorf("%s %s: %v, %+v", path, how, err, r.Faults)
 			}
 		}
 		unread := errors.New("the line is cut")
-		if r, err := tlog.Check(func(asked string) ([]byte, error) {
+		if r, err := tlog.Check(tlog.Checking{Read: func(asked string) ([]byte, error) {
 			if asked == path {
 				return nil, unread
 			}
 			return whole.read(asked)
-		}, nil, nil); !errors.Is(err, unread) || len(r.Faults) > 0 {
+		}}); !errors.Is(err, unread) || len(r.Faults) > 0 {
 			t.Errorf("%s: %v, %+v", path, err, r)
 		}
 	}
@@ -435,7 +439,7 @@ func TestCheckBounds(t *testing.T) {
 		}
 	}
 	p := sized("16777217")
-	if _, err := tlog.Check(p.read, nil, nil); err == nil || !strings.Contains(err.Error(), "at most 16777216 can be checked") {
+	if _, err := tlog.Check(tlog.Checking{Read: p.read}); err == nil || !strings.Contains(err.Error(), "at most 16777216 can be checked") {
 		t.Errorf("%v", err)
 	}
 	if r := check(t, sized("16777216"), nil, nil); r.OK() || r.Files > 10 {
@@ -443,7 +447,7 @@ func TestCheckBounds(t *testing.T) {
 	}
 	none := years(t).publish(t)
 	maps.DeleteFunc(none, func(path string, _ []byte) bool { return strings.Contains(path, "/lookup/") })
-	if r, err := tlog.Check(none.read, nil, nil); !errors.Is(err, tlog.ErrTooMany) || len(r.Faults) != 100 {
+	if r, err := tlog.Check(tlog.Checking{Read: none.read}); !errors.Is(err, tlog.ErrTooMany) || len(r.Faults) != 100 {
 		t.Errorf("%v, %d faults", err, len(r.Faults))
 	}
 	many := b.publish(t)
@@ -456,12 +460,12 @@ func TestCheckBounds(t *testing.T) {
 	// If every checkpoint is held back, nothing was checked.
 	held := b.publish(t)
 	delete(held, "/log/checkpoint")
-	if r, err := tlog.Check(held.read, nil, nil); !errors.Is(err, tlog.ErrUnsigned) {
+	if r, err := tlog.Check(tlog.Checking{Read: held.read}); !errors.Is(err, tlog.ErrUnsigned) {
 		t.Errorf("%v, %+v", err, r)
 	}
 	// A kept checkpoint of another service cannot be used.
 	foreign := bytes.ReplaceAll(b.stages[0].checkpoint, []byte(host), []byte("www.else.example"))
-	if _, err := tlog.Check(b.publish(t).read, nil, foreign); !errors.Is(err, tlog.ErrKept) {
+	if _, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Kept: foreign}); !errors.Is(err, tlog.ErrKept) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -516,7 +520,7 @@ func FuzzCheckFile(f *testing.F) {
 			}
 			return p.read(asked)
 		}
-		r, err := tlog.Check(read, b.Keys, nil)
+		r, err := tlog.Check(tlog.Checking{Read: read, Keys: b.Keys})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return
 		}

@@ -2,9 +2,15 @@ package tlog
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/jsondoc"
@@ -41,7 +47,11 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 	what := fmt.Sprintf("the tree of %d entries does not begin with that of %d", size, signed.Size)
 	switch {
 	case signed.Size > size:
-		c.fault(CheckpointPath(t.Path()), "is of %d entries, and one of %d was signed before: this is an old state of the log", size, signed.Size)
+		c.fault(CheckpointPath(t.Path()), "is of %d entries, and one of %d was signed before: this is an old state of the log, or the other is a fork",
+			size, signed.Size)
+		if last := len(c.report.Faults) - 1; c.report.Faults[last].Notes == nil {
+			c.report.Faults[last].Notes = []string{string(t.text), string(text)}
+		}
 		return Behind
 	case signed.Size == size && signed.Root == t.newest.Root:
 		return Consistent
@@ -58,21 +68,104 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 			return ""
 		}
 	}
+	return c.forked(t, what, text)
+}
+
+// forked reports a fork of a tree: text is a checkpoint that does not fit it.
+func (c *check) forked(t *checkedTree, what string, text []byte) string {
 	if len(c.report.Forks) < maxForks {
 		c.report.Forks = append(c.report.Forks, Fork{t.Origin, what, []string{string(t.text), string(text)}})
 	}
 	return Forked
 }
 
-// compareKept compares the log with the checkpoint that was kept.
-func (c *check) compareKept(text []byte, kept *Checkpoint) {
-	for _, t := range c.trees {
-		if t.Origin == kept.Origin {
-			c.report.Since = c.compare(t, text, kept)
-			return
+// keptProof is a checkpoint that was kept, and the path under it of an entry; "" for a mere
+// checkpoint.
+type keptProof struct {
+	*Checkpoint
+	Proof
+}
+
+// readKept reads the checkpoint that was kept: of the proofs in one another the one with the
+// largest. Without the key that has signed it the log is faulty if it is of the same host.
+func (c *check) readKept(keys []string) (kept *keptProof, err error) {
+	if c.Kept == nil {
+		return nil, nil
+	}
+	text := c.Kept
+	for text != nil {
+		p, wrong := ParseProof(text)
+		if wrong != nil && kept != nil {
+			break // the verification
+		}
+		if wrong != nil {
+			p = &Proof{Checkpoint: text, Index: -1}
+		}
+		signed, wrong := Open(p.Checkpoint, keys, nil)
+		if wrong != nil {
+			return nil, c.unknownKept(p.Checkpoint, keys, wrong)
+		}
+		if kept == nil || signed.Size > kept.Size {
+			kept = &keptProof{signed, *p}
+		}
+		text = p.Extra
+	}
+	return kept, nil
+}
+
+// unknownKept reports that the log has not the key of the checkpoint that was kept. The error says
+// that it is of another log, or damaged.
+func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
+	origin, rest, _ := strings.Cut(string(text), "\n")
+	host, _, _ := strings.Cut(origin, "/")
+	_, line, _ := strings.Cut(rest, "\n— "+origin+" ")
+	line, _, _ = strings.Cut(line, "\n")
+	id, _ := base64.StdEncoding.DecodeString(line)
+	if len(id) > 4 {
+		signer := origin + "+" + hex.EncodeToString(id[:4])
+		listed := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, signer+"+") })
+		ours := len(keys) == 0 || slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, host+"/") })
+		if ours && !listed && errors.Is(wrong, ErrUnknownKey) {
+			c.fault(KeysPath, "does not list the key %s, which has signed the kept checkpoint: it was taken down or replaced", signer)
+			c.report.Faults[len(c.report.Faults)-1].Notes = []string{string(text)}
+			return nil
 		}
 	}
+	return fmt.Errorf("%w: %w (it is of another log, or damaged)", ErrKept, wrong)
+}
+
+// compareKept compares the log with the checkpoint that was kept.
+func (c *check) compareKept(kept *keptProof) {
+	for _, t := range c.trees {
+		if t.Origin != kept.Origin {
+			continue
+		}
+		c.report.Since = c.compare(t, kept.Proof.Checkpoint, kept.Checkpoint)
+		if c.report.Since == Behind && t.whole && kept.contradicts(t.Tree) {
+			c.report.Faults = c.report.Faults[:len(c.report.Faults)-1]
+			c.report.Since = c.forked(t, fmt.Sprintf("the tree of %d entries does not begin with that of %d", kept.Size, t.Size()), kept.Proof.Checkpoint)
+		}
+		return
+	}
 	c.fault(CheckpointPath(pathOf(kept.Origin)), "cannot be used, and a checkpoint of %d entries was kept", kept.Size)
+}
+
+// contradicts reports whether a smaller tree has another hash of a subtree than the path.
+func (k *keptProof) contradicts(t *Tree) bool {
+	at, last, level := k.Index, k.Size-1, 0
+	for _, h := range k.Hashes {
+		for ; at == last && at > 0 && at&1 == 0; level++ {
+			at, last = at>>1, last>>1
+		}
+		sibling := at ^ 1
+		if (sibling+1)<<level <= t.Size() {
+			if is, err := t.ReadHashes([]int64{merkle.StoredHashIndex(level, sibling)}); err != nil || is[0] != h {
+				return true
+			}
+		}
+		at, last, level = at>>1, last>>1, level+1
+	}
+	return false
 }
 
 // readCheckpoints reads the checkpoints of the stages of a tree.
@@ -132,20 +225,34 @@ func (c *check) compareFiles() error {
 	if err != nil {
 		c.fault(Folder, "%s", strings.TrimPrefix(err.Error(), "publish the log: "))
 	}
-	wanted, proofs := map[string][]byte{}, map[string]*Stage{}
+	proofs := map[string][]*Stage{} // those under whose checkpoints they are, from without
 	for i := range c.log.Stages {
-		proofs[ProofPath(c.log.Stages[i].Name)] = &c.log.Stages[i]
+		s := &c.log.Stages[i]
+		proofs[ProofPath(s.Name)], proofs[ConsistencyPath(s.Name)] = []*Stage{s}, []*Stage{c.log.end(i), s}
+		proofs[NewestPath] = []*Stage{s}
 	}
+	wanted := map[string][]byte{}
 	var paths []string
 	for _, f := range files {
-		if !c.read[f.Path] {
-			paths, wanted[f.Path] = append(paths, f.Path), f.Bytes
+		if wanted[f.Path] = f.Bytes; !c.read[f.Path] {
+			paths = append(paths, f.Path)
+		}
+	}
+	if c.List != nil {
+		listed, err := c.List()
+		if err != nil {
+			return err
+		}
+		for _, path := range listed {
+			if _, known := wanted[path]; !known && !c.read[path] {
+				c.fault(path, "is not a file of the log")
+			}
 		}
 	}
 	return c.each(paths, func(i int, text []byte) error {
 		path := paths[i]
-		if s := proofs[path]; s != nil {
-			c.compareProof(path, text, wanted[path], s)
+		if stages := proofs[path]; stages != nil {
+			c.compareProof(path, text, wanted[path], stages)
 		} else {
 			c.compareText(path, text, wanted[path])
 		}
@@ -153,17 +260,31 @@ func (c *check) compareFiles() error {
 	})
 }
 
-// compareProof compares the proof of a verification with the one that the rebuilt log publishes.
-// Its checkpoint may have other cosignatures.
-func (c *check) compareProof(path string, text, want []byte, s *Stage) {
+// compareProof compares a proof with the one that the rebuilt log publishes. Its checkpoints may
+// have other cosignatures.
+func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	if bytes.Equal(text, want) {
 		return
 	}
 	head, checkpoint, _ := bytes.Cut(text, []byte("\n\n"))
 	wanted, _, _ := bytes.Cut(want, []byte("\n\n"))
+	s, inner := stages[0], stages[1:]
 	t := c.trees[slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Tree == s.Tree })]
-	if c.open(t, path, checkpoint, s.Size) != nil && !bytes.Equal(head, wanted) {
-		c.fault(path, "does not prove verification %s, which is entry %d", s.Name, s.Size-1)
+	if c.open(t, path, checkpoint, s.Size) == nil {
+		return
+	}
+	if len(inner) > 0 {
+		is, wrong := ParseProof(text)
+		should, err := ParseProof(want)
+		if wrong == nil && err == nil {
+			c.compareProof(path, is.Extra, should.Extra, inner)
+			is.Extra, is.Checkpoint, should.Extra, should.Checkpoint = nil, nil, nil, nil
+			head, wanted = is.Append(nil), should.Append(nil)
+		}
+	}
+	if !bytes.Equal(head, wanted) {
+		last := stages[len(stages)-1]
+		c.fault(path, "does not prove verification %s, which is entry %d", last.Name, last.Size-1)
 	}
 }
 
@@ -201,6 +322,9 @@ func (c *check) checkBoards() error {
 	if len(paths) == 0 {
 		return nil
 	}
+	if c.log.astray > 0 {
+		c.fault(Folder, "%v", c.log.errAstray())
+	}
 	return c.each(append(paths, scoreboardPath), func(i int, text []byte) error {
 		if i == len(paths) {
 			c.checkBoard(scoreboardPath, text, &c.log.Stages[i-1].Entry)
@@ -210,6 +334,9 @@ func (c *check) checkBoards() error {
 		if sum := assets.SumOf(text); sum != e.BoardSHA256 {
 			c.fault(e.Board, "has the SHA-256 %s, and its verification has logged %s", sum, e.BoardSHA256)
 		}
+		if today := c.Now.UTC().AddDate(0, 0, 1).Format(time.DateOnly); !c.Now.IsZero() && e.AsOf > today {
+			c.fault(e.Board, "is as of %s, which is later than today", e.AsOf)
+		}
 		c.checkBoard(e.Board, text, e)
 		return nil
 	})
@@ -217,27 +344,26 @@ func (c *check) checkBoards() error {
 
 // checkBoard compares the numbers of a board with a verification. It reads the board strictly:
 // readers differ about a number that is there twice, or in another part.
-func (c *check) checkBoard(path string, text []byte, e *Entry) {
+func (c *check) checkBoard(file string, text []byte, e *Entry) {
 	board, err := jsondoc.Parse(text)
 	if err != nil {
-		c.fault(path, "is not a board: %v", err)
+		c.fault(file, "is not a board: %v", err)
 		return
 	}
 	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != e.AsOf {
-		c.fault(path, "is as of %.20q, and its verification as of %s", asOf.Text, e.AsOf)
+		c.fault(file, "is as of %.20q, and its verification as of %s", asOf.Text, e.AsOf)
 	}
-	for _, number := range []struct {
-		part, name string
-		logged     int
-	}{
-		{"pilot_waitlist", "verified_organic_agent_conversions", e.Counts.Vouched},
-		{"pilot_waitlist", "registrations_recorded", e.Counts.Registrations},
-		{"orgs", "charters_filed", e.Counts.Charters},
-		{"suggestions", "received_external", e.Counts.Suggestions},
-		{"excluded_from_counts", "development_seed_and_test_records", e.Counts.Own},
-	} {
-		if is := board.Get(number.part).Get(number.name).Raw; string(is) != fmt.Sprint(number.logged) {
-			c.fault(path, "has %.20q as %s.%s, and the log %d", is, number.part, number.name, number.logged)
+	numbers := e.Counts.places()
+	maps.Copy(numbers, e.Told)
+	if e.Version > 0 && file == e.Board {
+		for place := range told(board) {
+			numbers[place] = e.Told[place]
+		}
+	}
+	for _, place := range slices.Concat(Recounted, slices.DeleteFunc(slices.Sorted(maps.Keys(numbers)), IsRecounted)) {
+		part, name, _ := strings.Cut(place, ".")
+		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(numbers[place]) {
+			c.fault(file, "has %.20q as %s, and the log %d", is, place, numbers[place])
 		}
 	}
 }

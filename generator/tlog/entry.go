@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,14 +55,47 @@ type Entry struct {
 	Counts      Counts `json:"counts"`
 	Board       string `json:"board"`
 	BoardSHA256 string `json:"board_sha256"`
+	// Version is that of the form of a Verification: Version, or 0 before there were versions, without
+	// the members that follow.
+	Version int `json:"version"`
+	// Told are the other numbers of the board, which the operator entered, by their places there.
+	Told map[string]int `json:"told"`
+	// ReceiptKeys are the keys by which receipts verify, in base64: the current one, and with the days
+	// for whose receipts they count those that were replaced and not revoked.
+	ReceiptKeys []string `json:"receipt_keys"`
+	// ManifestSHA256 is that of manifest.json as it was published before; "" if there was none.
+	ManifestSHA256 string `json:"manifest_sha256"`
+	// LookupSHA256 is that of the index of the look-up with this verification. Append sets it.
+	LookupSHA256 string `json:"lookup_sha256"`
 	// Checkpoint is the last one of the tree before, without cosignatures.
 	Checkpoint string `json:"checkpoint"`
 }
 
+// Version is the form of a Verification that is written now.
+const Version = 2
+
 // VerificationOf is the entry of a verification by its name, its day and its board, as the board is
-// published. Append sets its counts.
+// published. Append sets its counts and its look-up.
 func VerificationOf(name, asOf string, board []byte) Entry {
-	return Entry{Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board)}
+	document, _ := jsondoc.Parse(board) // what is not a board tells no numbers
+	return Entry{
+		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board),
+		Version: Version, Told: told(document), ReceiptKeys: []string{},
+	}
+}
+
+// told are the numbers of a board that the entries do not give, by their places.
+func told(board jsondoc.Value) map[string]int {
+	numbers := map[string]int{}
+	for _, part := range board.Members {
+		for _, m := range part.Value.Members {
+			n, err := strconv.Atoi(string(m.Value.Raw))
+			if path := part.Name + "." + m.Name; err == nil && m.Value.Kind == jsondoc.Number && !IsRecounted(path) {
+				numbers[path] = n
+			}
+		}
+	}
+	return numbers
 }
 
 // isOf reports whether an entry is the verification of a name, which begins with its day.
@@ -103,8 +137,15 @@ func (e *Entry) Append(b []byte) []byte {
 		return fmt.Appendf(b, `{"kind":"correction","index":%d,"to":%s}`, e.Index, text(e.To))
 	case Verification:
 		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
-		return fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s}`,
+		b = fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s`,
 			text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
+		if e.Version > 0 {
+			told, _ := json.Marshal(e.Told) // which sorts the places
+			keys, _ := json.Marshal(e.ReceiptKeys)
+			b = fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s`,
+				e.Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
+		}
+		return append(b, '}')
 	}
 	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
 }
@@ -123,6 +164,10 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%.40q is not a kind of entries", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("its entry is not a SHA-256")
+	case e.Version != 0 && e.Version != Version:
+		return Entry{}, fmt.Errorf("it is of version %d, and this program knows version %d (use a newer program)", e.Version, Version)
+	case e.Version > 0 && (e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
+		return Entry{}, errors.New("its told numbers, receipt keys or manifest are malformed")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("the log writes it in another form")
 	}
@@ -136,6 +181,24 @@ type Counts struct {
 	Charters      int `json:"charters_filed"`
 	Suggestions   int `json:"received_external"`
 	Own           int `json:"development_seed_and_test_records"`
+}
+
+// Recounted are the places in a board of the numbers that the entries give, in the order of Counts.
+var Recounted = []string{
+	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded", "orgs.charters_filed",
+	"suggestions.received_external", "excluded_from_counts.development_seed_and_test_records",
+}
+
+// IsRecounted reports whether the entries give the number at a place in a board.
+func IsRecounted(place string) bool { return slices.Contains(Recounted, place) }
+
+// places are the counts by their places in a board.
+func (c *Counts) places() map[string]int {
+	places := map[string]int{}
+	for i, n := range []int{c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own} {
+		places[Recounted[i]] = n
+	}
+	return places
 }
 
 // add counts n more entries of a kind.

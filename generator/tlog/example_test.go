@@ -91,7 +91,7 @@ func TestPackageCommentEntries(t *testing.T) {
 	var kinds []string
 	for _, form := range regexp.MustCompile(`(?m)^\t(\{"kind":.*\})`).FindAllStringSubmatch(packageComment(t), -1) {
 		line := strings.NewReplacer(
-			"<hash>", tlog.RecordHash("a", ""),
+			"<hash>", tlog.RecordHash("a", ""), `"told":{…}`, `"told":{"suggestions.shipped":4}`, `"receipt_keys":[…]`, `"receipt_keys":["AAA="]`,
 			`"counts":{…}`, `"counts":{"verified_organic_agent_conversions":1,"registrations_recorded":2,"charters_filed":3,"received_external":4,"development_seed_and_test_records":5}`,
 		).Replace(form[1])
 		e, err := tlog.ParseEntry([]byte(line))
@@ -115,7 +115,7 @@ func TestPackageCommentFiles(t *testing.T) {
 	for _, row := range regexp.MustCompile(`(?m)^\t(/log/\S+)`).FindAllStringSubmatch(doc, -1) {
 		patterns[row[1]] = regexp.MustCompile("^" + strings.NewReplacer(
 			"<size>", `[1-9][0-9]*`, "<level>", `[0-9]`, "<n>", `(x[0-9]{3}/)*[0-9]{3}`, "[.p/<width>]", `(\.p/[1-9][0-9]*)?`,
-			"<hash>", `[0-9a-f]{3}`, "<name>", `[0-9]{4}-[0-9]{2}-[0-9]{2}(-[1-9][0-9]*)?`, ".tlog-proof", `\.tlog-proof`,
+			"<hash>", `[0-9a-f]{3}`, "<digit>", `[0-9a-f]`, "<name>", `[0-9]{4}-[0-9]{2}-[0-9]{2}(-[1-9][0-9]*)?`, ".tlog-proof", `\.tlog-proof`,
 		).Replace(row[1]) + "$")
 	}
 	used := map[string]bool{}

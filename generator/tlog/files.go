@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/civil"
-	"anteroom/edge/snapshot"
 
 	"filippo.io/torchwood"
 	merkle "golang.org/x/mod/sumdb/tlog"
@@ -24,18 +22,18 @@ const Folder = "/log"
 // KeysPath lists the verifier keys of all trees, in the order of their use, one a line.
 const KeysPath = Folder + "/vkey"
 
-// LookupFolder begins the paths of the files of the look-up.
-const LookupFolder = Folder + "/lookup/"
-
 // PolicyPath is the policy for checkpoints of the tree at a path (C2SP tlog-policy).
 func PolicyPath(tree string) string { return tree + "/policy" }
 
-// LookupPath is the file in which the entry of a record is found, by its hash. With 1,000,000
-// records such a file has 244 lines.
-func LookupPath(hash string) string { return LookupFolder + hash[:snapshot.LookupDigits] }
-
 // ProofPath is the proof of the verification of this name.
 func ProofPath(name string) string { return Folder + "/verifications/" + name + ".tlog-proof" }
+
+// ConsistencyPath is the proof that the newest checkpoint of a tree goes beyond that of the
+// verification of this name.
+func ConsistencyPath(name string) string { return Folder + "/consistency/" + name + ".tlog-proof" }
+
+// NewestPath is the proof of the newest verification.
+const NewestPath = Folder + "/newest.tlog-proof"
 
 // CheckpointPath is the newest checkpoint of the tree at a path.
 func CheckpointPath(tree string) string { return tree + "/checkpoint" }
@@ -136,9 +134,16 @@ func (l *Log) Files() ([]assets.File, error) {
 		}
 		add(CheckpointOf(tree, s.Size), s.Checkpoint)
 		add(ProofPath(s.Name), proof.Append(nil))
-		if i+1 == len(l.Stages) || l.Stages[i+1].Tree != s.Tree {
+		if s == l.end(i) {
 			add(CheckpointPath(tree), s.Checkpoint)
 		}
+		if i+1 == len(l.Stages) {
+			add(NewestPath, proof.Append(nil))
+		}
+		if proof, err = l.consistency(i); err != nil {
+			return nil, fmt.Errorf("publish the log: %w", err)
+		}
+		add(ConsistencyPath(s.Name), proof.Append(nil))
 		for _, tile := range newTiles(l.before(i), s.Size) {
 			text, err := s.Tree.data(tile)
 			if err != nil {
@@ -147,7 +152,10 @@ func (l *Log) Files() ([]assets.File, error) {
 			add(tree+"/"+torchwood.TilePath(tile), text)
 		}
 	}
-	lookup, err := l.lookup()
+	if len(l.Stages) == 0 {
+		return files, nil
+	}
+	lookup, err := l.lookup.files()
 	return append(files, lookup...), err
 }
 
@@ -184,52 +192,4 @@ func policy(key string, witnesses []Witness) []byte {
 		b = fmt.Appendf(b, "witness w%d %s %s\n", i+1, w.Key, w.URL)
 	}
 	return append(b, "quorum none\n"...)
-}
-
-// maxLookup is the largest size of a file of the look-up, in bytes.
-const maxLookup = 64 << 10
-
-// lookupLine is a line of the look-up.
-type lookupLine struct {
-	hash           string
-	index          int64  // in its tree
-	name           string // of the verification that added the entry
-	kind, countsAs string
-}
-
-func (l *lookupLine) String() string {
-	text := fmt.Sprintf("%s %d %s %s", l.hash, l.index, l.name, l.kind)
-	if l.countsAs != l.kind {
-		text += " " + l.countsAs
-	}
-	return text + "\n"
-}
-
-// lookup gives the files of the look-up. The error names records that the log has twice.
-func (l *Log) lookup() (files []assets.File, err error) {
-	var lines []*lookupLine
-	for i := range l.Stages {
-		s := &l.Stages[i]
-		for at := l.before(i); at < s.Size; at++ {
-			if e := &s.Tree.entries[at]; IsRecord(e.Kind) {
-				lines = append(lines, &lookupLine{e.Hash, at, s.Name, e.Kind, l.countsAs[s.Tree.First+at]})
-			}
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b *lookupLine) int { return strings.Compare(a.hash, b.hash) })
-	for i, line := range lines {
-		if i > 0 && lines[i-1].hash == line.hash {
-			a := lines[i-1]
-			return nil, fmt.Errorf("publish the log: entry %d, of verification %s, and entry %d, of verification %s, are of the same record",
-				a.index, a.name, line.index, line.name)
-		}
-		if p := LookupPath(line.hash); len(files) == 0 || files[len(files)-1].Path != p {
-			files = append(files, assets.File{Path: p})
-		}
-		last := &files[len(files)-1]
-		if last.Bytes = append(last.Bytes, line.String()...); len(last.Bytes) > maxLookup {
-			return nil, fmt.Errorf("publish the log: %s would have more than %d KiB", path.Base(last.Path), maxLookup>>10)
-		}
-	}
-	return files, nil
 }

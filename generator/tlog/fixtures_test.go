@@ -109,7 +109,7 @@ func (b *book) count(t testing.TB, n int, name string, entries ...tlog.Entry) *b
 // board is a document with the numbers of a verification.
 func board(asOf string, c tlog.Counts) []byte {
 	return fmt.Appendf(nil, `{"as_of":%q,"pilot_waitlist":{"verified_organic_agent_conversions":%d,"registrations_recorded":%d},"orgs":{"charters_filed":%d},`+
-		`"suggestions":{"received_external":%d},"excluded_from_counts":{"development_seed_and_test_records":%d}}`,
+		`"suggestions":{"received_external":%d,"shipped":4},"excluded_from_counts":{"development_seed_and_test_records":%d}}`,
 		asOf, c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own)
 }
 
@@ -128,10 +128,9 @@ func records(series int, kind string, n int) (entries []tlog.Entry) {
 }
 
 func verification(name string) tlog.Entry {
-	return tlog.Entry{
-		Kind: tlog.Verification, AsOf: name[:len("2026-11-20")],
-		Board: "/scoreboard/" + name + ".json", BoardSHA256: tlog.RecordHash(name, ""),
-	}
+	e := tlog.VerificationOf(name, name[:len("2026-11-20")], []byte(`{"suggestions":{"shipped":4}}`))
+	e.BoardSHA256, e.ReceiptKeys, e.ManifestSHA256 = tlog.RecordHash(name, ""), []string{"AAA=", "BBB=@2026-01-01..2026-10-31"}, tlog.RecordHash(name, "manifest")
+	return e
 }
 
 func correction(index int64, to string) tlog.Entry {

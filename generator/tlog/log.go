@@ -2,6 +2,7 @@ package tlog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,8 +21,11 @@ type Log struct {
 	Stages    []Stage // one for each hand verification, oldest first
 
 	counts   Counts
-	countsAs []string        // by index: what the entry counts as since its last correction
-	vouched  map[int64]int64 // the index of the Vouched entry about each registration
+	countsAs []string         // by index: what the entry counts as since its last correction
+	vouched  map[int64]int64  // the index of the Vouched entry about each registration
+	astray   int              // agents that are vouched for by what does not count as a registration
+	own      map[int64]string // by index: what an Own entry was corrected to first, of which kind its record is
+	lookup   lookup           // with all stages
 }
 
 // Stage is what a hand verification added to a log.
@@ -37,13 +41,17 @@ type Stage struct {
 // New is a log without entries. keys are in the order of their use; the last one signs what is
 // added.
 func New(keys []string, witnesses []Witness) *Log {
-	return &Log{Keys: keys, Witnesses: witnesses, vouched: map[int64]int64{}}
+	return &Log{
+		Keys: keys, Witnesses: witnesses, vouched: map[int64]int64{}, own: map[int64]string{},
+		lookup: lookup{lines: map[string][]string{}, sums: map[string]string{}},
+	}
 }
 
 // Clone gives a log that can be appended to while this one stays as it is.
 func (l *Log) Clone() *Log {
 	c := *l
 	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages), slices.Clone(l.countsAs), maps.Clone(l.vouched)
+	c.own, c.lookup = maps.Clone(l.own), l.lookup.clone()
 	if n := len(l.Trees) - 1; n >= 0 {
 		last := *l.Trees[n]
 		last.entries, last.hashes = slices.Clip(last.entries), slices.Clip(last.hashes)
@@ -75,6 +83,29 @@ func (l *Log) Current() *Stage {
 func (l *Log) entry(index int64) *Entry {
 	t := l.Trees[slices.IndexFunc(l.Trees, func(t *Tree) bool { return index < t.First+t.Size() })]
 	return &t.entries[index-t.First]
+}
+
+// end is the last stage of the tree of stage i.
+func (l *Log) end(i int) *Stage {
+	for i+1 < len(l.Stages) && l.Stages[i+1].Tree == l.Stages[i].Tree {
+		i++
+	}
+	return &l.Stages[i]
+}
+
+// Ends are the last checkpoints of the trees whose keys were replaced: such a key counts up to
+// there.
+func (l *Log) Ends() (ends []Checkpoint, err error) {
+	for i := range l.Stages {
+		if s := &l.Stages[i]; s == l.end(i) && s.Tree.Origin != currentOrigin(l.Keys) {
+			root, err := s.Tree.Root(s.Size)
+			if err != nil {
+				return nil, err
+			}
+			ends = append(ends, Checkpoint{Origin: s.Tree.Origin, Size: s.Size, Root: root})
+		}
+	}
+	return ends, nil
 }
 
 // before is the size that the tree of stage i had before it.
@@ -173,6 +204,9 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	case c.Root != root:
 		return &Fault{0, "it signs another tree: an entry up to here was changed since"}
 	}
+	if wrong := l.wrongLookup(&last); wrong != "" {
+		return &Fault{number, wrong}
+	}
 	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, c.Cosigned, last})
 	return nil
 }
@@ -197,7 +231,10 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 	var last Entry
 	for i, e := range entries {
 		if e.Kind == Verification {
-			e.Counts = l.counts
+			if e.Counts, err = l.counts, l.lookUp(name); err != nil {
+				return nil, nil, err
+			}
+			e.LookupSHA256 = l.lookup.sum()
 		}
 		line := e.Append(nil)
 		if last.Kind == Verification {
@@ -281,25 +318,88 @@ func (l *Log) count(e *Entry) error {
 			return fmt.Errorf("entry %d is vouched for already", e.Index)
 		}
 		l.vouched[e.Index] = l.Size()
+		l.vouch(e.Index, 1)
 	case Correction:
-		kind, was := l.entry(e.Index).Kind, l.countsAs[e.Index]
-		switch {
-		case !(IsRecord(kind) && (IsRecord(e.To) || e.To == None) || kind == Vouched && (e.To == Vouched || e.To == None)):
-			return fmt.Errorf("entry %d cannot count as %.40q", e.Index, e.To)
-		case was == e.To:
-			return fmt.Errorf("entry %d counts as %s already", e.Index, e.To)
+		if err := l.correct(e); err != nil {
+			return err
 		}
-		l.counts.add(was, -1)
-		l.counts.add(e.To, 1)
-		l.countsAs[e.Index] = e.To
 	case Verification:
-		if e.Counts != l.counts {
-			said, counted := e.Counts.Unlike(l.counts)
-			return fmt.Errorf("it says %s, and the entries give %s", said, counted)
-		}
+		return l.verified(e)
 	}
 	l.push(e.Kind)
 	return nil
+}
+
+// correct counts a correction.
+func (l *Log) correct(e *Entry) error {
+	about, was := l.entry(e.Index), l.countsAs[e.Index]
+	kind := about.Kind
+	if first := l.own[e.Index]; kind == Own && IsRecord(e.To) && e.To != Own {
+		kind = cmp.Or(first, e.To)
+	}
+	switch {
+	case e.To != None && e.To != kind && !(IsRecord(kind) && e.To == Own), !IsRecord(kind) && kind != Vouched:
+		return fmt.Errorf("entry %d cannot count as %.40q", e.Index, e.To)
+	case was == e.To:
+		return fmt.Errorf("entry %d counts as %s already", e.Index, e.To)
+	case kind != about.Kind:
+		l.own[e.Index] = kind
+	}
+	l.counts.add(was, -1)
+	l.counts.add(e.To, 1)
+	agent, vouched := l.vouched[e.Index]
+	vouched = vouched && l.countsAs[agent] == Vouched
+	switch {
+	case kind == Vouched && e.To == None:
+		l.vouch(about.Index, -1)
+	case kind == Vouched:
+		l.vouch(about.Index, 1)
+	case vouched:
+		l.vouch(e.Index, -1)
+	}
+	if l.countsAs[e.Index] = e.To; vouched {
+		l.vouch(e.Index, 1)
+	}
+	return nil
+}
+
+// vouch keeps how many agents are vouched for by what does not count as a registration: n more, by
+// the entry at an index.
+func (l *Log) vouch(index int64, n int) {
+	if l.countsAs[index] != Registration {
+		l.astray += n
+	}
+}
+
+// verified adds a verification. It takes only what the entries before it give.
+func (l *Log) verified(e *Entry) error {
+	if err := l.lookUp(nameOf(e.Board)); err != nil {
+		return err
+	}
+	last := l.Current()
+	switch {
+	case e.Counts != l.counts:
+		said, counted := e.Counts.Unlike(l.counts)
+		return fmt.Errorf("it says %s, and the entries give %s", said, counted)
+	case last != nil && e.Version < last.Entry.Version:
+		return fmt.Errorf("it is of version %d, and the verification before it of version %d", e.Version, last.Entry.Version)
+	case e.Version > 0 && l.astray > 0:
+		return l.errAstray()
+	}
+	l.push(e.Kind)
+	return nil
+}
+
+// wrongLookup says how the look-up differs from that of the last verification; "" if it does not.
+func (l *Log) wrongLookup(e *Entry) string {
+	if is := l.lookup.sum(); e.Version > 0 && e.LookupSHA256 != is {
+		return fmt.Sprintf("the look-up with it has the SHA-256 %s, and it says %.64s", is, e.LookupSHA256)
+	}
+	return ""
+}
+
+func (l *Log) errAstray() error {
+	return fmt.Errorf("agents are vouched for by entries that do not count as registrations: %d", l.astray)
 }
 
 // push counts an entry as its kind.

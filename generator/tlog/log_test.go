@@ -67,6 +67,10 @@ func TestFaults(t *testing.T) {
 		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
 
 		"an entry changed": {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
+		"no version": {func(s *stage) {
+			at := bytes.Index(s.lines, []byte(`,"version"`))
+			s.lines = append(s.lines[:at:at], "}\n"...)
+		}, "5: it is of version 0, and the verification before it of version 2\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
 			"0: it signs a tree of 7 entries, and there are 9\n",

@@ -84,3 +84,28 @@ func (s *Stage) Prove(i int64) (*Proof, error) {
 	}
 	return s.prove(i, own.Append(nil))
 }
+
+// consistency is the published proof that the newest checkpoint of a tree goes beyond that of stage
+// i: that its verification is in that tree too. Extra has the stage's own Proof.
+func (l *Log) consistency(i int) (*Proof, error) {
+	own, err := l.Stages[i].Proof()
+	if err != nil {
+		return nil, err
+	}
+	return l.end(i).prove(l.Stages[i].Size-1, own.Append(nil))
+}
+
+// before are the hashes of the path that are of subtrees before the entry, in a tree of some size.
+func (p *Proof) before(size int64) (hashes merkle.RecordProof) {
+	at, last := p.Index, size-1
+	for _, h := range p.Hashes {
+		for at == last && at > 0 && at&1 == 0 { // without a sibling at the right edge
+			at, last = at>>1, last>>1
+		}
+		if at&1 == 1 {
+			hashes = append(hashes, h)
+		}
+		at, last = at>>1, last>>1
+	}
+	return hashes
+}

@@ -1,9 +1,11 @@
 package tlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,7 @@ type Proved struct {
 	Verification Entry  // the one that added it, and ends the tree of the proof
 	CountsAs     string // its kind, or what it was corrected to; "" if that is not known
 	Checkpoint   *Checkpoint
+	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint; nil in a proof of an older program
 }
 
 // Prove proves the entry of a record, by its RecordHash, as of the verification that added it.
@@ -37,56 +40,174 @@ func (l *Log) Prove(hash string) (*Proved, error) {
 	if !there {
 		return nil, ErrNotLogged
 	}
-	e := l.entry(index)
-	s := &l.Stages[slices.IndexFunc(l.Stages, func(s Stage) bool { return index < s.Tree.First+s.Size })]
+	i := slices.IndexFunc(l.Stages, func(s Stage) bool { return index < s.Tree.First+s.Size })
+	s := &l.Stages[i]
+	beyond, err := l.consistency(i)
+	if err != nil {
+		return nil, err
+	}
 	proof, err := s.Prove(index - s.Tree.First)
 	if err != nil {
 		return nil, err
 	}
-	c, err := proof.Verify(e.Append(nil), l.Keys, l.Witnesses)
-	return &Proved{proof, *e, s.Entry, l.CountsAs(index), c}, err
+	proof.Extra = beyond.Append(nil)
+	p, err := verifyProof(proof, hash, l.Keys, l.Witnesses)
+	if err == nil {
+		p.CountsAs = l.CountsAs(index)
+	}
+	return p, err
 }
 
 // ReadProof proves the entry of a record, by its RecordHash, from what a service publishes: with a
-// file of the look-up, the proof of the verification, and at most two tiles for each level of the
-// tree. It gives the same proof as Stage.Prove. The proof does not cover CountsAs.
+// file of the look-up, the proof that the newest checkpoint goes beyond that of its verification,
+// the newest checkpoint itself, and a tile for each level of the tree. It gives the same proof as
+// Log.Prove. The proof does not cover CountsAs: see Standing.
 func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*Proved, error) {
-	line, err := find(read, hash)
+	line, err := readLine(read, hash)
 	if err != nil {
 		return nil, err
 	}
-	var own *Proof
-	var c *Checkpoint
-	var verification Entry
-	text, err := read(ProofPath(line.name))
+	text, err := read(ConsistencyPath(line.name))
+	var b *beyond
 	if err == nil {
-		own, c, verification, err = parseOwn(text, keys, witnesses)
+		b, err = parseBeyond(text, keys, witnesses)
 	}
-	if err == nil && verification.Board != BoardPath(line.name) {
-		err = fmt.Errorf("it is that of %s", verification.Board)
+	if err == nil && (b.newest == nil || b.verification.Board != BoardPath(line.name)) {
+		err = fmt.Errorf("it is the one of %s, under its own checkpoint or another", b.verification.Board)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the proof of verification %s: %w", line.name, err)
 	}
-	tree := merkle.Tree{N: c.Size, Hash: c.Root}
-	hashes, err := merkle.ProveRecord(c.Size, line.index, merkle.TileHashReader(tree, tiles{read, pathOf(c.Origin)}))
+	if err := isNewest(read, b.newest, keys); err != nil {
+		return nil, err
+	}
+	hashes, err := merkle.ProveRecord(b.end.Size, line.index, b.hashes(read))
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d of verification %s: %w", line.index, line.name, err)
 	}
-	e := Entry{Kind: line.kind, Hash: hash}
-	proof := &Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: own.Checkpoint}
-	c, err = proof.Verify(e.Append(nil), keys, witnesses)
-	return &Proved{proof, e, verification, line.countsAs, c}, err
+	p, err := verifyProof(&Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: b.own.Checkpoint}, hash, keys, witnesses)
+	if err == nil && p.Entry.Kind != line.kind {
+		err = fmt.Errorf("the look-up says %s of entry %d, which is a record that counts as %s", line.kind, line.index, p.Entry.Kind)
+	}
+	if err == nil {
+		p.CountsAs = line.countsAs
+	}
+	return p, err
 }
 
-// VerifyProof checks a proof that Stage.Prove has made of the record of a hash, without any other
-// file.
-func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness) (*Proved, error) {
-	p, err := ParseProof(text)
+// isNewest compares a checkpoint with the newest one that the service publishes of its tree, for
+// everybody.
+func isNewest(read Source, c *Checkpoint, keys []string) error {
+	path := CheckpointPath(pathOf(c.Origin))
+	text, err := read(path)
+	var newest *Checkpoint
+	if err == nil {
+		newest, err = Open(text, keys, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("read the newest checkpoint: %w", err)
+	}
+	if newest.body() != c.body() {
+		return fmt.Errorf("%w: %s is of %d entries and root %s, and the proof leads to %d and %s",
+			ErrOtherLog, path, newest.Size, newest.Root, c.Size, c.Root)
+	}
+	return nil
+}
+
+// Compare compares a proof with what a service publishes: the newest checkpoint must go beyond that
+// of the proof.
+func Compare(read Source, p *Proved, keys []string) error {
+	name := nameOf(p.Verification.Board)
+	text, err := read(ConsistencyPath(name))
+	var b *beyond
+	if err == nil {
+		b, err = parseBeyond(text, keys, nil)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the proof of verification %s: %w", name, err)
+	case b.end.body() != p.Checkpoint.body() || b.newest == nil:
+		return fmt.Errorf("%w: its checkpoint is of %d entries and root %s, and that of verification %s of %d and %s",
+			ErrOtherLog, p.Checkpoint.Size, p.Checkpoint.Root, name, b.end.Size, b.end.Root)
+	}
+	return isNewest(read, b.newest, keys)
+}
+
+// ErrOtherLog is the error about a proof that does not lead to the checkpoint which everybody sees.
+var ErrOtherLog = errors.New("it is not of the log that is published (if the log is growing now, try again)")
+
+// VerifyProof checks a proof that Log.Prove has made of the record of a hash, without any other
+// file. ends are the last checkpoints of trees whose keys were replaced: of those nothing counts
+// that does not lead there: the error is ErrRetired, beside what it would prove.
+func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, ends []Checkpoint) (*Proved, error) {
+	proof, err := ParseProof(text)
 	if err != nil {
 		return nil, err
 	}
-	_, end, verification, err := parseOwn(p.Extra, keys, witnesses)
+	p, err := verifyProof(proof, hash, keys, witnesses)
+	if err != nil || p.Checkpoint.Origin == currentOrigin(keys) {
+		return p, err
+	}
+	for i := range ends {
+		if end := &ends[i]; end.body() == p.Checkpoint.body() || p.Newest != nil && end.body() == p.Newest.body() {
+			return p, nil
+		}
+	}
+	return p, fmt.Errorf("%w of %s", ErrRetired, p.Checkpoint.Origin)
+}
+
+// ErrRetired is the error about a proof under a key that was replaced: whoever has stolen that could
+// have signed it since.
+var ErrRetired = errors.New("it does not lead to the last checkpoint of the replaced key")
+
+// CutEnd cuts the end of its tree from a verifier key that was replaced: KEY@SIZE:ROOT. end is nil
+// if there is none.
+func CutEnd(text string) (key string, end *Checkpoint, err error) {
+	key, at, ends := strings.Cut(text, "@")
+	origin, err := CheckKey(key)
+	if err != nil || !ends {
+		return key, nil, err
+	}
+	size, root, _ := strings.Cut(at, ":")
+	end, err = parseBody(origin + "\n" + size + "\n" + root + "\n")
+	if err != nil {
+		err = errors.New("the end of its tree, behind @, is not a size, a colon and a root in base64")
+	}
+	return key, end, err
+}
+
+// KeysWithEnds are the keys of a log in the form of CutEnd.
+func (l *Log) KeysWithEnds() ([]string, error) {
+	ends, err := l.Ends()
+	keys := slices.Clone(l.Keys)
+	for i := range keys {
+		for _, end := range ends {
+			if strings.HasPrefix(keys[i], end.Origin+"+") {
+				keys[i] = fmt.Sprintf("%s@%d:%s", keys[i], end.Size, end.Root)
+			}
+		}
+	}
+	return keys, err
+}
+
+// currentOrigin is the origin of the newest of some keys.
+func currentOrigin(keys []string) (origin string) {
+	newest := 0
+	for _, key := range keys {
+		name, _, _ := strings.Cut(key, "+")
+		n, err := strconv.Atoi(path.Base(name))
+		if err != nil {
+			n = 1
+		}
+		if n > newest {
+			origin, newest = name, n
+		}
+	}
+	return origin
+}
+
+func verifyProof(p *Proof, hash string, keys []string, witnesses []Witness) (*Proved, error) {
+	b, err := parseBeyond(p.Extra, keys, witnesses)
 	if err != nil {
 		return nil, fmt.Errorf("its extra data is not a proof of a verification: %w", err)
 	}
@@ -94,10 +215,10 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness) (
 		e := Entry{Kind: kind, Hash: hash}
 		var c *Checkpoint
 		if c, err = p.Verify(e.Append(nil), keys, witnesses); err == nil {
-			if c.body() != end.body() {
+			if c.body() != b.end.body() {
 				return nil, errors.New("its checkpoint is not that of the verification in its extra data")
 			}
-			return &Proved{Proof: p, Entry: e, Verification: verification, Checkpoint: c}, nil
+			return &Proved{Proof: p, Entry: e, Verification: b.verification, Checkpoint: c, Newest: b.newest}, nil
 		}
 	}
 	return nil, err
@@ -140,43 +261,6 @@ func parseKeys(text []byte) ([]string, error) {
 	return keys, nil
 }
 
-// find gives the line of the look-up about a record.
-func find(read Source, hash string) (*lookupLine, error) {
-	if !isHash(hash) {
-		return nil, fmt.Errorf("%.100q is not a SHA-256 in lower-case hexadecimal", hash)
-	}
-	text, err := read(LookupPath(hash))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, ErrNotLogged
-	case err != nil:
-		return nil, fmt.Errorf("look up the entry: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, hash) {
-			if found := parseLookup(line); found != nil {
-				return found, nil
-			}
-			return nil, fmt.Errorf("look up the entry: %s: %.200q is not a hash, an index, a verification and a kind", LookupPath(hash), line)
-		}
-	}
-	return nil, ErrNotLogged
-}
-
-// parseLookup reads a line of the look-up. It gives nil for any other text.
-func parseLookup(line string) *lookupLine {
-	fields := strings.Fields(line)
-	if len(fields) < 4 {
-		return nil
-	}
-	index, err := strconv.ParseInt(fields[1], 10, 64)
-	l := &lookupLine{fields[0], index, fields[2], fields[3], fields[len(fields)-1]}
-	if err != nil || index < 0 || !IsName(l.name) || !IsRecord(l.kind) || l.countsAs != None && !IsRecord(l.countsAs) || l.String() != line {
-		return nil
-	}
-	return l
-}
-
 // parseOwn reads and verifies the published proof of a verification.
 func parseOwn(text []byte, keys []string, witnesses []Witness) (p *Proof, c *Checkpoint, e Entry, err error) {
 	if p, err = ParseProof(text); err != nil {
@@ -191,23 +275,78 @@ func parseOwn(text []byte, keys []string, witnesses []Witness) (p *Proof, c *Che
 	return p, c, e, err
 }
 
-// tiles reads the tiles of a published tree. It implements merkle.TileReader.
-type tiles struct {
-	read Source
-	tree string // its path
+// beyond proves that the newest checkpoint of a tree goes beyond that of a verification.
+type beyond struct {
+	own          *Proof // that the verification is the last entry under its checkpoint
+	end, newest  *Checkpoint
+	verification Entry
 }
 
-func (tiles) Height() int { return tileHeight }
-
-func (tiles) SaveTiles([]merkle.Tile, [][]byte) {}
-
-func (t tiles) ReadTiles(wanted []merkle.Tile) (texts [][]byte, err error) {
-	for _, tile := range wanted {
-		text, err := t.read(t.tree + "/" + torchwood.TilePath(tile))
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
+// parseBeyond reads and verifies such a proof: a proof of the verification under the newest
+// checkpoint, whose extra data is the proof under its own. It takes that alone too, as programs once
+// wrote it; newest is nil then.
+//
+// The path of an entry has a hash for each subtree beside those that hold the entry. Those before
+// the entry are whole, and stay when the tree grows. The last entry of a tree has no other, so that
+// its path and the entry are the tree: it is in the newest one if the newest path has the same
+// hashes before the entry.
+func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, err error) {
+	b = &beyond{}
+	outer, err := ParseProof(text)
+	if err != nil {
+		return nil, err
 	}
-	return texts, nil
+	if bytes.HasPrefix(outer.Extra, []byte("{")) {
+		b.own, b.end, b.verification, err = parseOwn(text, keys, witnesses)
+		return b, err
+	}
+	if b.own, b.end, b.verification, err = parseOwn(outer.Extra, keys, witnesses); err != nil {
+		return nil, err
+	}
+	if b.newest, err = outer.Verify(b.own.Extra, keys, nil); err != nil {
+		return nil, err
+	}
+	if outer.Index != b.own.Index || b.newest.Origin != b.end.Origin || !slices.Equal(outer.before(b.newest.Size), b.own.Hashes) {
+		return nil, fmt.Errorf("the tree of %d entries does not begin with that of %d", b.newest.Size, b.end.Size)
+	}
+	return b, nil
+}
+
+// hashes reads hashes of the tree that the verification ends: from tiles, and at its right edge,
+// where tiles may lack some, from the proof. They are not verified.
+func (b *beyond) hashes(read Source) merkle.HashReader {
+	edge := map[int64]merkle.Hash{}
+	last, own := b.own.Index, merkle.RecordHash(b.own.Extra)
+	for level, before := 0, b.own.Hashes; ; level++ {
+		at := last >> level
+		edge[merkle.StoredHashIndex(level, at)] = own
+		for ; at > 0 && at&1 == 0; at >>= 1 {
+			level++
+		}
+		if at == 0 || len(before) == 0 {
+			break
+		}
+		edge[merkle.StoredHashIndex(level, at-1)] = before[0]
+		own, before = merkle.NodeHash(before[0], own), before[1:]
+	}
+	tiles := map[merkle.Tile][]byte{}
+	return merkle.HashReaderFunc(func(indexes []int64) (hashes []merkle.Hash, err error) {
+		for _, index := range indexes {
+			h, known := edge[index]
+			if !known {
+				tile := merkle.TileForIndex(tileHeight, index)
+				tile = tileAt(tile.L, tile.N, b.end.Size)
+				if tiles[tile] == nil {
+					if tiles[tile], err = read(pathOf(b.end.Origin) + "/" + torchwood.TilePath(tile)); err != nil {
+						return nil, err
+					}
+				}
+				if h, err = merkle.HashFromTile(tile, tiles[tile], index); err != nil {
+					return nil, err
+				}
+			}
+			hashes = append(hashes, h)
+		}
+		return hashes, nil
+	})
 }

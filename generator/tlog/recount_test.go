@@ -53,7 +53,13 @@ func TestRecount(t *testing.T) {
 
 		// Who is vouched for.
 		{"r v0", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
-		{"r 0:own v0", "", tlog.Counts{Vouched: 1, Own: 1}, "own vouched", ""},
+		{"o 0:registration v0", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
+		{"o v0", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
+		{"r v0 0:own", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
+		{"r v0 0:none", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
+		{"r v0 1:none 0:own 1:vouched", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
+		{"r v0 0:own 1:none", "", tlog.Counts{Own: 1}, "own none", ""},
+		{"r v0", "0:own 1:none 0:registration 1:vouched", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"c v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
 		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
 		{"r v0 1:none v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
@@ -62,7 +68,10 @@ func TestRecount(t *testing.T) {
 		// Corrections.
 		{"r 0:own", "", tlog.Counts{Own: 1}, "own", ""},
 		{"r 0:none 0:registration", "", tlog.Counts{Registrations: 1}, "registration", ""},
-		{"o 0:registration 0:charter 0:suggestion", "", tlog.Counts{Suggestions: 1}, "suggestion", ""},
+		{"o 0:registration 0:own 0:none 0:registration", "", tlog.Counts{Registrations: 1}, "registration", ""},
+		{"o 0:registration", "0:none 0:charter", tlog.Counts{}, "", `entry 0 cannot count as "charter"`},
+		{"r 0:charter", "", tlog.Counts{}, "", `entry 0 cannot count as "charter"`},
+		{"r", "c", tlog.Counts{}, "", "entry 2 is of the same record as entry 0 of verification 2026-11-20"},
 		{"r v0 1:none 1:vouched", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"r v0 1:registration", "", tlog.Counts{}, "", `entry 1 cannot count as "registration"`},
 		{"r 0:vouched", "", tlog.Counts{}, "", `entry 0 cannot count as "vouched"`},

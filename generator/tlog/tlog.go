@@ -13,7 +13,7 @@
 //	{"kind":"own","entry":"<hash>"}            a record of the operator's, set apart
 //	{"kind":"vouched","index":0}               the agent of a registration, which is vouched for
 //	{"kind":"correction","index":0,"to":"own"} what entry 0 counts as from here on, or "none"
-//	{"kind":"verification","as_of":"2026-11-20","counts":{…},"board":"…","board_sha256":"…"}
+//	{"kind":"verification","as_of":"2026-11-20","counts":{…},"board":"…","board_sha256":"<hash>","version":2,"told":{…},"receipt_keys":[…],"manifest_sha256":"<hash>","lookup_sha256":"<hash>"}
 //	{"kind":"log","checkpoint":"…"}            the first entry of a tree under a new key
 //
 // The hash of a registration and of a charter is the SHA-256 of its record_id, a line feed and its
@@ -21,12 +21,29 @@
 // counts from the first entry of the first tree, through all trees. The board of a verification
 // is the path of its scoreboard, such as /scoreboard/2026-11-20.json.
 //
+// A verification has a version since there was a second form: one of the first form ends behind
+// board_sha256. A log that began with the first goes on with the second, and never back. Its further
+// members commit the operator to what was published:
+//
+//   - told has the other numbers of the board, which the operator entered and nobody can recount, by
+//     their places there, such as suggestions.shipped, in the order of their texts.
+//   - receipt_keys has the keys by which receipts verify, as the verify kit has them: the current one,
+//     then those that were replaced, with @ and the days for whose receipts each counts. A key that is
+//     in one verification and not in the next was revoked between them.
+//   - manifest_sha256 is that of /manifest.json as it was published when the verification was made; ""
+//     if there was none. That manifest has the SHA-256 of every document, and of the verify kit. It
+//     cannot be the manifest that follows, which has those of the checkpoints of this log.
+//   - lookup_sha256 is that of /log/lookup/index as this verification leaves it: see below.
+//
 // # Recount
 //
 // Read the entries in their order. Each counts as its kind, until a correction says otherwise. The
 // numbers of a verification are how many entries before it count as vouched
 // (verified_organic_agent_conversions), registration (registrations_recorded), charter
-// (charters_filed), suggestion (received_external) and own (development_seed_and_test_records).
+// (charters_filed), suggestion (received_external) and own (development_seed_and_test_records). A
+// record changes its kind to own or none alone, and back: that of an own one is what it is first
+// corrected to. Whoever is vouched for in a verification of the second form has a registration that
+// counts as one, so that there are never more conversions than registrations.
 //
 // # Content
 //
@@ -44,6 +61,9 @@
 // begins a new tree. The first entry of that is the last checkpoint of the tree before, so that
 // nobody can exchange an earlier tree unnoticed.
 //
+// From then on the key before counts only for what leads to that last checkpoint: Log.Ends lists
+// these. Whoever has stolen it can sign other trees, and no proof of them is taken.
+//
 // # Published files
 //
 //	/log/vkey                            the verifier keys, in the order of their use, one a line
@@ -53,18 +73,42 @@
 //	/log/tile/<level>/<n>[.p/<width>]    C2SP tlog-tiles, with the partial ones of every checkpoint
 //	/log/tile/entries/<n>[.p/<width>]    the entries
 //	/log/lookup/<hash>                   where entries are, by the first three digits of their hashes
+//	/log/lookup/<digit>                  the SHA-256 of each of these files that begins with a digit
+//	/log/lookup/index                    the SHA-256 of each of these lists
 //	/log/verifications/<name>.tlog-proof C2SP tlog-proof of a verification, which is its extra data
+//	/log/newest.tlog-proof               the same of the newest verification
+//	/log/consistency/<name>.tlog-proof   C2SP tlog-proof of a verification under the newest checkpoint
 //
 // The files of a tree under another key are in the folder that its origin says: /log/2. The keys,
-// the look-up and the proofs are in /log for all trees. A line of the look-up is a hash, the index
-// of its entry in its tree, the name of the verification that added it, and its kind; then what it
-// counts as, where it was corrected since:
+// the look-up and the proofs are in /log for all trees.
+//
+// # Look-up
+//
+// A line of the look-up is a hash, the index of its entry in its tree, the name of the verification
+// that added it, and its kind; then what it counts as, where it was corrected since:
 //
 //	a9f0…c2 12 2026-11-20 registration own
 //
-// Six files prove that an answer was counted: the keys, a file of the look-up, the proof of the
-// verification, and at most three tiles, each as the checkpoint in that proof has it. The hashes of
-// the subtrees at the right edge of the tree follow from the proof of its last entry. ReadProof
-// reads the tiles there too. Stage.Prove makes one file of all this: a tlog-proof of the entry,
-// whose extra data is the proof of the verification.
+// Lines are in the order of their hashes. The lists and the index are in the form of sha256sum, in
+// the order of names, without files that have no line:
+//
+//	<hash>  a9f
+//
+// So the index is the root of a sorted hash tree over all records, and the newest verification signs
+// it. The proof of that, the index, one list and one file prove what a record counts as now, or that
+// the log does not have it: see Standing.
+//
+// # Proofs
+//
+// A proof of an answer is a tlog-proof in two others. It proves the entry under the checkpoint of
+// its verification. Its extra data is the file in /log/consistency: the proof of the verification
+// under the newest checkpoint of the same tree. The extra data of that is the one in
+// /log/verifications: the proof of the verification under its own checkpoint. Both paths of the
+// verification have the same hashes before it, so that the one tree begins with the other, and
+// everybody can see whether the newest checkpoint is that of /log/checkpoint. A proof that programs
+// wrote before has the last one alone.
+//
+// Six files give it: a file of the look-up, that of /log/consistency, the newest checkpoint, and at
+// most three tiles, each as the checkpoint of the verification has it. The hashes of the subtrees at
+// the right edge of the tree follow from the proof of its last entry.
 package tlog

@@ -224,7 +224,7 @@ func TestNothingDiffers(t *testing.T) {
 			if compared == nil {
 				continue
 			}
-			newest := append(tlog.Edge(tlog.Folder, 602), tlog.KeysPath, tlog.PolicyPath(tlog.Folder), tlog.PolicyPath("/log/2"), tlog.CheckpointPath(tlog.Folder))
+			newest := append(tlog.Edge(tlog.Folder, 602), tlog.KeysPath, tlog.NewestPath, tlog.PolicyPath(tlog.Folder), tlog.PolicyPath("/log/2"), tlog.CheckpointPath(tlog.Folder))
 			n := 0
 			for path, is := range asked {
 				if is && !slices.Contains(newest, path) {

@@ -61,15 +61,3 @@ func readRecordHash(stdin io.Reader, name string) (string, error) {
 	}
 	return "", fmt.Errorf("%s %s (%s)", name, wrong, whole)
 }
-
-// ReadKept reads a checkpoint, or takes it out of a proof.
-func ReadKept(stdin io.Reader, name string) ([]byte, error) {
-	text, err := cli.ReadFile(stdin, name, MaxFile)
-	if err != nil {
-		return nil, err
-	}
-	if p, err := tlog.ParseProof(text); err == nil {
-		return p.Checkpoint, nil
-	}
-	return text, nil
-}

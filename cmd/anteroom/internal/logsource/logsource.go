@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -34,7 +35,7 @@ func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
 	flags.StringVar(&o.Content, "content", content, "the content `folder` whose keys are trusted without --key, if it is of that host")
 	flags.StringVar(&o.URL, "url", "", "the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.Host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted; may be given several times")
+	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted, or the lines of /log/vkey as they were kept; may be given several times")
 }
 
 // Trust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what
@@ -42,18 +43,24 @@ func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
 type Trust struct {
 	Keys      []string
 	Witnesses []tlog.Witness
-	From      string // where the keys come from; "" without keys
+	Ends      []tlog.Checkpoint // of the trees whose keys were replaced
+	From      string            // where the keys come from; "" without keys
 }
 
 // Trusted gives the keys of --key, else those of the content if that is of the host that is asked.
 func (o *Target) Trusted() (*Trust, error) {
-	for _, key := range o.Keys {
-		if _, err := tlog.CheckKey(key); err != nil {
-			return nil, cli.Usage(fmt.Errorf("--key %.100q: %w", key, err))
+	given := &Trust{From: "--key"}
+	for _, text := range strings.Fields(strings.Join(o.Keys, "\n")) {
+		key, end, err := tlog.CutEnd(text)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("--key %.100q: %w", text, err))
+		}
+		if given.Keys = append(given.Keys, key); end != nil {
+			given.Ends = append(given.Ends, *end)
 		}
 	}
 	if len(o.Keys) > 0 {
-		return &Trust{Keys: o.Keys, From: "--key"}, nil
+		return given, nil
 	}
 	file := filepath.Join(o.Content, "service.yaml")
 	text, err := os.ReadFile(file)
@@ -71,7 +78,24 @@ func (o *Target) Trusted() (*Trust, error) {
 	if len(s.Log.Keys) == 0 || o.URL != "" && !o.asks(&s) {
 		return &Trust{}, nil
 	}
-	return &Trust{Keys: s.Log.Keys, Witnesses: s.Log.Witnesses, From: o.Content}, nil
+	ends, err := o.ends(s.Log.Keys)
+	return &Trust{Keys: s.Log.Keys, Witnesses: s.Log.Witnesses, Ends: ends, From: o.Content}, err
+}
+
+// ends are the last checkpoints of the content under all keys but the newest.
+func (o *Target) ends(keys []string) (ends []tlog.Checkpoint, err error) {
+	files, _ := filepath.Glob(filepath.Join(o.Content, "log", "*.checkpoint"))
+	last := map[string]tlog.Checkpoint{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if c, err := tlog.Open(text, keys[:len(keys)-1], nil); err == nil && c.Size > last[c.Origin].Size {
+			last[c.Origin] = *c
+		}
+	}
+	return slices.Collect(maps.Values(last)), nil
 }
 
 // asks reports whether the service that is asked is that of a content: by its name, or on this
@@ -103,6 +127,19 @@ func (o *Target) Service(ctx context.Context) (read tlog.Source, where string, e
 // Folder reads from a folder of documents.
 func Folder(folder string) tlog.Source {
 	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
+}
+
+// List lists the files of the log in a folder of documents.
+func List(folder string) func() ([]string, error) {
+	return func() (paths []string, err error) {
+		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				paths = append(paths, "/"+path)
+			}
+			return err
+		})
+		return paths, err
+	}
 }
 
 // WarnTrusted says that keys are trusted because the service itself publishes them.

@@ -31,7 +31,9 @@ func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signe
 	log := p.Site.Log.Clone()
 	var lines, checkpoint []byte
 	if err == nil {
-		lines, checkpoint, err = log.Append(p.Name, append(s.entries, tlog.VerificationOf(p.Name, board.AsOf, document)), signer)
+		e := tlog.VerificationOf(p.Name, board.AsOf, document)
+		e.ReceiptKeys, e.ManifestSHA256 = p.Site.Service.InForce(), p.manifest
+		lines, checkpoint, err = log.Append(p.Name, append(s.entries, e), signer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
@@ -112,14 +114,14 @@ func hashOf(kind, id, commitment string) string {
 
 // vouched adds entries about agents that are vouched for for the first time, and corrections of
 // those that are no longer vouched for, or again. An agent is identified by the registration by
-// which it is known or, if that is gone, by the first of all that are vouched for.
+// which it is known or, if that is gone or own, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, agents := ledger.Entries(), map[string][]string{} // hashes of registrations, by agents
 	for id, e := range entries {
 		if e.Decision != site.Vouch {
 			continue
 		}
-		if known, there := entries[e.Agent]; there {
+		if known, there := entries[e.Agent]; there && known.Decision != site.Own {
 			agents[e.Agent] = []string{hashOf(known.Kind, e.Agent, known.SHA256)}
 		} else {
 			agents[e.Agent] = append(agents[e.Agent], hashOf(e.Kind, id, e.SHA256))

@@ -17,6 +17,7 @@ import (
 	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/assets"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/site"
@@ -115,6 +116,11 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	p, err := Survey(ctx, r, s, os.DirFS(o.Content), Scope{through, o.NewStore}, now)
 	if err != nil {
 		return err
+	}
+	if manifest, err := os.ReadFile(filepath.Join(o.Public, "manifest.json")); err == nil {
+		p.manifest = assets.SumOf(manifest)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("verify: read the published manifest: %w", err)
 	}
 	if p.seen == nil {
 		t.Warnf("%v", cloudflare.ErrNoDataset)

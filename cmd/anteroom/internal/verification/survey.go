@@ -25,15 +25,16 @@ type Pending struct {
 	Broken  []string // what is not as it was verified: nothing new can be verified until it is
 	Odd     []string // what is odd about records, and keeps none from being verified
 
-	seen   []records.Observation // of clients; nil if the store observes nothing
-	texts  map[string]string     // of suggestions, as far as the operator's mail is here
-	store  string                // its identifier
-	kinds  []*scanned            // in the order of records.Kinds
-	ledger *site.Ledger
-	own    []*regexp.Regexp    // of own_names
-	board  []byte              // the file of the current board
-	agents []*Agent            // in the order of their first registrations
-	byName map[identity]*Agent // the same
+	seen     []records.Observation // of clients; nil if the store observes nothing
+	texts    map[string]string     // of suggestions, as far as the operator's mail is here
+	store    string                // its identifier
+	kinds    []*scanned            // in the order of records.Kinds
+	ledger   *site.Ledger
+	own      []*regexp.Regexp    // of own_names
+	board    []byte              // the file of the current board
+	manifest string              // SHA-256 of the published manifest; "" if there is none
+	agents   []*Agent            // in the order of their first registrations
+	byName   map[identity]*Agent // the same
 }
 
 // identity tells the agents of registrations apart: a name, or the key of one without a name.
