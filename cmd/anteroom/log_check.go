@@ -44,8 +44,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkProof checks a proof against an answer: without a network or, with --url, against the log that
-// is published now.
+// checkProof checks a proof against an answer: without a network or, with --url, against the log
+// that is published now.
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
 	hash, err := logsource.RecordHash(t.In, answer)
 	if err != nil {

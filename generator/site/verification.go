@@ -33,8 +33,8 @@ type Verification struct {
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
 	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
 
-	// Lost says why records that were verified are gone for good. Then the coverage begins again, with
-	// what the store holds now, which may be another store, and totals may fall.
+	// Lost says why records that were verified are gone for good. Then the coverage begins again,
+	// with what the store holds now, which may be another store, and totals may fall.
 	Lost string `yaml:"lost,omitempty" is:"line"`
 
 	Registrations Coverage       `yaml:"registrations"`
@@ -386,9 +386,9 @@ func (s *Service) Keys() []string {
 	return keys
 }
 
-// InForce are the keys by which receipts verify, the current one first. "@FIRST..LAST" after one that
-// was replaced are the days for whose receipts it counts, where "" is not known. There are none
-// without a current one.
+// InForce are the keys by which receipts verify, the current one first. "@FIRST..LAST" after one
+// that was replaced are the days for whose receipts it counts, where "" is not known. There are
+// none without a current one.
 func (s *Service) InForce() []string {
 	keys := []string{}
 	if s.ReceiptKeys.Current == "" {

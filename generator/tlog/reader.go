@@ -156,8 +156,8 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, e
 	return p, fmt.Errorf("%w of %s", ErrRetired, p.Checkpoint.Origin)
 }
 
-// ErrRetired is the error about a proof under a key that was replaced: whoever has stolen that could
-// have signed it since.
+// ErrRetired is the error about a proof under a key that was replaced: whoever has stolen that
+// could have signed it since.
 var ErrRetired = errors.New("it does not lead to the last checkpoint of the replaced key")
 
 // CutEnd cuts the end of its tree from a verifier key that was replaced: KEY@SIZE:ROOT. end is nil
@@ -283,8 +283,8 @@ type beyond struct {
 }
 
 // parseBeyond reads and verifies such a proof: a proof of the verification under the newest
-// checkpoint, whose extra data is the proof under its own. It takes that alone too, as programs once
-// wrote it; newest is nil then.
+// checkpoint, whose extra data is the proof under its own. It takes that alone too, as programs
+// once wrote it; newest is nil then.
 //
 // The path of an entry has a hash for each subtree beside those that hold the entry. Those before
 // the entry are whole, and stay when the tree grows. The last entry of a tree has no other, so that

@@ -13,7 +13,8 @@
 //	{"kind":"own","entry":"<hash>"}            a record of the operator's, set apart
 //	{"kind":"vouched","index":0}               the agent of a registration, which is vouched for
 //	{"kind":"correction","index":0,"to":"own"} what entry 0 counts as from here on, or "none"
-//	{"kind":"verification","as_of":"2026-11-20","counts":{…},"board":"…","board_sha256":"<hash>","version":2,"told":{…},"receipt_keys":[…],"manifest_sha256":"<hash>","lookup_sha256":"<hash>"}
+//	{"kind":"verification","as_of":"2026-11-20","counts":{…},"board":"…","board_sha256":"<hash>",
+//	 "version":2,"told":{…},"receipt_keys":[…],"manifest_sha256":"<hash>","lookup_sha256":"<hash>"}
 //	{"kind":"log","checkpoint":"…"}            the first entry of a tree under a new key
 //
 // The hash of a registration and of a charter is the SHA-256 of its record_id, a line feed and its
@@ -22,17 +23,17 @@
 // is the path of its scoreboard, such as /scoreboard/2026-11-20.json.
 //
 // A verification has a version since there was a second form: one of the first form ends behind
-// board_sha256. A log that began with the first goes on with the second, and never back. Its further
-// members commit the operator to what was published:
+// board_sha256. A log that began with the first goes on with the second, and never back. Its
+// further members commit the operator to what was published:
 //
-//   - told has the other numbers of the board, which the operator entered and nobody can recount, by
-//     their places there, such as suggestions.shipped, in the order of their texts.
-//   - receipt_keys has the keys by which receipts verify, as the verify kit has them: the current one,
-//     then those that were replaced, with @ and the days for whose receipts each counts. A key that is
-//     in one verification and not in the next was revoked between them.
-//   - manifest_sha256 is that of /manifest.json as it was published when the verification was made; ""
-//     if there was none. That manifest has the SHA-256 of every document, and of the verify kit. It
-//     cannot be the manifest that follows, which has those of the checkpoints of this log.
+//   - told has the other numbers of the board, which the operator entered and nobody can recount,
+//     by their places there, such as suggestions.shipped, in the order of their texts.
+//   - receipt_keys has the keys by which receipts verify, as the verify kit has them: the current
+//     one, then those that were replaced, with @ and the days for whose receipts each counts. A key
+//     that is in one verification and not in the next was revoked between them.
+//   - manifest_sha256 is that of /manifest.json as it was published when the verification was made;
+//     "" if there was none. That manifest has the SHA-256 of every document, and of the verify kit.
+//     It cannot be the manifest that follows, which has those of the checkpoints of this log.
 //   - lookup_sha256 is that of /log/lookup/index as this verification leaves it: see below.
 //
 // # Recount
@@ -77,7 +78,7 @@
 //	/log/lookup/index                    the SHA-256 of each of these lists
 //	/log/verifications/<name>.tlog-proof C2SP tlog-proof of a verification, which is its extra data
 //	/log/newest.tlog-proof               the same of the newest verification
-//	/log/consistency/<name>.tlog-proof   C2SP tlog-proof of a verification under the newest checkpoint
+//	/log/consistency/<name>.tlog-proof   tlog-proof of a verification under the newest checkpoint
 //
 // The files of a tree under another key are in the folder that its origin says: /log/2. The keys,
 // the look-up and the proofs are in /log for all trees.
@@ -94,9 +95,9 @@
 //
 //	<hash>  a9f
 //
-// So the index is the root of a sorted hash tree over all records, and the newest verification signs
-// it. The proof of that, the index, one list and one file prove what a record counts as now, or that
-// the log does not have it: see Standing.
+// So the index is the root of a sorted hash tree over all records, and the newest verification
+// signs it. The proof of that, the index, one list and one file prove what a record counts as now,
+// or that the log does not have it: see Standing.
 //
 // # Proofs
 //
@@ -109,6 +110,6 @@
 // wrote before has the last one alone.
 //
 // Six files give it: a file of the look-up, that of /log/consistency, the newest checkpoint, and at
-// most three tiles, each as the checkpoint of the verification has it. The hashes of the subtrees at
-// the right edge of the tree follow from the proof of its last entry.
+// most three tiles, each as the checkpoint of the verification has it. The hashes of the subtrees
+// at the right edge of the tree follow from the proof of its last entry.
 package tlog

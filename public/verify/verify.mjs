@@ -198,6 +198,7 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
   if (file !== undefined) {
     proof = proofIn(file);
     last = proofIn(textOf(proof.extra));
+    if (last.extra[0] !== 123) last = proofIn(textOf(last.extra)); // "{" begins the verification
     ({ index, path } = proof);
   } else {
     const at = `${log}/lookup/${record.slice(0, 3)}`;

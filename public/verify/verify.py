@@ -141,6 +141,7 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
     if file is not None:
         proof = Proof(file)
         last, index = Proof(proof.extra), proof.index
+        if last.extra[:1] != b"{": last = Proof(last.extra)  # in that of the newest checkpoint
     else:
         lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
         lines = [re.fullmatch(ENTRY, s) or refuse("no line of a look-up: %.80r" % s) for s in lines]
