@@ -154,7 +154,7 @@ func TestSnapshot(t *testing.T) {
 	for _, route := range api.Routes {
 		named[route.Contract.ID] = true
 		if route.Refusal != nil {
-			named[route.Refusal.ID] = true
+			named[route.Refusal.ID], named[route.NoStream.ID] = true, true
 		}
 		for _, op := range route.Operations {
 			named[op.Contract().ID] = true

@@ -300,3 +300,21 @@ func TestPrompts(t *testing.T) {
 		t.Errorf("prompts %q, want %q", got, want)
 	}
 }
+
+// A client of an SDK begins with a GET for a stream, whose answer it does not read: it is short,
+// and says what a person needs who looks at it.
+func TestNoStream(t *testing.T) {
+	o := generate(t, shippedContent)
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
+	r := h.Do("GET", "/api/mcp", "", "accept", "text/event-stream", "host", "localhost")
+	var got struct {
+		Install map[string]struct{ Config any }
+		Tools   []string
+	}
+	if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != 405 || len(r.Body) > 1200 {
+		t.Errorf("%d, %d bytes: %s", r.Status, len(r.Body), r.Body)
+	}
+	if len(got.Install) != 1 || got.Install["generic"].Config == nil || len(got.Tools) != len(api.Tools) {
+		t.Errorf("%s", r.Body)
+	}
+}

@@ -36,11 +36,12 @@ const (
 // The request header fields that an answer may depend on, by the kind of request. A host passes
 // them with lower-case names and each once, several lines joined with ", ".
 var (
-	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
-	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
-	BodyHeaders    = []string{"content-type", "content-encoding"}               // of a request with any other method
-	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // of messages to the MCP server, besides
-	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD and of such messages, besides
+	ReadHeaders  = []string{"if-none-match"}                       // of a GET or HEAD
+	QueryHeaders = append([]string{"sec-fetch-mode"}, purposes...) // of a GET or HEAD with a query, besides
+	BodyHeaders  = []string{"content-type", "content-encoding"}    // of a request with any other method
+	MarkHeaders  = []string{selftest.Header}                       // of a GET or HEAD and of messages to the MCP server, besides
+	// of a request with any method to the MCP server, besides
+	MessageHeaders = []string{"accept", "mcp-protocol-version", "mcp-method", "mcp-name"}
 
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
@@ -70,6 +71,7 @@ type Route struct {
 	Tag        string // group in the OpenAPI document
 	Contract   *Document
 	Refusal    *Document    // further members of its 405; nil for none
+	NoStream   *Document    // those of its 405 to a GET for nothing but a stream of events, which has no contract; nil for none
 	Headers    string       // request header fields that a page may send here besides those of every route, each after ", "
 	Operations []*Operation // of one method those with Chosen come first
 }
@@ -202,7 +204,7 @@ var Routes = []*Route{
 		},
 	},
 	{
-		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall},
+		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall}, NoStream: &Document{ID: MCPNoStream},
 		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
 			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},

@@ -76,8 +76,10 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 		for _, d := range route.Documents() {
 			needed = append(needed, d.ID)
 		}
-		if route.Refusal != nil {
-			needed = append(needed, route.Refusal.ID)
+		for _, d := range []*Document{route.Refusal, route.NoStream} {
+			if d != nil {
+				needed = append(needed, d.ID)
+			}
 		}
 		for _, op := range route.Operations {
 			needed = append(needed, op.Contract().ID)
@@ -219,6 +221,10 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 // notAllowed answers a method that a route does not have.
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+		if route.NoStream != nil && wantsStream(&t.Request) {
+			a.members(t, route.NoStream, w)
+			return
+		}
 		w.Begin("contract", '{')
 		a.members(t, route.Contract, w)
 		w.Close('}')
@@ -228,6 +234,12 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	})
 	r.Set("allow", Allow(route))
 	return r
+}
+
+// wantsStream reports whether a read accepts a stream of server-sent events alone.
+func wantsStream(r *turn.Request) bool {
+	accepted, _, _ := strings.Cut(r.Get("accept"), ";") // its parameters
+	return (r.Method == "GET" || r.Method == "HEAD") && lower(strings.TrimSpace(accepted)) == "text/event-stream" && !strings.Contains(r.Get("accept"), ",")
 }
 
 // Call performs an operation of a route, documents included, on the input of a body. No cache may

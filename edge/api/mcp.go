@@ -51,11 +51,12 @@ var Prompts = []Prompt{
 
 // Documents of the MCP server in the snapshot.
 const (
-	MCPServer  = "mcp:server"  // members of an initialize result
-	MCPTools   = "mcp:tools"   // the result of tools/list
-	MCPPrompts = "mcp:prompts" // the result of prompts/list
-	MCPInstall = "mcp:install" // further members of the answer to a GET
-	MCPPrompt  = "mcp:prompt:" // before the name of a prompt
+	MCPServer   = "mcp:server"    // members of an initialize result
+	MCPTools    = "mcp:tools"     // the result of tools/list
+	MCPPrompts  = "mcp:prompts"   // the result of prompts/list
+	MCPInstall  = "mcp:install"   // further members of the answer to a GET
+	MCPNoStream = "mcp:no-stream" // those of the answer to a GET for a stream, with which every SDK begins
+	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
 )
 
 // Find is the operation with the given ID and its route, or nil.

@@ -76,6 +76,7 @@ func Snapshot() *snapshot.Snapshot {
 	s.Documents[api.MCPTools] = document(map[string]any{"tools": tools})
 	s.Documents[api.MCPPrompts] = document(map[string]any{"prompts": prompts})
 	s.Documents[api.MCPInstall] = snapshot.JSON(`{"endpoint":"https://www.example.org/api/mcp","install":{}}`)
+	s.Documents[api.MCPNoStream] = snapshot.JSON(`{"tools":[]}`)
 	for _, route := range api.Routes {
 		s.Documents[route.Contract.ID] = snapshot.JSON(`{"endpoint":"` + route.ID + `"}`)
 		for _, op := range route.Operations {

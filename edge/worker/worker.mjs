@@ -89,7 +89,7 @@ const isRead = (/** @type {string} */ method) => method === 'GET' || method === 
 function fieldsOf({ request: { headers }, method, target, facts }) {
   const [path, query] = target.split('?', 2);
   let fields = '', names = path === facts.messagesPath ? facts.messageHeaders : facts.bodyHeaders;
-  if (isRead(method)) names = query === undefined ? facts.readHeaders : facts.queryHeaders;
+  if (isRead(method) && names !== facts.messageHeaders) names = query === undefined ? facts.readHeaders : facts.queryHeaders;
   for (const name of names) {
     const value = headers.get(name);
     if (value !== null) fields += `${name}: ${value}\n`;

@@ -12,6 +12,7 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/schema"
+	"anteroom/generator/site"
 )
 
 func (g *Answers) mcp() {
@@ -29,11 +30,12 @@ func (g *Answers) mcp() {
 		{"serverInfo", server},
 		{"instructions", words.Instructions},
 	})
-	tools, summaries := []object{}, []object{}
+	tools, summaries, names := []object{}, []object{}, []string{}
 	for i := range api.Tools {
 		tool := g.toolEntry(&api.Tools[i])
 		tools = append(tools, tool)
 		isSchema := func(m ordered.Member) bool { return strings.HasSuffix(m.Name, "Schema") }
+		names = append(names, g.ToolName(&api.Tools[i]))
 		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
 	}
 	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
@@ -47,9 +49,10 @@ func (g *Answers) mcp() {
 		{"transport", "streamable-http"},
 		{"protocol_versions", protocol.Versions},
 		{"stateless_versions", []string{protocol.Stateless}},
-		{"install", g.installBlocks()},
+		{"install", installBlocks(words.Install)},
 		{"tools", summaries},
 	})
+	g.addToSnapshot(api.MCPNoStream, object{{"endpoint", g.URL(protocol.Path)}, {"install", installBlocks(words.Install[:min(1, len(words.Install))])}, {"tools", names}})
 }
 
 // toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
@@ -199,9 +202,9 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 	return entry
 }
 
-func (g *Answers) installBlocks() object {
+func installBlocks(install []site.Install) object {
 	all := object{}
-	for _, i := range g.Site.MCP.Install {
+	for _, i := range install {
 		block := object{{"client", i.Client}, {"how", i.How}}
 		if i.Command != "" {
 			block.Set("command", i.Command)

@@ -542,6 +542,13 @@ type MCPInstall struct {
 	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
+// MCPNoStream are those members where the GET accepts a stream of events alone.
+type MCPNoStream struct {
+	Endpoint string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
+	Install  map[string]MCPClient `json:"install" doc:"One block, which most clients take."`
+	Tools    []string             `json:"tools" doc:"The names of the tools."`
+}
+
 // MCPClient says how to add the MCP server to one client.
 type MCPClient struct {
 	Client  string `json:"client" doc:"Name of the client."`

@@ -178,9 +178,11 @@ func defaultOperation(route *api.Route, method string) (op *api.Operation) {
 // install the server.
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
-	shape := object{{"allOf", []object{
-		d.schemas.Ref(reflect.TypeFor[model.Problem]()), d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}},
-	}}}
+	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	shape := anyOf([]object{
+		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}}}}},
+		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
+	})
 	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
 		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link")}}
 	d.addProblems(&responses, respond.Misdirected, respond.Internal)
@@ -189,7 +191,8 @@ func (d *description) refusedGet(route *api.Route) object {
 		{"operationId", derivedID(http.MethodGet, route.Path)},
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
 		{"description", "There is no stream to listen to, so a GET is answered 405. " +
-			"Its body tells how to add the server to common clients, and lists the tools."},
+			"Its body tells how to add the server to common clients, and lists the tools. " +
+			"A GET that accepts `text/event-stream` alone, with which SDKs begin, gets one block and the names of the tools."},
 		{"responses", responses},
 	}
 }
