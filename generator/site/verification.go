@@ -10,6 +10,7 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/store/records"
 	"anteroom/generator/model"
+	"anteroom/generator/tlog"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -59,12 +60,14 @@ type Coverage struct {
 type Decision struct {
 	Kind     string `yaml:"kind"`     // one of the keys of Choices
 	Decision string `yaml:"decision"` // one of the Choices of its kind
-	// Agent is the record by which an agent is known that was vouched for. All decisions about this
-	// agent name the same record.
+	// Agent is the hash of the record by which an agent is known that was vouched for. All decisions
+	// about this agent name the same record.
 	Agent    string `yaml:"agent,omitempty"`
 	Corrects string `yaml:"corrects,omitempty"` // the verification that covered the records before; "" for new ones
 	Reason   string `yaml:"reason,omitempty" is:"line"`
-	Records  string `yaml:"records"` // a line for each: record_id, a space, SHA-256 of its commitment
+	// Records has a line for each: its RecordHash. A file of an older program has record_ids instead,
+	// each with a space and the SHA-256 of the commitment: who reads it can pass for their holders.
+	Records string `yaml:"records"`
 }
 
 // EmptyDigest is the digest of no records: the SHA-256 of nothing.
@@ -132,18 +135,34 @@ func sumHolds(src []byte, sum string) bool {
 	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && assets.SumOf(src[:at+1]) == sum
 }
 
-// Record is a record that a decision names.
-type Record struct{ ID, SHA256 string }
+// RecordHash is the hash by which verifications and the log name a record of a kind. The commitment
+// of a suggestion is that of its text, which no answer has.
+func RecordHash(kind, id, commitment string) string {
+	if kind == Suggestion {
+		commitment = ""
+	}
+	return tlog.RecordHash(id, commitment)
+}
 
-// List gives the records of a decision. ok is false where a line is none.
-func (d *Decision) List() (list []Record, ok bool) {
+// list gives the hashes of the records of a decision, and their record_ids where it has them. ok is
+// false where a line is none.
+func (d *Decision) list() (hashes, ids []string, ok bool) {
 	ok = true
 	for line := range strings.Lines(d.Records) {
-		id, sum, _ := strings.Cut(strings.TrimSpace(line), " ")
-		list = append(list, Record{id, sum})
-		ok = ok && len(id) == 32 && validSHA256(id+id) && validSHA256(sum)
+		hash, id := strings.TrimSpace(line), ""
+		if before, sum, old := strings.Cut(hash, " "); old {
+			hash, id = RecordHash(d.Kind, before, sum), before
+			ok = ok && len(id) == 32 && validSHA256(id+id) && validSHA256(sum)
+		}
+		hashes, ids = append(hashes, hash), append(ids, id)
+		ok = ok && validSHA256(hash)
 	}
-	return list, ok && len(list) > 0
+	return hashes, ids, ok && len(hashes) > 0
+}
+
+// Exposes reports whether the file names a record by its record_id.
+func (v *Verification) Exposes() bool {
+	return slices.ContainsFunc(v.Decisions, func(d Decision) bool { return strings.Contains(d.Records, " ") })
 }
 
 // Number is one number of a hand verification.
@@ -178,18 +197,19 @@ var Numbers = []Number{
 
 // Ledger is what a series of verifications says of single records.
 type Ledger struct {
-	entries map[string]Entry // by record_id
-	agents  map[string]int   // the vouched records of each agent
-	own     map[string]int   // by kind
-	totals  map[string]int   // by kind
+	entries map[string]Entry  // by the hashes of the records
+	hashes  map[string]string // by record_id, where that is known
+	agents  map[string]int    // the vouched records of each agent
+	own     map[string]int    // by kind
+	totals  map[string]int    // by kind
 }
 
 // Entry is what holds for a record that a verification has named.
-type Entry struct{ Kind, Decision, Agent, SHA256 string }
+type Entry struct{ Kind, Decision, Agent string }
 
 // NewLedger makes a ledger of no verification.
 func NewLedger() *Ledger {
-	return &Ledger{entries: map[string]Entry{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+	return &Ledger{entries: map[string]Entry{}, hashes: map[string]string{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
 }
 
 // Ledger is the ledger of all verifications of the site.
@@ -201,7 +221,7 @@ func (s *Site) Ledger() *Ledger {
 	return l
 }
 
-// Entries are all records that a verification has named, by record_id.
+// Entries are all records that a verification has named, by their hashes.
 func (l *Ledger) Entries() map[string]Entry { return l.entries }
 
 // Enter adds a verification, and gives what is wrong with its decisions.
@@ -213,10 +233,10 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 	seen := map[string]bool{}
 	for i := range v.Decisions {
 		d := &v.Decisions[i]
-		list, ok := d.List()
+		list, ids, ok := d.list()
 		switch {
 		case !ok:
-			fault("decisions[%d].records has a line that is not a record_id and a SHA-256", i)
+			fault("decisions[%d].records has a line that is not the hash of a record", i)
 			continue
 		case !slices.Contains(Choices[d.Kind], d.Decision) && (d.Decision != Gone || v.Lost == ""):
 			fault("decisions[%d] decides %s about a %s", i, shorten(d.Decision), shorten(d.Kind))
@@ -224,25 +244,34 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 		case (d.Decision == Vouch) != (d.Agent != ""):
 			fault("decisions[%d] has an agent or a vouch, and not both", i)
 		}
-		for _, r := range list {
-			before, known := l.entries[r.ID]
+		for n, id := range ids {
+			if before := l.hashes[id]; before != "" && before != list[n] {
+				fault("decisions[%d] names %s, which had another commitment or kind before", i, id)
+			}
+			if id != "" {
+				l.hashes[id] = list[n]
+			}
+		}
+		agent := cmp.Or(l.hashes[d.Agent], d.Agent)
+		for _, hash := range list {
+			before, known := l.entries[hash]
 			switch {
-			case seen[r.ID]:
-				fault("decisions[%d] names %s again", i, r.ID)
+			case seen[hash]:
+				fault("decisions[%d] names %s again", i, hash)
 				continue
-			case known && (before.Kind != d.Kind || before.SHA256 != r.SHA256):
-				fault("decisions[%d] names %s, which had another commitment or kind before", i, r.ID)
+			case known && before.Kind != d.Kind:
+				fault("decisions[%d] names %s, which had another kind before", i, hash)
 				continue
 			}
-			seen[r.ID] = true
+			seen[hash] = true
 			l.count(before, -1)
 			if d.Decision == Gone {
-				delete(l.entries, r.ID)
+				delete(l.entries, hash)
 				continue
 			}
-			now := Entry{d.Kind, d.Decision, d.Agent, r.SHA256}
+			now := Entry{d.Kind, d.Decision, agent}
 			l.count(now, 1)
-			l.entries[r.ID] = now
+			l.entries[hash] = now
 		}
 	}
 	return faults

@@ -65,6 +65,9 @@ func TestExampleOfVerification(t *testing.T) {
 	if faults := ledger.Enter(v); len(faults) > 0 {
 		t.Errorf("faults: %q", faults)
 	}
+	if !v.Exposes() {
+		t.Error("it does not expose the record_ids that it has")
+	}
 	want := map[string]int{Numbers[0].Path: 1, Numbers[1].Path: 6, Numbers[2].Path: 0, Numbers[3].Path: 2, Numbers[4].Path: 2}
 	for path, n := range ledger.Counts() {
 		if n != want[path] {

@@ -2,7 +2,6 @@ package verification
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -109,14 +108,10 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 
 // taken takes records that are gone out of the counts, with all that was decided about them.
 func (s *scanned) taken(reason string) []site.Decision {
-	var b strings.Builder
-	for _, r := range s.gone {
-		fmt.Fprintln(&b, r.ID, r.SHA256)
-	}
-	if b.Len() == 0 {
+	if len(s.gone) == 0 {
 		return nil
 	}
-	return []site.Decision{{Kind: s.kind.Name, Decision: site.Gone, Reason: reason, Records: b.String()}}
+	return []site.Decision{{Kind: s.kind.Name, Decision: site.Gone, Reason: reason, Records: strings.Join(s.gone, "\n") + "\n"}}
 }
 
 // decider applies the answers about one kind of record.
@@ -154,7 +149,7 @@ func (d *decider) apply(a *Answer, at string) {
 	}
 	for _, r := range found {
 		earlier := d.coveredBy(r) != ""
-		if earlier && a.Decision == cmp.Or(d.ledger.Entries()[r.ID].Decision, site.Choices[d.kind.Name][0]) {
+		if earlier && a.Decision == cmp.Or(d.ledger.Entries()[hashOf(d.kind.Name, r)].Decision, site.Choices[d.kind.Name][0]) {
 			continue
 		}
 		applied++
@@ -242,7 +237,7 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: d.coveredBy(r), Reason: strings.TrimSpace(reason)}
 		if decision == site.Vouch {
 			id := identityOf(r)
-			known[id] = cmp.Or(known[id], d.byName[id].vouched, r.ID)
+			known[id] = cmp.Or(known[id], d.byName[id].vouched, hashOf(d.kind.Name, r))
 			one.Agent = known[id]
 		}
 		i, there := at[one]
@@ -250,7 +245,7 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 			i = len(list)
 			at[one], list, texts = i, append(list, one), append(texts, &strings.Builder{})
 		}
-		texts[i].WriteString(r.ID + " " + r.SHA256 + "\n")
+		texts[i].WriteString(hashOf(d.kind.Name, r) + "\n")
 	}
 	for i := range d.fresh {
 		r := &d.fresh[i]

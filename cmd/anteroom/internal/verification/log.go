@@ -74,11 +74,10 @@ func (s *stage) records(p *Pending, d *Decided) error {
 						"(run anteroom records audit, which names them)", kind)
 				}
 				ids[r.ID] = true
-				as := kind
-				if e := decided[r.ID]; e.Kind == kind && e.Decision == site.Own {
+				as, hash, fresh := kind, hashOf(kind, r), i == 1
+				if decided[hash].Decision == site.Own {
 					as = tlog.Own
 				}
-				hash, fresh := hashOf(kind, r.ID, r.SHA256), i == 1
 				stored[hash] = true
 				switch at, logged := s.logged[hash]; {
 				case logged && (at >= s.next || fresh && !lost):
@@ -104,27 +103,22 @@ func (s *stage) records(p *Pending, d *Decided) error {
 	return nil
 }
 
-// hashOf is the hash by which the log names a record.
-func hashOf(kind, id, commitment string) string {
-	if kind == site.Suggestion {
-		commitment = "" // that of its text, which no answer has
-	}
-	return tlog.RecordHash(id, commitment)
-}
+// hashOf is the hash by which verifications and the log name a record.
+func hashOf(kind string, r *records.Record) string { return site.RecordHash(kind, r.ID, r.SHA256) }
 
 // vouched adds entries about agents that are vouched for for the first time, and corrections of
 // those that are no longer vouched for, or again. An agent is identified by the registration by
 // which it is known or, if that is gone or own, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, agents := ledger.Entries(), map[string][]string{} // hashes of registrations, by agents
-	for id, e := range entries {
+	for hash, e := range entries {
 		if e.Decision != site.Vouch {
 			continue
 		}
 		if known, there := entries[e.Agent]; there && known.Decision != site.Own {
-			agents[e.Agent] = []string{hashOf(known.Kind, e.Agent, known.SHA256)}
+			agents[e.Agent] = []string{e.Agent}
 		} else {
-			agents[e.Agent] = append(agents[e.Agent], hashOf(e.Kind, id, e.SHA256))
+			agents[e.Agent] = append(agents[e.Agent], hash)
 		}
 	}
 	now := map[int64]bool{} // by the registrations that tell them

@@ -86,6 +86,11 @@ func TestLog(t *testing.T) {
 	s.suggest(6, "12:10:01")
 	s.verify("13:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}]")
 	s.wantStages("registration, own, registration, registration, charter, suggestion, vouched 0, 1 3 1 1 1\n")
+	for file, text := range s.content { // which may be public: what an answer has is its holder's
+		if strings.HasPrefix(file, "verifications/") && strings.Contains(string(text.Data), id(1)) {
+			t.Errorf("%s names a record_id", file)
+		}
+	}
 
 	// Records that are decided otherwise, and an agent that is vouched for no more.
 	s.verify("14:00:00", `

@@ -89,6 +89,12 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
+	for i := range s.Verifications {
+		if v := &s.Verifications[i]; v.Exposes() {
+			t.Warnf("%s has record_ids, with which anybody who reads it can prove that an agent was counted, as if it was the holder of "+
+				"the answer: do not publish it (newer ones have hashes)", filepath.Join(o.Content, VerificationFile(v.File)))
+		}
+	}
 	var key note.Signer
 	if !o.Template {
 		if _, err := o.Compare(ctx, s); err != nil {

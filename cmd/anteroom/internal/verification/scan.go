@@ -26,7 +26,7 @@ type scanned struct {
 	covered, fresh []records.Record // by a verification, and by none
 	end            int64            // the last number, of a record that is gone too
 	verified       site.Coverage    // of the last verification
-	gone           []site.Record    // that a verification names, and that are missing or changed
+	gone           []string         // hashes of records that a verification names, and that are missing or changed
 	lost           int              // how many were verified and are not there any more
 
 	broken  []string // what is not as it was verified
@@ -38,7 +38,7 @@ type scanned struct {
 
 	// While it compares: what verifications name that was not found yet, and the verifications before
 	// the segment and after all.
-	unseen         map[string]site.Entry
+	unseen         map[string]bool
 	previous, last *site.Verification
 }
 
@@ -51,11 +51,11 @@ type scanned struct {
 func scan(kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
 	s := &scanned{
 		kind: kind, all: list, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
-		byID: make(map[string]*records.Record, len(list)), unseen: map[string]site.Entry{}, previous: &site.Verification{},
+		byID: make(map[string]*records.Record, len(list)), unseen: map[string]bool{}, previous: &site.Verification{},
 	}
-	for id, e := range ledger.Entries() {
+	for hash, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
-			s.unseen[id] = e
+			s.unseen[hash] = true
 		}
 	}
 	begin, doubtful := 0, -1 // indexes of list: of the segment, and of the first that has another digest
@@ -100,22 +100,12 @@ func scan(kind *records.Kind, list []records.Record, end int64, through string, 
 	}
 	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], nil)
 	s.altered, s.early = slices.Concat(s.altered, anomalies, altered), early
-	for _, id := range slices.Sorted(maps.Keys(s.unseen)) {
-		s.broken = append(s.broken, fmt.Sprintf("%s %s is gone, which was verified", kind.Name, id))
-		s.gone = append(s.gone, site.Record{ID: id, SHA256: s.unseen[id].SHA256})
+	s.gone = slices.Sorted(maps.Keys(s.unseen))
+	for _, hash := range s.gone {
+		s.broken = append(s.broken, fmt.Sprintf("%s with the hash %s is gone or was changed, which was verified", kind.Name, hash))
 	}
 	if len(s.broken) > 0 {
-		isGone := map[string]bool{}
-		for _, r := range s.gone {
-			isGone[r.ID] = true
-		}
-		s.lost = s.verified.Total
-		for i := range s.covered {
-			if !isGone[s.covered[i].ID] {
-				s.lost--
-			}
-		}
-		s.lost = max(1, len(s.gone), s.lost)
+		s.lost = max(1, len(s.gone), s.verified.Total-len(s.covered))
 	}
 	return s
 }
@@ -155,11 +145,8 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		gap(r.Seq)
 		number = max(r.Seq, 0)
 		is := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
-		if e, named := s.unseen[r.ID]; named {
-			if delete(s.unseen, r.ID); e.SHA256 != r.SHA256 {
-				s.gone = append(s.gone, site.Record{ID: r.ID, SHA256: e.SHA256})
-				s.broken = append(s.broken, is()+" was changed: it was verified with the commitment "+e.SHA256)
-			}
+		if len(s.unseen) > 0 {
+			delete(s.unseen, hashOf(name, r))
 		}
 		if r.Seq < 1 {
 			anomalies = add(anomalies, "%s %s has the number %d, which no record gets", name, r.ID, r.Seq)

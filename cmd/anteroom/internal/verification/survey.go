@@ -55,7 +55,7 @@ type Agent struct {
 	identity
 	New, Earlier []*records.Record // registrations that no verification covers, and others
 	Own          string            // the first of own_names that it matches; "" if none does
-	vouched      string            // the record by which it is known, if it was vouched for
+	vouched      string            // the hash of the record by which it is known, if it was vouched for
 }
 
 // Scope is what a new verification is to be about.
@@ -188,7 +188,7 @@ func (p *Pending) group() {
 		r := &found.covered[i]
 		a := p.agent(r)
 		a.Earlier = append(a.Earlier, r)
-		if e := entries[r.ID]; e.Decision == site.Vouch {
+		if e := entries[hashOf(site.Registration, r)]; e.Decision == site.Vouch {
 			a.vouched = e.Agent
 		}
 	}
@@ -244,16 +244,17 @@ type counted struct{ kind, id, what string }
 // nowOwn gives what was counted before own_names had its name.
 func (p *Pending) nowOwn() (list []counted) {
 	entries := p.ledger.Entries()
-	counts := func(r *records.Record) bool { return entries[r.ID].Decision != site.Own }
+	counts := func(kind string, r *records.Record) bool { return entries[hashOf(kind, r)].Decision != site.Own }
+	registered := func(r *records.Record) bool { return counts(site.Registration, r) }
 	for _, a := range p.agents {
-		if a.Own != "" && slices.ContainsFunc(a.Earlier, counts) {
+		if a.Own != "" && slices.ContainsFunc(a.Earlier, registered) {
 			list = append(list, counted{site.Registration, a.Earlier[0].ID, fmt.Sprintf("%q was counted, with %s, and own_names has %q",
 				a.text, cli.Plural(len(a.Earlier), "registration"), a.Own)})
 		}
 	}
 	for i := range p.kinds[1].covered {
 		r := &p.kinds[1].covered[i]
-		if own := p.ownRecord(site.Charter, r); own != "" && counts(r) {
+		if own := p.ownRecord(site.Charter, r); own != "" && counts(site.Charter, r) {
 			list = append(list, counted{site.Charter, r.ID, fmt.Sprintf("charter %q was counted, and own_names has %q", r.Values[0], own)})
 		}
 	}
