@@ -39,13 +39,14 @@ var (
 	ReadHeaders  = []string{"if-none-match"}                       // of a GET or HEAD
 	QueryHeaders = append([]string{"sec-fetch-mode"}, purposes...) // of a GET or HEAD with a query, besides
 	BodyHeaders  = []string{"content-type", "content-encoding"}    // of a request with any other method
+	KeyHeaders   = []string{"idempotency-key"}                     // of a GET with a query and of other methods, besides
 	MarkHeaders  = []string{selftest.Header}                       // of a GET or HEAD and of messages to the MCP server, besides
 	// of a request with any method to the MCP server, besides
 	MessageHeaders = []string{"accept", "mcp-protocol-version", "mcp-method", "mcp-name"}
 
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
-	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, BodyHeaders, MessageHeaders, MarkHeaders)
+	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, MessageHeaders, MarkHeaders)
 )
 
 // Fault codes of a request as a whole.
@@ -85,7 +86,7 @@ type Operation struct {
 	AnyOf   []string      // fields of which at least one must be given
 	Strict  bool          // a field that is not among Fields is a fault
 	Writes  bool          // something is stored, sent or signed: counted by the rate limiter
-	DryRun  bool          // whether it reads the field DryRun besides Fields
+	DryRun  bool          // it makes a record: it reads DryRun and an idempotency key besides Fields
 	Cache   Cache
 	Errors  []*respond.ProblemType // problems that it may answer besides those of every endpoint
 	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
@@ -137,7 +138,7 @@ var Routes = []*Route{
 	reading("roster", &Operation{ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard}),
 	reading("aup", &Operation{ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"}}),
 	{
-		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
+		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules, Headers: ", " + Key.Name,
 		Operations: []*Operation{
 			{
 				ID: "fileCharter", Methods: getPost, Fields: org.Fields, Writes: true, DryRun: true, Cache: NoStore,
@@ -147,7 +148,7 @@ var Routes = []*Route{
 		},
 	},
 	{
-		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract,
+		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract, Headers: ", " + Key.Name,
 		Operations: []*Operation{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
@@ -171,10 +172,10 @@ var Routes = []*Route{
 		},
 	},
 	{
-		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
+		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"), Headers: ", " + Key.Name,
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
-			Answers: answers[suggest.Answer](), Errors: []*respond.ProblemType{respond.TooManyWrites, respond.RelayUnreachable}, Handle: suggest.Send,
+			Answers: answers[suggest.Answer](), Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
 		}},
 	},
 	{

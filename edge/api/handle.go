@@ -44,6 +44,51 @@ func ReadDryRun(op *Operation, in, query *input.Input) {
 	in.DryRun = on
 }
 
+// Key is the header field with which the same call, sent again, makes no second record. A tool has
+// it as the argument KeyArgument.
+var Key = input.Field{Name: "Idempotency-Key", Type: input.Name, Min: 16, Max: 64, Placeholder: "<a UUID of your own>"}
+
+// KeyArgument is the name of the argument of a tool that is the Key.
+const KeyArgument = "idempotency_key"
+
+// ReadKey sets in.Key to a key that was sent under a name, quoted (RFC 9651, section 3.3.3) or
+// bare.
+func ReadKey(op *Operation, in *input.Input, name, sent string) {
+	if !op.DryRun || sent == "" {
+		return
+	}
+	key, ok := sent, true
+	if sent[0] == '"' {
+		key, ok = unquoted(sent[1:])
+	}
+	for i := range len(key) {
+		ok = ok && ' ' <= key[i] && key[i] <= '~'
+	}
+	if !ok {
+		in.Add(name, input.BadForm, "must be printable ASCII, bare or in quotation marks")
+	} else if in.CheckText(&Key, name, key) {
+		in.Key = key
+	}
+}
+
+// unquoted reads a text up to the quotation mark that ends it, where a backslash is before each
+// other one and before each backslash.
+func unquoted(s string) (text string, ok bool) {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '"' {
+			return string(b), i == len(s)-1
+		}
+		if s[i] == '\\' {
+			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
+				return "", false
+			}
+		}
+		b = append(b, s[i])
+	}
+	return "", false
+}
+
 // API answers requests from one snapshot. It is made once, and no request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
@@ -212,6 +257,7 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 	t.Operation = asks.op.ID
 	asks.unread = asks.in.Total > 0 || sent != nil && sent.Total > 0
 	ReadDryRun(asks.op, asks.in, sent)
+	ReadKey(asks.op, asks.in, Key.Name, t.Request.Get(KeyHeaders[0]))
 	if sent != nil {
 		asks.in.Merge(sent)
 	}

@@ -23,17 +23,39 @@ const MaxName = 80
 // apostrophe, a command of a shell can hold it.
 const NamePlaceholder = "<your agent name>"
 
-// WriteMembers writes the members that the answers of registrations and charters share. id is "" on
-// a dry run. emailed says whether an address was sent.
-func WriteMembers(w *jsondoc.Writer, in *input.Input, id, now string, emailed bool) {
-	w.StrOrNull("record_id", id)
-	w.Bool("recorded", id != "")
-	if id == "" {
-		now = ""
+// Made is a record as the store has it. It is the zero Made on a dry run.
+type Made struct {
+	ID, At   string
+	Emailed  bool // an address is kept with it
+	Replayed bool // an earlier call with the same key has made it
+}
+
+// NewID is the id of a record that is to be made. The commitment is what the record is about, or
+// its hash. Under a key of the caller, the same commitment has the same id in every call.
+func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
+	if in.Key == "" {
+		return t.NewID()
 	}
-	w.StrOrNull("recorded_at", now)
-	w.Bool("email_on_file", emailed && id != "")
+	return sha256.HexOf(kind + "\n" + in.Key + "\n" + commitment)[:idDigits]
+}
+
+const idDigits = 32
+
+// WriteMembers writes the members that the answers of registrations and charters share.
+func WriteMembers(w *jsondoc.Writer, in *input.Input, made Made) {
+	w.StrOrNull("record_id", made.ID)
+	w.Bool("recorded", made.ID != "")
+	w.StrOrNull("recorded_at", made.At)
+	WriteReplayed(w, made.Replayed)
+	w.Bool("email_on_file", made.Emailed)
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
+}
+
+// WriteReplayed writes a member where an earlier call made the record.
+func WriteReplayed(w *jsondoc.Writer, replayed bool) {
+	if replayed {
+		w.Bool("replayed", true)
+	}
 }
 
 // LogEntry is an action for respond.WriteActions: where the public log will have the entry of a
@@ -56,52 +78,107 @@ const Unused = outbox.Unused
 // table of the record and its column of times, as in "charters.recorded_at". The same transaction
 // stores the address, if it is not "", and puts a message about it into the outbox. The message has
 // kind, the kind of the record, and who, the name of the agent or org.
-func Store(t *turn.Turn, kind, time string, insert turn.Statement, address, who string, answer func() *turn.Response) *turn.Response {
+func Store(t *turn.Turn, in *input.Input, kind, time string, insert turn.Statement, address, who string, answer func(Made) *turn.Response) *turn.Response {
 	statements := []turn.Statement{insert}
-	if id, _ := insert.Args[0].(string); address != "" {
+	id, _ := insert.Args[0].(string)
+	if address != "" {
 		statements = append(statements, turn.Statement{
 			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + Unused,
 			Args: []any{id, address, civil.FormatTime(t.Now)},
 		}, outbox.Enqueue(t, kind, id, address, who))
 	}
-	return Insert(t, time, statements, func(failure turn.Failure) *turn.Response {
+	made := Made{ID: id, At: civil.FormatTime(t.Now), Emailed: address != ""}
+	return Insert(t, in, time, statements, func(failure turn.Failure, earlier []any) *turn.Response {
 		if failure != turn.None {
 			return respond.StoreFailed(t, failure)
 		}
-		if address != "" {
+		if earlier != nil {
+			made.At, _ = earlier[0].(string)
+			made.Emailed, made.Replayed = earlier[1] == int64(1), true
+		} else if address != "" {
 			t.SetDeliver()
 		}
-		return answer()
+		return answer(made)
 	})
 }
 
-// Insert runs the inserts of one record, each of which ends with Unused, and answers with what then
-// makes of the failure. The first insert makes the record. time is as for Store.
+// Insert runs the inserts of one record, whose first argument is its id and which end with Unused,
+// and answers with what then makes of the failure. time is as for Store.
+//
+// Under a key of the caller, the same transaction uses the id up. Where an earlier one has done so,
+// the inserts do nothing, and then gets the time of that record and whether it has an address.
 //
 // If the store gives no answer, a second transaction makes sure that the record is there once.
 // Where the first one was done, it uses the id up before the inserts, which then do nothing. Where
 // not, it uses the id up after them: the first one may still be on its way.
-func Insert(t *turn.Turn, time string, inserts []turn.Statement, then func(turn.Failure) *turn.Response) *turn.Response {
+func Insert(t *turn.Turn, in *input.Input, time string, inserts []turn.Statement, then func(failure turn.Failure, earlier []any) *turn.Response) *turn.Response {
 	if t.Silent {
-		return then(turn.Refused)
+		return then(turn.Refused, nil)
 	}
-	return turn.Presume(turn.Exec{Statements: inserts}, func(stored turn.Result) *turn.Response {
+	table, column, _ := strings.Cut(time, ".")
+	id, first := inserts[0].Args[0], inserts
+	use := turn.Statement{SQL: "INSERT INTO used_ids (record_id, seq) SELECT ?1, (SELECT max(seq) FROM " + table + ")" + Unused, Args: []any{id}}
+	if in.Key != "" {
+		emailed := "EXISTS (SELECT 1 FROM contacts WHERE contacts.record_id = used_ids.record_id)"
+		first = slices.Concat([]turn.Statement{find(id, table, column+", "+emailed)}, inserts, []turn.Statement{use})
+	}
+	return turn.Presume(turn.Exec{Statements: first}, func(stored turn.Result) *turn.Response {
 		if stored.Failure != turn.Timeout {
-			return then(stored.Failure)
+			return then(stored.Failure, keyed(in, stored))
 		}
-		table, column, _ := strings.Cut(time, ".")
-		id := inserts[0].Args[0]
-		// No index has the ids. What was inserted by this turn comes after all that is older.
-		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
-		again := slices.Concat([]turn.Statement{{
-			SQL:  "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table + " WHERE record_id = ? AND seq > coalesce((" + older + "), 0)",
-			Args: []any{id, civil.FormatTime(t.Now - 60)},
-		}}, inserts, []turn.Statement{{SQL: "INSERT INTO used_ids (record_id) VALUES (?) ON CONFLICT DO NOTHING", Args: []any{id}}})
+		again := first
+		if in.Key == "" {
+			// No index has the ids. What was inserted by this turn comes after all that is older.
+			older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
+			again = slices.Concat([]turn.Statement{{
+				SQL:  "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table + " WHERE record_id = ? AND seq > coalesce((" + older + "), 0)",
+				Args: []any{id, civil.FormatTime(t.Now - 60)},
+			}}, inserts, []turn.Statement{use})
+		}
 		return turn.Await(turn.Exec{Statements: again}, func(stored turn.Result) *turn.Response {
 			if t.Silent = stored.Failure != turn.None; t.Silent { // what became of the first is still unknown
-				return then(turn.Timeout)
+				return then(turn.Timeout, nil)
 			}
-			return then(turn.None)
+			earlier := keyed(in, stored)
+			if earlier != nil && earlier[0] == civil.FormatTime(t.Now) {
+				earlier = nil // it was this call, whose answer was lost
+			}
+			return then(turn.None, earlier)
 		})
 	})
+}
+
+// Claim uses up the id of a record that Insert makes later, after an Unclaim: so of several calls
+// with the same key one gets as far as that. then gets the failure and, where an earlier call has
+// claimed the id, columns of the record: NULL if it was not made. Without a key there is no claim.
+func Claim(t *turn.Turn, in *input.Input, id, table, columns string, then func(failure turn.Failure, earlier []any) *turn.Response) *turn.Response {
+	switch {
+	case in.Key == "":
+		return then(turn.None, nil)
+	case t.Silent:
+		return then(turn.Refused, nil)
+	}
+	claim := turn.Statement{SQL: "INSERT INTO used_ids (record_id) VALUES (?) ON CONFLICT DO NOTHING", Args: []any{id}}
+	return turn.Await(turn.Exec{Statements: []turn.Statement{find(id, table, columns), claim}}, func(claimed turn.Result) *turn.Response {
+		t.Silent = claimed.Failure == turn.Timeout
+		return then(claimed.Failure, keyed(in, claimed))
+	})
+}
+
+// Unclaim gives back an id that was claimed and whose record is not made.
+func Unclaim(id string) turn.Statement {
+	return turn.Statement{SQL: "DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", Args: []any{id}}
+}
+
+// find gives columns of the record that was made under an id of a key.
+func find(id any, table, columns string) turn.Statement {
+	return turn.Statement{SQL: "SELECT " + columns + " FROM used_ids LEFT JOIN " + table + " USING (seq) WHERE used_ids.record_id = ?", Args: []any{id}}
+}
+
+// keyed is the row that find has given under a key; nil where it gave none.
+func keyed(in *input.Input, r turn.Result) []any {
+	if in.Key == "" || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
+		return nil
+	}
+	return r.Rows[0][0]
 }

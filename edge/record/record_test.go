@@ -13,6 +13,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/record"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 )
@@ -34,18 +35,100 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Where the store gives no answer, the record is there once if the answer says that it is stored,
-// and never twice, whatever became of the lost transaction and however late it is done.
-func TestLostAnswers(t *testing.T) {
+// requests are a request for a record of each table.
+func requests() map[string][2]string {
 	charter := `{"org_name":"Tern","owner_email":"o@example.org","roster":[`
 	for i, position := range org.Positions {
 		charter += strings.Repeat(",", min(i, 1)) + `{"position":"` + position + `","agent_name":"a","allocation":20}`
 	}
-	for table, request := range map[string][2]string{
+	return map[string][2]string{
 		"registrations": {"/api/waitlist", `{"agent_name":"ada","owner_email":"o@example.org"}`},
 		"charters":      {"/api/org", charter + `]}`},
 		"suggestions":   {"/api/suggest", `{"suggestion":"ten letters"}`},
-	} {
+	}
+}
+
+// Under a key a call makes one record and one message, whatever became of the transactions of its
+// first try and however often and late it is sent again. Only a suggestion that may have been
+// relayed is refused then. An erased address does not come back.
+func TestKey(t *testing.T) {
+	for table, request := range requests() {
+		cases := map[string][2]int{ // the statuses of two calls, by the fates of the transactions of the first
+			"done": {200, 200}, "lost done": {200, 200}, "never done": {200, 200}, "late done": {200, 200}, "lost lost": {503, 200}, "refused": {503, 200},
+		}
+		if table == "suggestions" { // the first transaction claims the id
+			cases = map[string][2]int{
+				"done": {200, 200}, "lost": {503, 502}, "never": {503, 200}, "late": {503, 502}, "refused": {503, 200}, "done lost done": {200, 200},
+				"done lost lost": {200, 200}, "done refused": {200, 502},
+			}
+		}
+		for fates, statuses := range cases {
+			h := edgetest.NewFake(t)
+			store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left, now := strings.Fields(fates), edgetest.Now
+			var late []turn.Exec
+			h.Exec = func(e turn.Exec) turn.Result {
+				fate := "done"
+				if len(left) > 0 {
+					fate, left = left[0], left[1:]
+				}
+				switch fate {
+				case "done":
+					return store.Exec(e)
+				case "refused":
+					return turn.Result{Failure: turn.Refused}
+				case "lost":
+					store.Exec(e)
+				case "late":
+					late = append(late, e)
+				}
+				return turn.Result{Failure: turn.Timeout}
+			}
+			do := func(body string) *turn.Response {
+				asked := turn.Request{
+					Method: "POST", Target: request[0], Host: "www.example.org", Body: []byte(body),
+					Header: []turn.Header{{Name: "idempotency-key", Value: "0123456789abcdef"}},
+				}
+				now++
+				return h.Run(&turn.Turn{Request: asked, Now: now, Entropy: [16]byte{byte(now)}}, h.Edge.Handle)
+			}
+			first := do(request[1])
+			left = nil
+			for _, e := range late {
+				store.Exec(e)
+			}
+			second := do(request[1])
+			if first.Status != statuses[0] || second.Status != statuses[1] {
+				t.Errorf("%s, %s: %d %s, and then %d %s", table, fates, first.Status, first.Body, second.Status, second.Body)
+			}
+			before, after := edgetest.Decode(t, first), edgetest.Decode(t, second)
+			sameTime := before["recorded_at"] == nil || before["recorded_at"] == after["recorded_at"]
+			if before["replayed"] != nil || statuses == [2]int{200, 200} && (after["replayed"] != true || before["record_id"] != after["record_id"] || !sameTime) {
+				t.Errorf("%s, %s: %s, and then %s", table, fates, first.Body, second.Body)
+			}
+			id, _ := after["record_id"].(string)
+			store.Exec(turn.Exec{Statements: records.Erasure(id)})
+			third := edgetest.Decode(t, do(strings.Replace(request[1], "{", `{"contact":"b@example.org",`, 1)))
+			counts := "SELECT (SELECT count(*) FROM " + table + "), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)"
+			got := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: counts}}}).Rows[0][0]
+			want := map[bool]int64{true: 1, false: 0}[second.Status == 200]
+			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 || third["email_on_file"] == true || third["contact_on_file"] == true {
+				t.Errorf("%s, %s: %v records, addresses and messages, %d mails, %v", table, fates, got, len(h.Messages), third)
+			}
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Where the store gives no answer, the record is there once if the answer says that it is stored,
+// and never twice, whatever became of the lost transaction and however late it is done.
+func TestLostAnswers(t *testing.T) {
+	for table, request := range requests() {
 		for _, c := range []struct {
 			fates  string // of each transaction, in order
 			stored bool   // as the answer says
@@ -129,23 +212,20 @@ func TestSilentStore(t *testing.T) {
 	}
 }
 
-// WriteMembers says whether a record was made, and whether its address was kept.
+// WriteMembers says whether a record was made, by this call or an earlier one, and whether it has
+// an address.
 func TestMembers(t *testing.T) {
-	for _, c := range []struct {
-		id    string
-		email bool
-		want  string
-	}{
-		{"7", true, `{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":true,"ignored_fields":["x"]}`},
-		{"7", false, `{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":false,"ignored_fields":["x"]}`},
-		{"", true, `{"record_id":null,"recorded":false,"recorded_at":null,"email_on_file":false,"ignored_fields":["x"]}`},
+	for want, made := range map[string]record.Made{
+		`{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":true,"ignored_fields":["x"]}`:                  {ID: "7", At: "now", Emailed: true},
+		`{"record_id":"7","recorded":true,"recorded_at":"now","replayed":true,"email_on_file":false,"ignored_fields":["x"]}`: {ID: "7", At: "now", Replayed: true},
+		`{"record_id":null,"recorded":false,"recorded_at":null,"email_on_file":false,"ignored_fields":["x"]}`:                {},
 	} {
 		w := jsondoc.Writer{}
 		w.Open('{')
-		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), c.id, "now", c.email)
+		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), made)
 		w.Close('}')
-		if string(w.Buf) != c.want {
-			t.Errorf("%s, want %s", w.Buf, c.want)
+		if string(w.Buf) != want {
+			t.Errorf("%s, want %s", w.Buf, want)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
 	if failure == turn.Timeout {
-		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice."
+		detail = "The store did not answer in time: whether the write was recorded is not known. Sending it again may record it twice, if it had no Idempotency-Key."
 	}
 	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
 }

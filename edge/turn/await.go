@@ -1,6 +1,9 @@
 package turn
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"slices"
+)
 
 // Await is the response that then makes of the result of an effect.
 func Await(effect Effect, then func(Result) *Response) *Response {
@@ -42,6 +45,8 @@ func fits(r *Response, effect Effect, result *Result) bool {
 		return false
 	}
 	switch e := effect.(type) {
+	case Exec:
+		return !slices.ContainsFunc(result.Rows, func(rows [][]any) bool { return len(rows) > 0 })
 	case Verify:
 		return result.OK
 	case Limit:

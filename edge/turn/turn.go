@@ -43,6 +43,7 @@
 // does not fail and
 //
 //   - a Verify or a Limit is OK;
+//   - an Exec gives no rows;
 //   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
 //   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
 //
@@ -65,7 +66,7 @@ const (
 	MaxQuery   = 8 << 10  // bytes of a query string, without "?"
 	MaxEffects = 16       // effects of one round
 	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
-	// each write needs at most four rounds (limit, relay, store, and the store again), each
+	// each write needs at most five rounds (limit, store, relay, store, and the store again), each
 	// verification one, and the last round gives the answer.
 	MaxRounds = 96
 )

@@ -181,8 +181,8 @@ export function perform(effect, by) {
 const SIGNATURE = 64; // bytes of one (RFC 8032, section 5.1.6)
 // Whether an effect went as a prepared answer presumes; the answer gets the signature.
 /** @param {Answer} answer @param {Effect} effect @param {Result} result */
-export function fits(answer, { kind }, { failure, ok, data }) {
-  if (failure || ((kind === 'verify' || kind === 'limit') && !ok)) return false;
+export function fits(answer, { kind }, { failure, ok, data, rows }) {
+  if (failure || rows?.some(({ length }) => length > 0) || ((kind === 'verify' || kind === 'limit') && !ok)) return false;
   if (kind === 'sign') {
     if (data?.length !== SIGNATURE) return false;
     encoder.encodeInto(data.toBase64(), answer.body.subarray(answer.signatureAt));

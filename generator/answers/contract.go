@@ -67,9 +67,12 @@ func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.
 
 func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
 	contract := g.ContractOperation(route, op)
+	contract.Fields = slices.DeleteFunc(contract.Fields, func(f model.ContractField) bool { return f.In == inHeader })
 	shorten(contract.Fields)
 	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: contract.Fields}
 }
+
+const inHeader = "header" // where a field is that is not of the input
 
 // shorten leaves the first sentence of each field's words.
 func shorten(fields []model.ContractField) {
@@ -101,7 +104,7 @@ func (g *Answers) ContractOperation(route *api.Route, op *api.Operation) model.C
 	if op.Strict {
 		contract.OtherFields = "refused"
 	}
-	for _, f := range WithDryRun(op) {
+	for _, f := range AllFields(op) {
 		contract.Fields = append(contract.Fields, g.contractField(op, &f, ""))
 	}
 	if len(op.Fields) > 0 && slices.Contains(op.Methods, "GET") {
@@ -145,6 +148,8 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	}
 	switch {
 	case f.Type == input.Switch: // a POST may have it in its query too
+	case f.Name == api.Key.Name:
+		contract.In = inHeader
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		contract.In = "query"
 	case prefix != "": // as the field around it
@@ -191,8 +196,11 @@ func (g *Answers) Description(id string) string { return g.Site.Endpoints[id].De
 
 // FieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
 func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
-	if name == api.DryRun.Name {
+	switch name {
+	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
+	case api.Key.Name, api.KeyArgument:
+		return "A UUID: the same call, sent again with it at any time, makes no second record. It is answered as before, with replayed true."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }
@@ -335,11 +343,11 @@ func Route(id string) *api.Route {
 	panic("the route table lacks " + id + ", which other documents refer to")
 }
 
-// WithDryRun gives the fields of an operation, with api.DryRun behind them where the operation
-// takes a dry run.
-func WithDryRun(op *api.Operation) []input.Field {
+// AllFields gives the fields of an operation, with api.DryRun and api.Key behind them where the
+// operation makes a record.
+func AllFields(op *api.Operation) []input.Field {
 	if !op.DryRun {
 		return op.Fields
 	}
-	return append(slices.Clone(op.Fields), api.DryRun)
+	return append(slices.Clone(op.Fields), api.DryRun, api.Key)
 }

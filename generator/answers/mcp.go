@@ -90,7 +90,9 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 		fields = append(fields, f)
 	}
 	if op.DryRun {
-		fields = append(fields, api.DryRun)
+		key := api.Key
+		key.Name = api.KeyArgument
+		fields = append(fields, api.DryRun, key)
 	}
 	schema := schema.InputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
 	properties := schema.Get("properties").(object)
@@ -116,6 +118,8 @@ func toolArgument(f *input.Field, schema object) object {
 	switch {
 	case f.Name == api.DryRun.Name:
 		schema.Set("description", "With true, the call is checked and has no effect.")
+	case f.Name == api.KeyArgument:
+		return object{{"type", "string"}, {"description", "A UUID: sent again with it, the call is done once."}}
 	case f.Type == input.List: // some models cannot fill in what has two types
 		return object{
 			{"type", "string"},

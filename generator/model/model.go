@@ -275,7 +275,7 @@ type ContractField struct {
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters that give the field in a query, each of the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"Their form. The last colon separates its parts."`
-	In              string          `json:"in,omitempty" enum:"query,body" doc:"Where it may be given; absent: in a query and in a body."`
+	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"Where it may be given; absent: in a query and in a body."`
 	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what is in angle brackets is refused as it is."`
 	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`

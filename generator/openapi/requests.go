@@ -15,11 +15,11 @@ import (
 	"anteroom/generator/schema"
 )
 
-// parameters are the query parameters of the operations that a method chooses from. A parameter is
+// parameters are the parameters of the operations that a method chooses from. A parameter is
 // required only where there is one operation: with several, its absence may choose another one.
 func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
-		fields := answers.WithDryRun(op)
+		fields := answers.AllFields(op)
 		if method == http.MethodPost { // of its query only dry_run is read
 			fields = fields[len(op.Fields):]
 		}
@@ -38,7 +38,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 	return parameters
 }
 
-// parameter describes a query parameter.
+// parameter describes a parameter.
 func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
 	meaning := d.FieldMeaning(op, name)
 	shape := schema.InputSchema(f, func(string) string { return meaning }, "")
@@ -59,7 +59,11 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 		shape = object{{"type", "string"}, {"enum", f.Values}}
 	}
 	shape = slices.DeleteFunc(shape, func(m ordered.Member) bool { return m.Name == "description" })
-	described := object{{"name", name}, {"in", "query"}, {"description", meaning}}
+	in := "query"
+	if name == api.Key.Name {
+		in = "header"
+	}
+	described := object{{"name", name}, {"in", in}, {"description", meaning}}
 	if required {
 		described.Set("required", true)
 	}
@@ -71,7 +75,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	if len(example) > 0 {
 		described.Set("example", example)
 	}
-	if name == api.DryRun.Name {
+	if name == api.DryRun.Name || name == api.Key.Name {
 		d.shared.Set(name, described)
 		return ref("parameters", name)
 	}

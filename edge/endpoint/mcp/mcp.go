@@ -310,6 +310,9 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			api.ReadDryRun(t.operation, in, nil)
+			if t.operation.DryRun {
+				api.ReadKey(t.operation, in, api.KeyArgument, in.Text(&input.Field{Name: api.KeyArgument}))
+			}
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
 			}

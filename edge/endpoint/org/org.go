@@ -73,6 +73,7 @@ type Answer struct {
 	RecordID         *string          `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	Replayed         bool             `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key made the record; else absent."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
 	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a charter."`
 	NextActions      []respond.Action `json:"next_actions,omitempty" doc:"Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
@@ -109,7 +110,7 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	for _, seat := range seats {
 		total += seat.Allocation
 	}
-	answer := func(id string) *turn.Response {
+	answer := func(made record.Made) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("chartered", !in.DryRun)
 			w.Begin("charter", '{')
@@ -124,20 +125,20 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Str("canonical", canonical)
 			w.Str("canonicalization", canon.CharterRule)
 			respond.WriteKit(t, w)
-			record.WriteMembers(w, in, id, now, email != "")
-			if entry := record.LogEntry(t, id, hash); entry != nil {
+			record.WriteMembers(w, in, made)
+			if entry := record.LogEntry(t, made.ID, hash); entry != nil {
 				respond.WriteActions(t, w, entry...)
 			}
 		})
 	}
 	if in.DryRun {
-		return answer("")
+		return answer(record.Made{})
 	}
-	id := t.NewID()
-	return record.Store(t, "charter", "charters.recorded_at", turn.Statement{
+	id := record.NewID(t, in, "charter", hash)
+	return record.Store(t, in, "charter", "charters.recorded_at", turn.Statement{
 		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
-	}, email, name, func() *turn.Response { return answer(id) })
+	}, email, name, answer)
 }
 
 // readRoster reads the seats of a charter and gives them in canonical order.

@@ -25,6 +25,8 @@ var (
 	Fields = []input.Field{suggestion, contact, agentName}
 )
 
+const withContact = "with_contact" // filed_as where a contact was sent
+
 // Answer is the answer to a suggestion.
 type Answer struct {
 	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
@@ -35,6 +37,7 @@ type Answer struct {
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing, in the message too; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
 	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null where nothing was recorded."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key filed it, and this one sent nothing; else absent."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a suggestion."`
 }
 
@@ -47,45 +50,73 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	kind, filedAs := Kind(text), "anonymous"
 	if address != "" {
-		filedAs = "with_contact"
+		filedAs = withContact
 	}
 	hash, now := sha256.HexOf(text), civil.FormatTime(t.Now)
-	answer := func(id, recordedAt string) *turn.Response {
+	answer := func(made record.Made) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("filed", !in.DryRun)
 			w.Str("filed_as", filedAs)
-			w.Bool("contact_on_file", address != "" && !in.DryRun)
+			w.Bool("contact_on_file", filedAs == withContact && !in.DryRun)
 			w.Str("kind", kind)
 			w.Str("text_sha256", hash)
-			w.StrOrNull("record_id", id)
-			w.Bool("recorded", recordedAt != "")
-			w.StrOrNull("recorded_at", recordedAt)
+			w.StrOrNull("record_id", made.ID)
+			w.Bool("recorded", made.At != "")
+			w.StrOrNull("recorded_at", made.At)
+			record.WriteReplayed(w, made.Replayed)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
 	if in.DryRun {
-		return answer("", "")
+		return answer(record.Made{})
 	}
-	id := t.NewID()
-	return turn.Await(turn.Relay{Message: message(t, id, kind, text, address, name, hash)}, func(relayed turn.Result) *turn.Response {
-		switch relayed.Failure {
-		case turn.None:
-		case turn.Timeout:
-			return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
-		default:
-			return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
-		}
-		return record.Insert(t, "suggestions.filed_at", []turn.Statement{{
-			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
-			Args: []any{id, now, filedAs, kind, hash},
-		}}, func(failure turn.Failure) *turn.Response {
-			if failure == turn.None {
-				return answer(id, now)
+	id := record.NewID(t, in, "suggestion", hash)
+	insert := []turn.Statement{{
+		SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
+		Args: []any{id, now, filedAs, kind, hash},
+	}}
+	unclaim := turn.Exec{Statements: []turn.Statement{record.Unclaim(id)}}
+	if in.Key != "" {
+		insert = append(unclaim.Statements, insert...)
+	}
+	send := func() *turn.Response {
+		return turn.Await(turn.Relay{Message: message(t, id, kind, text, address, name, hash)}, func(relayed turn.Result) *turn.Response {
+			switch relayed.Failure {
+			case turn.None:
+			case turn.Timeout:
+				return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
+			default:
+				unreachable := respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
+				if in.Key == "" {
+					return unreachable
+				}
+				return turn.Await(unclaim, func(turn.Result) *turn.Response { return unreachable })
 			}
-			r := answer(id, "")
-			r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
-			return r
+			return record.Insert(t, in, "suggestions.filed_at", insert, func(failure turn.Failure, _ []any) *turn.Response {
+				if failure == turn.None {
+					return answer(record.Made{ID: id, At: now})
+				}
+				r := answer(record.Made{ID: id})
+				r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
+				return r
+			})
 		})
+	}
+	return record.Claim(t, in, id, "suggestions", "filed_at, filed_as", func(failure turn.Failure, earlier []any) *turn.Response {
+		switch {
+		case failure != turn.None:
+			return respond.RetryLater(t, respond.StoreUnavailable,
+				"The store did not take the Idempotency-Key: nothing was relayed or recorded. Try again later, with another key.", respond.StoreRetry)
+		case earlier == nil:
+			return send()
+		case earlier[0] == nil:
+			return respond.Problem(t, respond.RelayUnreachable, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
+				"the operator may have the suggestion. Nothing was relayed now.", nil, nil)
+		}
+		made := record.Made{ID: id, Replayed: true}
+		made.At, _ = earlier[0].(string)
+		filedAs, _ = earlier[1].(string)
+		return answer(made)
 	})
 }
 

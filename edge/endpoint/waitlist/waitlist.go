@@ -37,6 +37,7 @@ type Answer struct {
 	RecordID         *string          `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded         bool             `json:"recorded" doc:"Whether a record was made."`
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	Replayed         bool             `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key made the record; else absent."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
 	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a registration."`
 	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here. Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
@@ -60,7 +61,7 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	canonical := canon.Registration(name, key)
 	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
-	answer := func(id string) *turn.Response {
+	answer := func(made record.Made) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("converted", !in.DryRun)
 			w.Str("canonical", canonical)
@@ -71,16 +72,16 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 			w.StrOrNull("pubkey", key)
 			w.Close('}')
 			respond.WriteKit(t, w)
-			record.WriteMembers(w, in, id, now, email != "")
-			respond.WriteActions(t, w, append([]string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}, record.LogEntry(t, id, hash)...)...)
+			record.WriteMembers(w, in, made)
+			respond.WriteActions(t, w, append([]string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}, record.LogEntry(t, made.ID, hash)...)...)
 		})
 	}
 	if in.DryRun {
-		return answer("")
+		return answer(record.Made{})
 	}
-	id := t.NewID()
-	return record.Store(t, "registration", "registrations.recorded_at", turn.Statement{
+	id := record.NewID(t, in, "registration", hash)
+	return record.Store(t, in, "registration", "registrations.recorded_at", turn.Statement{
 		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
-	}, email, name, func() *turn.Response { return answer(id) })
+	}, email, name, answer)
 }
