@@ -12,6 +12,17 @@ import (
 // TestTranscripts: the host holds the conversations that every host must hold, over TCP.
 func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, serveSnapshot) }
 
+// TestSameCalls: of the same calls under a key, one makes a record and sends a message.
+func TestSameCalls(t *testing.T) {
+	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
+	address, _ := serve(t, h)
+	edgetest.SameCalls(t, "http://"+address)
+	counts := "SELECT (SELECT count(*) FROM registrations) || (SELECT count(*) FROM contacts) || (SELECT count(*) FROM outbox) || (SELECT count(*) FROM suggestions)"
+	if rows := query(t, h, counts); rows[0] != "1111" {
+		t.Errorf("registrations, addresses, messages and suggestions: %s", rows[0])
+	}
+}
+
 // TestSignatures: the host checks signatures as Wycheproof's Ed25519 cases demand.
 func TestSignatures(t *testing.T) {
 	h, _ := open(t, Config{}, fake{})

@@ -392,6 +392,29 @@ func TestTranscripts(t *testing.T) {
 
 const registration = `{"agent_name":"ada","owner_email":"owner@example.org"}`
 
+// TestSameCalls: of the same calls under a key, one makes a record and sends a message.
+func TestSameCalls(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	s := start(t, bound(t, published))
+	edgetest.SameCalls(t, s.url)
+	for _, table := range []string{"registrations", "contacts", "outbox", "suggestions"} {
+		if n := s.count(table); n != 1 {
+			t.Errorf("%s: %d rows", table, n)
+		}
+	}
+	suggestions := 0
+	for _, m := range s.mail() {
+		if strings.HasPrefix(m.Subject, "[suggestion]") {
+			suggestions++
+		}
+	}
+	if suggestions != 1 {
+		t.Errorf("%d suggestions were mailed", suggestions)
+	}
+}
+
 // TestTheStoreFails: no record is half stored, and no answer says that a record is stored which is
 // not.
 func TestTheStoreFails(t *testing.T) {

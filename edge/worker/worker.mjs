@@ -129,7 +129,7 @@ const readiness = new Map();
 
 /** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Asked} asked */
 async function write(asked) {
-  const { request, method, host, target, facts, env } = asked, reads = isRead(method);
+  const { request, method, host, target, facts, env, ctx } = asked, reads = isRead(method);
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
   if (last && clock() < last.until) return respond(last.answer);
   try {
@@ -140,7 +140,9 @@ async function write(asked) {
     if (!answer) {
       const turn = turnOf(asked, signer ?? (await signerOf(env)), fields);
       Object.assign(turn, { now, body, incomplete });
-      answer = await finish('handle', turn, round('handle', turn), asked);
+      const taken = finish('handle', turn, round('handle', turn), asked);
+      ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
+      answer = await taken;
       if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
       if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     }
