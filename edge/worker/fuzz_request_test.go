@@ -228,12 +228,23 @@ func alone(r *request, m *maker) bool {
 	case dotted.MatchString(path):
 		return true // the runtime of Workers resolves these before it calls a worker
 	case dynamic.MatchString(r.target):
-		return false
+		return keyed(r) // it may be replayed
 	case strings.HasPrefix(r.host, m.s.ApexHost):
 		return true // a worker of its own redirects the apex
 	}
 	conditional := slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == "if-none-match" || f[0] == "range" })
 	return conditional || r.method != "GET" && r.method != "HEAD" || !served.MatchString(path)
+}
+
+// keyed reports whether a request may have an idempotency key.
+func keyed(r *request) bool {
+	return bytes.Contains(r.body, []byte(api.KeyArgument)) ||
+		slices.ContainsFunc(r.header, func(f [2]string) bool { return strings.EqualFold(f[0], api.Key.Name) && len(f[1]) >= api.Key.Min })
+}
+
+// key is an idempotency key, or a text that is none.
+func (m *maker) key() string {
+	return pick(m, "0123456789abcdef", `"0123456789abcdef"`, `"\"123456789abcde\\"`, strings.Repeat("k", 64), "0123456789abcde", strings.Repeat("k", 65), `"0123456789abcdef`, "", m.text())
 }
 
 // dotted are paths with a segment "." or "..", which clients resolve themselves.
@@ -468,6 +479,9 @@ func (m *maker) call(r *request, route *api.Route, op *api.Operation) {
 	if m.wrong(15) {
 		r.method = pick(m, route.Methods()...)
 	}
+	if op.DryRun && m.odds(4) {
+		r.header = append(r.header, [2]string{api.KeyHeaders[0], m.key()})
+	}
 	members := m.chosen(op.Fields)
 	if r.method == "POST" {
 		r.body = []byte(m.object(members))
@@ -573,6 +587,9 @@ func (m *maker) message(stateless bool) (text, method, name string) {
 			if tool.Renames != "" && arguments[i][0] == tool.Renames {
 				arguments[i][0] = tool.As
 			}
+		}
+		if op.DryRun && m.odds(4) {
+			arguments = append(arguments, [2]string{api.KeyArgument, m.quoted(m.key())})
 		}
 		params = append(params, [2]string{"name", m.quoted(name)}, [2]string{"arguments", m.object(arguments)})
 		if m.odds(3) {
