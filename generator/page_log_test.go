@@ -68,6 +68,48 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	return documents
 }
 
+// What a public log does is said only where there is one. Without one, presence names it among what
+// is not built, and its page is short.
+func TestTextsOfTheLog(t *testing.T) {
+	content, log := logged(t)
+	with, without := made(t, content, log), made(t, shippedContent, nil)
+	for path, text := range map[string]string{
+		"/llms.txt":                   "with it the public log proves whether it was counted",
+		"/receipts.html.md":           "The [public log](/log.html) says whether it was counted.",
+		"/endpoints/waitlist.html.md": "with it the [public log](/log.html) says",
+		"/endpoints/org.html.md":      "with it the [public log](/log.html) says",
+		"/field-guide.html.md":        "### Recount",
+		"/privacy.html.md":            "## The public log",
+		"/scoreboard.html.md":         "[the rule of the recount]",
+		"/log.html.md":                "## Files",
+	} {
+		if page := strings.Join(strings.Fields(string(with[path])), " "); !strings.Contains(page, text) {
+			t.Errorf("with a log, %s lacks %q", path, text)
+		}
+		if page := strings.Join(strings.Fields(string(without[path])), " "); strings.Contains(page, text) {
+			t.Errorf("without a log, %s says %q", path, text)
+		}
+	}
+	allowed := regexp.MustCompile(`\b(none|no log|null while|Where the service has)\b`)
+	for path, text := range without {
+		if !strings.HasSuffix(path, ".html.md") && !strings.HasSuffix(path, ".txt") && !strings.HasSuffix(path, "SKILL.md") && path != "/openapi.json" {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(strings.ToLower(line), "public log") && !allowed.MatchString(line) {
+				t.Errorf("without a log, %s says %s", path, line)
+			}
+		}
+	}
+	if n := len(without["/log.html.md"]); n > 1000 {
+		t.Errorf("without a log, its page has %d bytes", n)
+	}
+	const notBuilt = "**Public log.** Counts are verified by hand, and no log proves yet what was counted."
+	if bytes.Contains(with["/index.html.md"], []byte(notBuilt)) || !bytes.Contains(without["/index.html.md"], []byte(notBuilt)) {
+		t.Error("the log is named as not built where there is one, or not where there is none")
+	}
+}
+
 // manifestLog is the member log of a manifest.
 func manifestLog(t *testing.T, manifest []byte) *model.ManifestLog {
 	t.Helper()
@@ -94,17 +136,14 @@ func TestLogPage(t *testing.T) {
 	}
 	rotated.Stages[2].Cosigned = []string{"witness.example/one", "witness.example/two"}
 
-	const none = "This service keeps no log yet."
+	const none = "This service keeps no log yet"
 	for name, test := range map[string]struct {
 		log  *tlog.Log
 		says []string
 		not  []string
 		want *model.ManifestLog
 	}{
-		"none": {
-			log: tlog.New(nil, nil), says: []string{none, "A form is here as soon as", "None is in the log yet.", "There is none to keep yet.", "`/log/checkpoint`"},
-			not: []string{"| Origin |", "](/log/"},
-		},
+		"none": {log: tlog.New(nil, nil), says: []string{none}, not: []string{"| Origin |", "](/log/", "## "}},
 		"a key that has signed nothing": {log: tlog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
 		"two verifications": {
 			log: log,

@@ -510,7 +510,7 @@ func TestCountedArguments(t *testing.T) {
 			status    int
 			said      string
 		}{
-			{without, []string{"--counted"}, 2, "--log-key"},
+			{without, []string{"--counted"}, 2, "this service keeps no log"},
 			{with, []string{"--counted"}, 0, "counted registration by"},
 			{with, []string{"--proof", proof}, 0, "counted registration by"},
 			{with, []string{"--proof", "/dev/zero"}, 2, ""},

@@ -66,7 +66,10 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		}
 		return text
 	}
-	log := ifLog(baseURL + tlog.Folder)
+	log, without, noKey := ifLog(baseURL+tlog.Folder), "", "no key of the log: give it with --log-key"
+	if log == "" {
+		without, noKey = "; this service keeps no log", "this service keeps no log"
+	}
 	filled, err := site.Expand(string(text), map[string]string{
 		"base_url":           baseURL,
 		"receipt_keys":       strings.Join(keys, ","),
@@ -80,11 +83,12 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"kit_file":           "the JSON answer as it was received; standard input where it is absent",
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
 			"the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
-		"kit_counted": "check also that the public log has the answer, of a registration or a charter",
-		"kit_log":     "the address of the log that is asked, with --counted" + ifLog("; "+log+" where it is absent"),
-		"log_url":     log,
-		"kit_proof":   "check that it was counted by this tlog-proof of the answer, without asking the log",
-		"kit_log_key": "the verifier key of the log; several are joined with commas" + ifLog(". The service gives them at "+baseURL+tlog.KeysPath),
+		"kit_counted":    "check also that the public log has the answer, of a registration or a charter" + without,
+		"kit_no_log_key": noKey,
+		"kit_log":        "the address of the log that is asked, with --counted" + ifLog("; "+log+" where it is absent"),
+		"log_url":        log,
+		"kit_proof":      "check that it was counted by this tlog-proof of the answer, without asking the log",
+		"kit_log_key":    "the verifier key of the log; several are joined with commas" + ifLog(". The service gives them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

@@ -131,7 +131,7 @@ def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
     re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
-    known = [log_key(k) for k in vkeys if k] or refuse("no key of the log: give it with --log-key")
+    known = [log_key(k) for k in vkeys if k] or refuse("[[kit_no_log_key]]")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
     return known

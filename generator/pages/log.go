@@ -36,14 +36,6 @@ func (g *family) Logged(board *site.Scoreboard) bool {
 	return slices.ContainsFunc(g.Site.Log.Stages, func(s tlog.Stage) bool { return s.Name == board.File })
 }
 
-// LogPath is the path of a file of the log, as code. Where there is a log, it is a link.
-func (g *family) LogPath(path string) string {
-	if g.Stage() == nil {
-		return "`" + path + "`"
-	}
-	return "[`" + path + "`](" + path + ")"
-}
-
 type logKind struct {
 	Entry        tlog.Entry
 	What, Number string

@@ -30,7 +30,11 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 		}
 		for i := range d.texts {
 			t := &d.texts[i]
-			t.eachLink(s.Service.BaseURL(), address, func(at int, target string) { d.checkLink(t, at, target, own, paths, anchors) })
+			t.eachLink(s.Service.BaseURL(), address, func(at int, target string) {
+				if !s.leavesOut(t.value, at) {
+					d.checkLink(t, at, target, own, paths, anchors)
+				}
+			})
 		}
 	}
 	return s.faults()

@@ -28,6 +28,27 @@ import (
 // elements is named as in max:fileCharter.roster.allocation.
 var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
+// ifLog matches a text for a service with a public log, and perhaps one for a service without:
+// [[if_log]]…[[else]]…[[end]].
+var ifLog = regexp.MustCompile(`(?s)\[\[if_log\]\](.*?)(?:\[\[else\]\](.*?))?\[\[end\]\]`)
+
+// leftOut is the group of ifLog whose text the site leaves out.
+func (s *Site) leftOut() int {
+	if s.Log != nil && s.Log.Current() != nil {
+		return 2
+	}
+	return 1
+}
+
+// leavesOut reports whether the site leaves out what is at a place of a text.
+func (s *Site) leavesOut(text string, at int) bool {
+	group := 2 * s.leftOut()
+	return slices.ContainsFunc(ifLog.FindAllStringSubmatchIndex(text, -1), func(m []int) bool { return m[group] <= at && at < m[group+1] })
+}
+
+// ifLogMarks are the marks of ifLog. They are found as placeholders are.
+var ifLogMarks = []string{"if_log", "else", "end"}
+
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
 // Expand replaces the placeholders of a text by their values. It returns an error that names every
@@ -50,19 +71,21 @@ func Expand(text string, values map[string]string) (string, error) {
 }
 
 // Expand gives a copy of the site in which the placeholders of every text are replaced, pages
-// included. Its error is Errors; CheckEndpoints reports the same placeholders with their places.
+// included, and what depends on a public log is decided. Its error is Errors; CheckEndpoints reports the same placeholders with their places.
 func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	values := Limits(routes)
 	maps.Copy(values, s.placeholderValues())
 	var faults Errors
 	expanded := *s
+	kept := fmt.Sprint("$", 3-s.leftOut())
 	expandAll(reflect.ValueOf(&expanded).Elem(), func(text string) string {
-		expanded, err := Expand(text, values)
+		expanded, err := Expand(ifLog.ReplaceAllString(text, kept), values)
 		if err != nil {
 			faults = append(faults, Error{File: ".", What: err.Error()})
 		}
 		return expanded
 	})
+	expanded.Presence.NotBuilt = slices.DeleteFunc(expanded.Presence.NotBuilt, func(n model.NotBuilt) bool { return n.What == "" })
 	return &expanded, faults.err()
 }
 
@@ -229,7 +252,7 @@ func (d *document) eachPlaceholder(each func(t *text, at int, name string)) {
 // of a field.
 func checkPlaceholders(d *document) {
 	d.eachPlaceholder(func(t *text, at int, name string) {
-		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) {
+		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) && !slices.Contains(ifLogMarks, name) {
 			d.report(t.place(at), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
 		}
 	})

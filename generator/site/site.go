@@ -30,7 +30,8 @@
 // Every text, pages included, may hold placeholders in double square brackets, such as
 // [[base_url]]. The variable Placeholders lists them. A placeholder has no spaces, so that JSON,
 // braces and URI templates such as {agent_name} stay as they are. Site.Expand replaces all
-// placeholders.
+// placeholders. Of [[if_log]]…[[else]]…[[end]] it keeps the first text where there is a public log,
+// else the second, which may be missing.
 package site
 
 import (
