@@ -143,7 +143,7 @@ func TestLogPage(t *testing.T) {
 		not  []string
 		want *model.ManifestLog
 	}{
-		"none": {log: tlog.New(nil, nil), says: []string{none}, not: []string{"| Origin |", "](/log/", "## "}},
+		"none":                          {log: tlog.New(nil, nil), says: []string{none}, not: []string{"| Origin |", "](/log/", "## "}},
 		"a key that has signed nothing": {log: tlog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
 		"two verifications": {
 			log: log,
