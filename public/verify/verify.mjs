@@ -188,7 +188,7 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
   const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
     typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "its record_id is none" :
-    !known.length ? "no key of the log: give one (--log-key)" :
+    !known.length ? "this service keeps no log" :
     !web.test(log) ? "a log has an http or https address that ends in /log" : "";
   if (why) throw new Error(why);
   if (!await check({ kind, o }, [], show)) return false;

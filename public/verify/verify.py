@@ -131,7 +131,7 @@ def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
     re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
-    known = [log_key(k) for k in vkeys if k] or refuse("no key of the log: give it with --log-key")
+    known = [log_key(k) for k in vkeys if k] or refuse("this service keeps no log")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
     return known
@@ -172,7 +172,7 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
     cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at https://www.anteroom.example/api/receipt")
-    cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter")
+    cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter; this service keeps no log")
     cli.add_argument("--log", metavar="URL", help="the address of the log that is asked, with --counted")
     cli.add_argument("--proof", metavar="FILE", help="check that it was counted by this tlog-proof of the answer, without asking the log")
     cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas")
