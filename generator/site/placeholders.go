@@ -71,7 +71,8 @@ func Expand(text string, values map[string]string) (string, error) {
 }
 
 // Expand gives a copy of the site in which the placeholders of every text are replaced, pages
-// included, and what depends on a public log is decided. Its error is Errors; CheckEndpoints reports the same placeholders with their places.
+// included, and what depends on a public log is decided. Its error is Errors; CheckEndpoints gives
+// the same placeholders with their places.
 func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	values := Limits(routes)
 	maps.Copy(values, s.placeholderValues())
