@@ -17,6 +17,7 @@ import (
 type logCheckOptions struct {
 	logsource.Target
 	out, since, proof string
+	quick             bool
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -39,6 +40,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
+	flags.BoolVar(&o.quick, "quick", false, "read only the newest checkpoint, verification and board, and what proves that the log extends the one of --since")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -86,8 +88,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	if err != nil {
 		return err
 	}
-	r := &logReport{Log: o.out, KeysFrom: trusted.From}
-	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Now: t.Now()}
+	r := &logReport{Log: o.out, KeysFrom: trusted.From, Quick: o.quick}
+	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Now: t.Now(), Quick: o.quick}
 	if o.URL != "" {
 		what.List = nil
 		if what.Read, r.Log, err = o.Service(ctx); err != nil {

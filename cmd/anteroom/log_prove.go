@@ -44,11 +44,11 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 // prove proves the entry of a record from a service, or from the content.
 func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (r *provedReport, err error) {
 	var p *tlog.Proved
-	from := o.Content
+	from, standing := o.Content, ""
 	if o.URL == "" {
 		p, err = proveFromContent(o.Content, hash)
 	} else {
-		p, from, err = proveFromService(ctx, t, o, hash)
+		p, from, standing, err = proveFromService(ctx, t, o, hash)
 	}
 	if errors.Is(err, tlog.ErrNotLogged) {
 		err = fmt.Errorf("%w (each hand verification counts what was recorded before it; try again after the next)", err)
@@ -56,7 +56,9 @@ func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash strin
 	if err != nil {
 		return nil, logsource.HintKeys(err)
 	}
-	return reportOf(p, from), nil
+	r = reportOf(p, from)
+	r.Standing = orNull(standing)
+	return r, nil
 }
 
 func proveFromContent(content, hash string) (*tlog.Proved, error) {
@@ -74,10 +76,12 @@ func proveFromContent(content, hash string) (*tlog.Proved, error) {
 	return s.Log.Prove(hash)
 }
 
-func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (*tlog.Proved, string, error) {
+// proveFromService proves the entry of a record and what it counts as now. standing is the day of
+// the verification that has signed that; "" if none has yet.
+func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (p *tlog.Proved, from, standing string, err error) {
 	read, _, err := o.Service(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
 	trusted, err := o.Trusted()
 	if err == nil && len(trusted.Keys) == 0 {
@@ -85,10 +89,25 @@ func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target,
 		logsource.WarnTrusted(t, trusted.Keys)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	p, err := tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
-	return p, trusted.From, err
+	p, err = tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
+	if err != nil && !errors.Is(err, tlog.ErrNotLogged) {
+		return nil, "", "", err
+	}
+	as, newest, wrong := tlog.Standing(read, hash, trusted.Keys)
+	switch {
+	case errors.Is(wrong, tlog.ErrNoLookupHash):
+	case wrong != nil:
+		err = wrong
+	case p != nil && as == "" || p == nil && as != "":
+		err = fmt.Errorf("the look-up of the verification as of %s does not fit the entries", newest.AsOf)
+	case p != nil:
+		p.CountsAs, standing = as, newest.AsOf
+	default:
+		err = fmt.Errorf("%w, as that of %s proves", err, newest.AsOf)
+	}
+	return p, trusted.From, standing, err
 }
 
 // printProved prints a proof or writes it to a new file, and says what it proves.

@@ -15,6 +15,7 @@ type logReport struct {
 	OK       bool   `json:"ok"`
 	Log      string `json:"log"`       // where it was read
 	KeysFrom string `json:"keys_from"` // "" if they were taken on trust
+	Quick    bool   `json:"quick"`     // whether only the newest state was read
 	*tlog.Report
 }
 
@@ -60,13 +61,14 @@ func (r *logReport) print(t *cli.Terminal) {
 	}
 	for _, fault := range r.Faults {
 		t.Printf("fault: %s: %s", fault.Path, fault.What)
+		printNotes(t, fault.Notes)
 	}
 	for _, fork := range r.Forks {
 		t.Printf("fork of %s: %s", fork.Origin, fork.What)
-		for _, note := range fork.Notes {
-			t.PrintLines("\n" + note)
-		}
-		t.Printf("")
+		printNotes(t, fork.Notes)
+	}
+	if r.Quick {
+		t.Printf("not read, as --quick says: the entries, what they count, earlier boards and verifications, and the look-up")
 	}
 	verdict := "as it should be"
 	if !r.OK {
@@ -75,10 +77,21 @@ func (r *logReport) print(t *cli.Terminal) {
 	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }
 
+// printNotes prints signed notes as they are.
+func printNotes(t *cli.Terminal, notes []string) {
+	for _, note := range notes {
+		t.PrintLines("\n" + note)
+	}
+	if len(notes) > 0 {
+		t.Printf("")
+	}
+}
+
 // provedReport is what is said of a proof, in JSON.
 type provedReport struct {
 	Kind         string   `json:"kind"`
 	CountsAs     *string  `json:"counts_as"` // null if that is not known
+	Standing     *string  `json:"standing"`  // the day of the verification that has signed what it counts as; null if none has
 	Entry        string   `json:"entry"`
 	Index        int64    `json:"index"` // in its tree
 	Verification string   `json:"verification"`
@@ -102,7 +115,10 @@ func reportOf(p *tlog.Proved, from string) *provedReport {
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
 		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size, cosignedBy(r.Cosigned))
-	if r.CountsAs != nil && *r.CountsAs != r.Kind {
+	switch corrected := r.CountsAs != nil && *r.CountsAs != r.Kind; {
+	case r.Standing != nil:
+		text += fmt.Sprintf("\nit counts as %s now, signed by the verification as of %s", *r.CountsAs, *r.Standing)
+	case corrected:
 		text += "\ncorrected since: it counts as " + *r.CountsAs
 	}
 	return text

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -42,12 +40,11 @@ func loggedContent(ts *testscript.TestScript, neg bool, args []string) {
 	const name = "2026-11-20"
 	board, err := os.ReadFile(filepath.Join(public, "scoreboard", name+".json"))
 	ts.Check(err)
-	sum := sha256.Sum256(board)
 	l := tlog.New([]string{key}, nil)
 	lines, checkpoint, err := l.Append(name, []tlog.Entry{
 		{Kind: tlog.Registration, Hash: tlog.RecordHash(args[2], strings.Repeat("0a", 32))},
 		{Kind: tlog.Correction, Index: 0, To: tlog.None},
-		{Kind: tlog.Verification, AsOf: name, Board: "/scoreboard/" + name + ".json", BoardSHA256: hex.EncodeToString(sum[:])},
+		tlog.VerificationOf(name, name, board),
 	}, signer)
 	ts.Check(err)
 	service := filepath.Join(content, serviceFile)

@@ -69,8 +69,8 @@ const (
 
 // The errors of a check.
 var (
-	// ErrUnsigned is about a log that has nothing to check: it has not begun, or its checkpoints are
-	// held back.
+	// ErrUnsigned is about a log that has nothing to check: it has not begun, or its checkpoints
+	// are held back.
 	ErrUnsigned = errors.New("it publishes no checkpoint: its keys have signed nothing yet, or what they signed is held back")
 	ErrKept     = errors.New("cannot use the kept checkpoint")
 	ErrTooMany  = fmt.Errorf("the check ended after %d faults", maxFaults)
@@ -86,6 +86,9 @@ type Checking struct {
 	Keys []string                 // that are trusted; those that are published if there are none
 	Kept []byte                   // a checkpoint, or a proof that has one, which the log must extend; nil for none
 	Now  time.Time                // no verification is later; zero if that is not known
+	// Quick reads no entry but the newest verification: it is for somebody who has checked the
+	// whole log up to the kept checkpoint, and compares that, the signatures and the newest board.
+	Quick bool
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
@@ -147,6 +150,9 @@ func (c *check) run() error {
 	kept, err := c.readKept(keys)
 	if err != nil {
 		return err
+	}
+	if c.Quick {
+		return c.quick(keys, kept)
 	}
 	for _, key := range keys {
 		if err = c.readTree(key); err != nil {
@@ -249,13 +255,14 @@ func (c *check) readKeys() (keys []string, err error) {
 	return keys, nil
 }
 
-// readTree rebuilds the tree of a key, up to its newest checkpoint.
-func (c *check) readTree(key string) error {
+// readHead reads the policy and the newest checkpoint of a key. It gives nil if the key has signed
+// nothing yet.
+func (c *check) readHead(key string) (*checkedTree, error) {
 	origin, err := CheckKey(key)
 	if err != nil {
-		return fmt.Errorf("key %.100q: %w", key, err)
+		return nil, fmt.Errorf("key %.100q: %w", key, err)
 	}
-	t := &checkedTree{}
+	t := &checkedTree{Tree: &Tree{Origin: origin, Key: key}}
 	policyPath, path := PolicyPath(pathOf(origin)), CheckpointPath(pathOf(origin))
 	err = c.each([]string{policyPath}, func(_ int, text []byte) (err error) {
 		if t.witnesses, err = policyWitnesses(text); err == nil && !bytes.Equal(text, policy(key, t.witnesses)) {
@@ -267,16 +274,16 @@ func (c *check) readTree(key string) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	c.read[path] = true
 	t.text, err = c.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the key has signed nothing yet
+		return nil, nil // the key has signed nothing yet
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.report.Files++
 	c.report.Bytes += int64(len(t.text))
@@ -286,14 +293,24 @@ func (c *check) readTree(key string) error {
 	}
 	if err != nil {
 		c.fault(path, "%v", err)
-		return errUnreadable
+		return nil, errUnreadable
 	}
+	c.report.Trees = append(c.report.Trees, TreeReport{origin, t.newest.Size, t.newest.Root.String(), append([]string{}, t.newest.Cosigned...)})
+	return t, nil
+}
+
+// readTree rebuilds the tree of a key, up to its newest checkpoint.
+func (c *check) readTree(key string) error {
+	t, err := c.readHead(key)
+	if t == nil || err != nil {
+		return err
+	}
+	path := CheckpointPath(t.Path())
 	size := t.newest.Size
 	if size > maxEntries {
 		return fmt.Errorf("%s: it signs %d entries, and at most %d can be checked", path, size, maxEntries)
 	}
-	c.report.Trees = append(c.report.Trees, TreeReport{origin, size, t.newest.Root.String(), append([]string{}, t.newest.Cosigned...)})
-	if t.Tree, err = c.log.tree(origin); err != nil {
+	if t.Tree, err = c.log.tree(t.Origin); err != nil {
 		return err
 	}
 	c.trees = append(c.trees, t)

@@ -261,6 +261,8 @@ type forged struct {
 	board   string                    // the path that the verification names; "" for its own
 	asOf    string                    // "" for the day of the name
 	text    func(board []byte) []byte // changes the board before it is logged and published
+	told    map[string]int            // nil for those of the board
+	lookup  string                    // "" for that of the entries
 }
 
 // forgery makes a log of forged verifications, and what is published of it.
@@ -279,6 +281,10 @@ func forgery(t *testing.T, name string, stages ...forged) tampered {
 		if f.board != "" {
 			e.Board = f.board
 		}
+		if f.told != nil {
+			e.Told = f.told
+		}
+		e.LookupSHA256 = f.lookup
 		if f.counts == nil { // a trial tells them
 			trial := l.Clone()
 			if err := trial.Forge(f.name, append(slices.Clip(f.entries), e), signer); err != nil {
@@ -328,6 +334,12 @@ func forgeries(t *testing.T) []tampered {
 		forgery(t, "forged, and nothing is wrong", first, forged{name: "2026-11-21", key: 1, entries: b}, forged{name: "2026-11-22", key: 2}),
 		second("a count that the entries do not give", forged{name: "2026-11-21", key: 1, entries: b, counts: &tlog.Counts{Vouched: 9, Registrations: 3, Charters: 2}}),
 		then("a correction of a verification", correction(3, tlog.None)),
+		then("an agent of an own record", tlog.Entry{Kind: tlog.Own, Hash: tlog.RecordHash("own", "")}, vouched(6)),
+		then("an agent whose registration counts no more", vouched(0), correction(0, tlog.None)),
+		then("a registration as a charter", correction(0, tlog.Charter)),
+		second("a number of the board that is not told", forged{name: "2026-11-21", key: 1, told: map[string]int{}}),
+		second("a number that the board does not have", forged{name: "2026-11-21", key: 1, told: map[string]int{"suggestions.shipped": 41}}),
+		second("another look-up", forged{name: "2026-11-21", key: 1, entries: b, lookup: tlog.RecordHash("x", "")}),
 		then("an agent twice", vouched(0), vouched(0)),
 		then("a checkpoint of a tree before within a tree", tlog.Entry{Kind: tlog.Previous}),
 		then("a record in two stages", a[1]),

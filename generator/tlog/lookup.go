@@ -1,11 +1,8 @@
 package tlog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -109,12 +106,13 @@ func (l *Log) lookUp(name string) error {
 		line.countsAs = l.countsAs[i]
 		lines[n] = line.String()
 	}
+	var text []byte
 	for file, lines := range changed {
-		sum := sha256.New()
+		text = text[:0]
 		for _, line := range lines {
-			io.WriteString(sum, line)
+			text = append(text, line...)
 		}
-		l.lookup.lines[file], l.lookup.sums[file] = lines, hex.EncodeToString(sum.Sum(nil))
+		l.lookup.lines[file], l.lookup.sums[file] = lines, assets.SumOf(text)
 	}
 	return nil
 }
