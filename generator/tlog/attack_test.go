@@ -46,7 +46,7 @@ func TestHiddenFork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the proof, the fork is proved. With its checkpoint alone it may be that the log is an old one.
+	// The proof proves the fork. Its checkpoint alone may mean that the log is an old one.
 	kept := proved.Proof
 	if r := check(t, shown.publish(t), shown.Keys, kept.Append(nil)); r.Since != tlog.Forked || len(r.Forks) != 1 || len(r.Forks[0].Notes) != 2 {
 		t.Errorf("since the proof: %+v", r)
