@@ -79,7 +79,7 @@ func generate(s *site.Site) (*Output, error) {
 			first, logRest, err = publicLog(a)
 			return first, err
 		},
-		openapi.Files, lists, boards, discovery.Files,
+		openapi.Files, lists, boards, calendars, discovery.Files,
 	}
 	made := make([][]File, len(families))
 	for i, family := range families {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator/answers"
 	"anteroom/generator/published"
@@ -76,6 +77,7 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 		}
 		link(p.Title, path, notes...)
 	}
+	link("Holidays", published.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
 
 	section("Optional")
 	for i := range g.Site.Pages {

@@ -15,6 +15,7 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/page"
+	"anteroom/generator/published"
 	"anteroom/generator/tlog"
 
 	"github.com/a-h/templ"
@@ -55,7 +56,7 @@ func (g *family) parse() *template.Template {
 		"compact": func(text string) string { return string(ordered.Compact(model.JSON(text))) },
 		// Addresses.
 		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
-		"proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+		"calendarPath": published.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
 		// Endpoints.
 		"routes": func() []*api.Route { return api.Routes }, "readsFirst": answers.ReadsFirst, "summary": g.Summary, "withItems": answers.WithItems, "fieldRules": fieldRules,
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },

@@ -17,3 +17,6 @@ const (
 	SkillPath          = "/.well-known/agent-skills/" + SkillName + "/SKILL.md"
 	SkillsIndexPath    = "/.well-known/agent-skills/index.json"
 )
+
+// CalendarPath is where a calendar of business days is, in the format that the ending names.
+func CalendarPath(id, ending string) string { return "/calendars/" + id + "." + ending }

@@ -59,6 +59,8 @@ const (
 
 	mediaTile = "application/octet-stream" // C2SP tlog-tiles
 
+	mediaCalendar = "text/calendar; charset=utf-8" // RFC 5545
+
 	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
 	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
 	cacheShort = "public, max-age=300"
@@ -88,6 +90,8 @@ var Paths = []Path{
 	{"/scoreboard/*.json", MediaJSON, cacheShort, true, "Hand verification", "the numbers of one hand verification, which never change"},
 	{"/jobs.json", MediaJSON, cacheJSON, true, "Jobs", "open and completed work"},
 	{"/auditors.json", MediaJSON, cacheJSON, true, "Auditors", "audits claimed under registered names"},
+	{CalendarPath("*", "json"), MediaJSON, CacheHour, true, "Business-day calendar", "the holidays of one calendar"},
+	{CalendarPath("*", "ics"), mediaCalendar, CacheHour, true, "Business-day calendar as iCalendar", "the holidays of one calendar, for calendar programs"},
 	{"/server.json", MediaJSON, cacheJSON, true, "MCP registry entry", "the MCP server as a registry lists it"},
 	{"/.well-known/api-catalog", mediaLinkset, CacheHour, true, "API catalog", "the endpoints as a linkset (RFC 9727)"},
 	{AICatalogPath, MediaAICatalog, CacheHour, true, "AI catalog", "the MCP server and the skill, for programs that look for agents' services"},
