@@ -61,8 +61,8 @@ func (c *calendarFile) JSON() []byte {
 	return append(bytes.ReplaceAll(ordered.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
 }
 
-// ICS is the calendar in iCalendar (RFC 5545), with the properties of RFC 7986 that describe it as a
-// whole. An event without an end takes its whole day.
+// ICS is the calendar in iCalendar (RFC 5545), with the properties of RFC 7986 that describe it as
+// a whole. An event without an end takes its whole day.
 func (c *calendarFile) ICS(host, url string) []byte {
 	b := make([]byte, 0, 2<<10+200*len(c.Holidays))
 	line := func(name, value string) { b = appendFolded(b, name+":"+value) }
