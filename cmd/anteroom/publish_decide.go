@@ -52,7 +52,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, after := verification.Covered(s)
+	_, after := s.Covered()
 	extent, err := records.Measure(ctx, r, after)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return "", err

@@ -3,6 +3,8 @@ package native
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -164,6 +166,40 @@ func TestDeliveryComesBack(t *testing.T) {
 		case <-ended:
 		}
 		break
+	}
+}
+
+// TestReminder: records that have waited for a week are in one message, which is not repeated after
+// the server was started again.
+func TestReminder(t *testing.T) {
+	data, published := t.TempDir(), edgetest.Snapshot()
+	published.RemindAfterDays = 7
+	run := func(now int64) {
+		h, _ := open(t, Config{Data: data, Create: true, Snapshot: published}, fake{})
+		h.now = func() time.Time { return time.Unix(now, 0) }
+		if now == edgetest.Now {
+			register(t, h, "ada")
+		}
+		h.deliverDue(t.Context())
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const week = 7 * 24 * 3600
+	for i, after := range []int64{0, week, week, 2*week - 1, 2 * week} {
+		run(edgetest.Now + after)
+		reminders := 0
+		files, _ := filepath.Glob(filepath.Join(data, MailFolder, "new", "*"))
+		for _, file := range files {
+			text, _ := os.ReadFile(file)
+			unfolded := strings.NewReplacer("\r\n ", " ", "\n ", " ").Replace(string(text))
+			if strings.Contains(unfolded, "Subject: [reminder] a registration waits since 2026-11-20; run anteroom publish") {
+				reminders++
+			}
+		}
+		if want := []int{0, 1, 1, 1, 2}[i]; reminders != want || len(files) != 1+want {
+			t.Errorf("run %d: %d reminders of %d messages, want %d", i+1, reminders, len(files), want)
+		}
 	}
 }
 

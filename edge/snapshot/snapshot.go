@@ -3,7 +3,7 @@
 // facts, and the only one that is parsed. Each other line is a document: its ID, a tab, compact
 // JSON.
 //
-//	{"format":"anteroom-snapshot-4","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-5","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 //
@@ -22,7 +22,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
-const Format = "anteroom-snapshot-4"
+const Format = "anteroom-snapshot-5"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
@@ -47,13 +47,14 @@ type Snapshot struct {
 	Sitemap       []string // the absolute addresses of the documents to index
 	LogLookup     string   // path that LookupDigits of a hash follow; "" without a public log
 
+	RemindAfterDays int64 // a record may wait for its verification before the operator is reminded; 0 is for ever
 	WritesPerMinute int64 // for one client address; 0 is without limit
 	BatchMessages   int64
 	BatchWrites     int64
 
-	AsOf                 string // date of the newest hand verification
-	Store                string // identifier of the store that it looked at; "" before the first
-	Verified             int64  // how many records it covers, with all before it
+	AsOf                 string   // date of the newest hand verification
+	Store                string   // identifier of the store that it looked at; "" before the first
+	Covered              [3]int64 // the last number of each of records.Kinds that is verified
 	CountsAgeNote        string
 	ReceivedExternal     int64
 	OriginatedInternally int64
@@ -220,12 +221,15 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	list("indexnow_urls", &s.IndexNowURLs)
 	list("sitemap", &s.Sitemap)
 	text("log_lookup", &s.LogLookup)
+	number("remind_after_days", &s.RemindAfterDays)
 	number("writes_per_minute", &s.WritesPerMinute)
 	number("batch_messages", &s.BatchMessages)
 	number("batch_writes", &s.BatchWrites)
 	text("as_of", &s.AsOf)
 	text("store", &s.Store)
-	number("verified", &s.Verified)
+	number("registrations_covered", &s.Covered[0])
+	number("charters_covered", &s.Covered[1])
+	number("suggestions_covered", &s.Covered[2])
 	text("counts_age_note", &s.CountsAgeNote)
 	number("received_external", &s.ReceivedExternal)
 	number("originated_internally", &s.OriginatedInternally)

@@ -14,7 +14,7 @@ import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
-const DIGEST = 3; // statements that a digest takes: late times are corrected, it is claimed, it is marked
+const DIGEST = 5; // statements that a digest takes, or a look that finds none and sends a reminder
 /** The instance in use. @type {Core | undefined} */
 let core;
 

@@ -5,6 +5,7 @@ package answers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -78,6 +79,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
 
+		RemindAfterDays: int64(cmp.Or(service.Relay.RemindAfterDays, site.RemindAfterDays)),
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
 		BatchMessages:   int64(service.Limits.BatchMessages),
 		BatchWrites:     int64(service.Limits.BatchWrites),
@@ -90,13 +92,9 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 
 		Documents: map[string]snapshot.JSON{},
 	}
-	if n := len(g.Site.Verifications); n > 0 {
-		last := &g.Site.Verifications[n-1]
-		made.Store = last.Store
-		for _, kind := range site.Kinds {
-			made.Verified += int64(last.Covers(kind).Total)
-		}
-	}
+	store, covered := g.Site.Covered()
+	made.Store = store
+	copy(made.Covered[:], covered)
 	for _, key := range service.ReceiptKeys.Retired {
 		made.RetiredKeys = append(made.RetiredKeys, snapshot.Key(key))
 	}

@@ -108,6 +108,9 @@ type Service struct {
 		To   string `yaml:"to" is:"email"`
 		// Webhook is where the edge posts messages as JSON. Where it is empty, the edge mails them.
 		Webhook string `yaml:"webhook,omitempty" is:"upstream"`
+		// RemindAfterDays is how long records may wait for a hand verification before the operator is
+		// reminded. It is 0 where the content does not say.
+		RemindAfterDays int `yaml:"remind_after_days,omitempty" min:"1" max:"365"`
 	} `yaml:"relay"`
 	Security struct {
 		Contacts  []string `yaml:"contacts" is:"contact" unique:"true" minItems:"1"` // URIs, in order of preference
@@ -120,6 +123,9 @@ type Service struct {
 		AITrain bool `yaml:"ai_train"`
 	} `yaml:"content_signals"`
 }
+
+// RemindAfterDays is how long records may wait where the content does not say.
+const RemindAfterDays = 7
 
 // BaseURL is https:// and the canonical host, without a trailing slash.
 func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }

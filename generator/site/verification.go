@@ -117,6 +117,19 @@ func (v *Verification) Covers(kind string) *Coverage {
 	return &v.Suggestions
 }
 
+// Covered gives the store that the verifications are of, "" before the first, and the last number
+// of each of records.Kinds that they cover.
+func (s *Site) Covered() (store string, last []int64) {
+	last = make([]int64, len(Kinds))
+	for _, v := range s.Verifications {
+		store = cmp.Or(v.Store, store)
+		for i, kind := range Kinds {
+			last[i] = int64(v.Covers(kind).Last)
+		}
+	}
+	return store, last
+}
+
 // Encode gives the text of the file, and sets Sum and SHA256.
 func (v *Verification) Encode() []byte {
 	v.Sum = ""

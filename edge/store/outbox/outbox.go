@@ -93,9 +93,9 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	}
 }
 
-// Deliver sends one digest of the rows that are due. Its response is 200 if the digest was
-// delivered, or may have been: more rows may be due. It is 204 if no row is due, 502 if the relay
-// does not take it, 503 if the store fails.
+// Deliver sends one digest of the rows that are due; where none is, a reminder if that is due. Its
+// response is 200 if the digest was delivered, or may have been: more rows may be due. It is 204 if
+// no row is due, 502 if the relay does not take the message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
 	claiming := turn.Exec{Statements: []turn.Statement{
@@ -104,11 +104,11 @@ func Deliver(t *turn.Turn) *turn.Response {
 	}}
 	return turn.Await(claiming, func(claimed turn.Result) *turn.Response {
 		if claimed.Failure != turn.None {
-			return &turn.Response{Status: 503, Log: "outbox: the store did not give due rows: " + string(claimed.Failure)}
+			return failed("the store did not give due rows", claimed)
 		}
 		rows := read(claimed.Rows[1])
 		if len(rows) == 0 {
-			return &turn.Response{Status: 204}
+			return remind(t)
 		}
 		return send(t, rows, lease, names)
 	})
@@ -147,7 +147,7 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 	marking.Args = append(marking.Args, t.Now+LeaseSeconds, lease)
 	return turn.Await(turn.Exec{Statements: []turn.Statement{marking}}, func(marked turn.Result) *turn.Response {
 		if marked.Failure != turn.None {
-			return &turn.Response{Status: 503, Log: "outbox: a digest was sent and not marked, and will be sent again: " + string(marked.Failure)}
+			return failed("a digest was sent and not marked, and will be sent again", marked)
 		}
 		return &turn.Response{Status: status} // the host logs why a relay fails
 	})

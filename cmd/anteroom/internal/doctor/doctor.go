@@ -227,7 +227,7 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 	var after []int64
 	verified := ""
 	if loaded != nil {
-		verified, after = verification.Covered(loaded)
+		verified, after = loaded.Covered()
 	}
 	extent, err := records.Measure(ctx, store, after)
 	switch {

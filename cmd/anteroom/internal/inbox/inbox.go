@@ -34,24 +34,18 @@ type Suggestion struct {
 
 // Look finds what waits in a store. folder is the Maildir of the operator.
 func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, now time.Time) (*Report, error) {
-	covered, last := make([]int64, len(records.Kinds)), &site.Verification{}
-	if n := len(s.Verifications); n > 0 {
-		last = &s.Verifications[n-1]
-		for i, kind := range records.Kinds {
-			covered[i] = int64(last.Covers(kind.Name).Last)
-		}
-	}
+	store, covered := s.Covered()
 	extent, err := records.Measure(ctx, r, covered)
 	if err != nil {
 		return nil, err
 	}
-	if last.Store != "" && last.Store != extent.Store {
+	if store != "" && store != extent.Store {
 		return nil, fmt.Errorf("look for what waits: this is store %s, and the verifications are of store %s "+
-			"(name the right one with --data or --remote)", extent.Store, last.Store)
+			"(name the right one with --data or --remote)", extent.Store, store)
 	}
 	found := &Report{New: extent.Waiting, Suggestions: []Suggestion{}, now: now}
-	if last.Through != "" {
-		found.Verified = &last.Through
+	if n := len(s.Verifications); n > 0 {
+		found.Verified = &s.Verifications[n-1].Through
 	}
 	for i := range records.Kinds {
 		kind := &records.Kinds[i]

@@ -87,7 +87,10 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 			s.log.Info("made the receipt key", "file", o.keyFile())
 		}
 	}
-	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), first.snapshot.Verified
+	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), int64(0)
+	for _, n := range first.snapshot.Covered {
+		verified += n
+	}
 	if o.LogFormat != LogJSON { // the log says so too
 		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
 	}

@@ -42,7 +42,6 @@
 package verification
 
 import (
-	"cmp"
 	"context"
 
 	"anteroom/edge/store/records"
@@ -72,19 +71,6 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error
 		a.Own = append(a.Own, own.what)
 	}
 	return a, nil
-}
-
-// Covered gives the store that the verifications are of, "" before the first, and the last number
-// of each of records.Kinds that they cover.
-func Covered(s *site.Site) (store string, last []int64) {
-	last = make([]int64, len(records.Kinds))
-	for _, v := range s.Verifications {
-		store = cmp.Or(v.Store, store)
-		for i, kind := range records.Kinds {
-			last[i] = int64(v.Covers(kind.Name).Last)
-		}
-	}
-	return store, last
 }
 
 // since gives the verifications whose coverage is checked against the store: those since records
