@@ -43,8 +43,12 @@ func (e *Edge) Prerender() { e.api.Prerender() }
 // Handle gives the outcome of a request's turn. Package turn says what a host does with it.
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
-	if path, _, _ := strings.Cut(t.Request.Target, "?"); health.IsPath(path) {
+	path, _, _ := strings.Cut(t.Request.Target, "?")
+	if health.IsPath(path) {
 		return t.Outcome(health.Answer(t, path, receipt.StandingOf(&t.Host, e.snapshot).Fits()))
+	}
+	if !api.IsDynamic(path) {
+		return e.api.Undocumented(t, path)
 	}
 	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }

@@ -18,6 +18,7 @@ import (
 	"anteroom/generator/answers"
 	"anteroom/generator/discovery"
 	"anteroom/generator/openapi"
+	"anteroom/generator/ordered"
 	"anteroom/generator/page"
 	"anteroom/generator/pages"
 	"anteroom/generator/published"
@@ -101,6 +102,7 @@ func generate(s *site.Site) (*Output, error) {
 			files = append(files, more...)
 		}
 	}
+	a.Snapshot.Documents[api.Pages] = ordered.Compact(published.Pages(files))
 	about(discovery.LLMs)
 	about(discovery.Manifest)
 	files = append(files, logRest...)

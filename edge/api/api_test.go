@@ -553,7 +553,7 @@ func TestUnread(t *testing.T) {
 		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
 		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
-		{"/v1x", "", "", "There is no such endpoint."},
+		{"/v1x", "", "", "Nothing is published at this path."},
 	} {
 		r := h.Do("POST", c.target, c.body, "content-type", c.media)
 		if r.Status < 400 || !strings.Contains(string(r.Body), c.want) {

@@ -51,6 +51,7 @@ func Snapshot() *snapshot.Snapshot {
 		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
 		Documents: map[string]snapshot.JSON{
 			"endpoints": snapshot.JSON(`[{"method":"GET","path":"/api/presence"}]`),
+			api.Pages:   snapshot.JSON(`["/","/page.html"]`),
 			"roster":    snapshot.JSON(`{"board":"test board","as_of":"2026-11-18"}`),
 
 			api.MCPServer: snapshot.JSON(`{"capabilities":{"tools":{"listChanged":false}},` +

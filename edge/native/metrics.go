@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
@@ -43,7 +44,7 @@ func (h *Host) count(on *site, method, host, path string, status int, took time.
 		route = metrics.Health
 	case host == on.snapshot.ApexHost:
 		route = metrics.Apex
-	case isDynamic(path):
+	case api.IsDynamic(path):
 		route = h.config.Metrics.Route(path)
 	case status == http.StatusNotFound:
 		route = metrics.NotFound

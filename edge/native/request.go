@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -61,16 +62,38 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
-	case isDynamic(path), health.IsPath(path):
+	case api.IsDynamic(path), health.IsPath(path):
 		h.dynamic(w, r, on, host, target, path)
 	default:
-		on.documents.ServeHTTP(w, r)
+		h.document(w, r, on, turn.Request{Method: r.Method, Target: target, Host: host})
 	}
 }
 
-// isDynamic reports whether the core answers for a path.
-func isDynamic(path string) bool {
-	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
+// document answers with a document: the one at the request's path, or what api.Undocumented says.
+func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, request turn.Request) {
+	accept, has := strings.Join(r.Header["Accept"], ", "), on.documents.Has(r.URL)
+	if has && api.TakesPage(accept) {
+		on.documents.ServeHTTP(w, r)
+		return
+	}
+	request.Header = []turn.Header{{Name: "accept", Value: accept}}
+	switch answer := h.answer(on, h.turn(on, request, ""), ""); {
+	case answer.Status == http.StatusOK:
+		header := w.Header()
+		addFields(header, answer.Header)
+		r.URL = &url.URL{Path: header.Get("Content-Location")}
+		on.documents.ServeHTTP(w, r)
+	case has && answer.Status == http.StatusNotFound, answer.Get("content-type") == "":
+		on.documents.ServeHTTP(w, r)
+	default:
+		on.send(w, r, "", answer)
+	}
+}
+
+func addFields(header http.Header, fields []turn.Header) {
+	for _, field := range fields {
+		header.Add(field.Name, field.Value)
+	}
 }
 
 // commonFields are respond.CommonHeaders, and requestFields api.RequestHeaders, in the form of
@@ -94,27 +117,25 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	// After a body that was not read to its end net/http closes the connection.
 	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
-	zips, tags := gzip.Accepted(r.Header["Accept-Encoding"]), ""
+	tags := ""
 	for i, name := range api.RequestHeaders {
 		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
 			value := strings.Join(lines, ", ")
-			if name == ifNoneMatch && zips {
+			if name == ifNoneMatch && gzip.Accepted(r.Header["Accept-Encoding"]) {
 				tags, value = value, gzip.Untagged(value)
 			}
 			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
 		}
 	}
-	t := h.turn(on, request, h.callerAddress(r))
-	answer := h.answer(on, t, path)
-	if answer == nil {
-		answer = respond.Unfinished(t)
-	}
+	on.send(w, r, tags, h.answer(on, h.turn(on, request, h.callerAddress(r)), path))
+}
+
+// send sends an answer of the core. tags is the If-None-Match field as the caller sent it.
+func (on *site) send(w http.ResponseWriter, r *http.Request, tags string, answer *turn.Response) {
 	header := w.Header()
 	maps.Copy(header, commonFields)
-	for _, field := range answer.Header {
-		header.Add(field.Name, field.Value)
-	}
-	sent := on.compress(header, zips, tags, answer)
+	addFields(header, answer.Header)
+	sent := on.compress(header, gzip.Accepted(r.Header["Accept-Encoding"]), tags, answer)
 	if r.Method == http.MethodHead || len(sent) == 0 {
 		w.WriteHeader(answer.Status)
 		return
@@ -124,15 +145,20 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 	w.Write(sent)
 }
 
-// answer runs the turn of a request. A check of readiness may get the answer that another one got.
-func (h *Host) answer(on *site, t *turn.Turn, path string) *turn.Response {
+// answer runs the turn of a request, and says so where it went wrong. A check of readiness may get
+// the answer that another one got.
+func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Response) {
+	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, sqlite.Caller) }
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
 		asked, now := fmt.Sprintf("%s %p", method, on), h.now() // of this content
-		return h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, func() *turn.Response {
-			return h.run(on, t, on.edge.Handle, sqlite.Caller)
-		})
+		answer = h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, run)
+	} else {
+		answer = run()
 	}
-	return h.run(on, t, on.edge.Handle, sqlite.Caller)
+	if answer == nil {
+		answer = respond.Unfinished(t)
+	}
+	return answer
 }
 
 // callerAddress is the address of the caller. It is "" where the address is unknown.

@@ -224,7 +224,7 @@ func TestLog(t *testing.T) {
 	raw(t, address, "GET /api/panic?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
 	raw(t, address, "GET /nope%0aline?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
 	text := log.String()
-	for _, want := range []string{"method=POST host=www.example.org path=/api/x status=418 bytes=3 duration=", "path=/api/panic status=500", "path=/nope%0aline status=404", "secret-free", "write failed"} {
+	for _, want := range []string{"method=POST host=www.example.org path=/api/x status=418 bytes=3 duration=", "path=/api/panic status=500", "path=/nope%0aline status=418", "secret-free", "write failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %q", want)
 		}

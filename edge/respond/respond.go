@@ -3,6 +3,7 @@
 package respond
 
 import (
+	"cmp"
 	"strconv"
 
 	"anteroom/edge/input"
@@ -54,15 +55,9 @@ func Object(t *turn.Turn, write func(w *jsondoc.Writer)) []byte {
 // Problem is an error answer (RFC 9457). write adds members of its own. faults and write may be
 // nil.
 func Problem(t *turn.Turn, p *ProblemType, detail string, faults *input.Faults, write func(w *jsondoc.Writer)) *turn.Response {
-	contractURL := t.ContractURL
-	if contractURL == "" {
-		contractURL = "/openapi.json"
-	}
+	contractURL := cmp.Or(t.ContractURL, openAPI)
 	body := Object(t, func(w *jsondoc.Writer) {
-		w.Str("type", t.Snapshot.BaseURL()+p.Path())
-		w.Str("title", p.Title)
-		w.Int("status", int64(p.Status))
-		w.Str("detail", detail)
+		writeProblem(t, w, p, detail)
 		if faults != nil {
 			faults.Write(w)
 		}
@@ -76,6 +71,27 @@ func Problem(t *turn.Turn, p *ProblemType, detail string, faults *input.Faults, 
 	})
 	return JSON(p.Status, MediaProblem, "no-store", body)
 }
+
+// ShortProblem is a problem off every endpoint, without the trailer.
+func ShortProblem(t *turn.Turn, p *ProblemType, detail string) *turn.Response {
+	w := jsondoc.Writer{}
+	w.Open('{')
+	writeProblem(t, &w, p, detail)
+	w.Str("contract_url", t.Snapshot.BaseURL()+openAPI)
+	w.Close('}')
+	return JSON(p.Status, MediaProblem, "no-store", w.Buf)
+}
+
+// writeProblem writes the members that every problem begins with.
+func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string) {
+	w.Str("type", t.Snapshot.BaseURL()+p.Path())
+	w.Str("title", p.Title)
+	w.Int("status", int64(p.Status))
+	w.Str("detail", detail)
+}
+
+// openAPI is the contract of a request that reached no endpoint.
+const openAPI = "/openapi.json"
 
 // How many bytes the answer to a single fault may have, and other answers.
 const maxFault, unlimited = 2048, 1 << 30

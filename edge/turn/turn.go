@@ -110,10 +110,12 @@ type Request struct {
 }
 
 // Get returns the value of a header field, by its lower-case name; "" if it is absent.
-func (r *Request) Get(name string) string {
-	for _, h := range r.Header {
-		if h.Name == name {
-			return h.Value
+func (r *Request) Get(name string) string { return fieldOf(r.Header, name) }
+
+func fieldOf(fields []Header, name string) string {
+	for _, f := range fields {
+		if f.Name == name {
+			return f.Value
 		}
 	}
 	return ""
@@ -181,6 +183,9 @@ type Observation struct {
 	Client string // as the client names itself, a stranger's text; "" where it does not
 	Kind   string // what it did, see package protocol
 }
+
+// Get is Request.Get for a header field of the response's own.
+func (r *Response) Get(name string) string { return fieldOf(r.Header, name) }
 
 // Set sets a header field. It replaces one of the same name.
 func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name, value) }

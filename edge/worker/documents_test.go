@@ -80,14 +80,15 @@ func TestDocumentsAlike(t *testing.T) {
 	hosts := map[string]string{
 		"machine": startNative(t, native.Config{Snapshot: output.Snapshot, Documents: documents}), "worker": start(t, o).url,
 	}
-	get := func(host, path, etag string) (answer *http.Response, body []byte) {
+	ask := func(host, method, path, accept, etag string) (answer *http.Response, body []byte) {
 		t.Helper()
-		r, err := http.NewRequest("GET", hosts[host]+path, nil)
+		r, err := http.NewRequest(method, hosts[host]+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Host = output.Snapshot.CanonicalHost
 		r.Header.Set("Accept-Encoding", "identity")
+		r.Header.Set("Accept", accept)
 		if etag != "" {
 			r.Header.Set("If-None-Match", etag)
 		}
@@ -101,6 +102,73 @@ func TestDocumentsAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		return answer, body
+	}
+	get := func(host, path, etag string) (*http.Response, []byte) {
+		return ask(host, "GET", path, "text/html", etag)
+	}
+	differ := func(what string, one, other *http.Response, names ...string) {
+		t.Helper()
+		for _, name := range append(names, "Content-Type", "Cache-Control", "Access-Control-Allow-Origin", "Content-Security-Policy", "Link", "Location") {
+			if a, b := fmt.Sprint(one.Header[name]), fmt.Sprint(other.Header[name]); a != b {
+				t.Errorf("%s: %s is %s on the machine, and %s on the worker", what, name, a, b)
+			}
+		}
+	}
+	// What Accept asks for: a page, its twin, or a short problem.
+	const html, markdown, problem = "text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/problem+json"
+	for _, c := range []struct{ path, accept, want string }{
+		{"/", "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", html},
+		{"/", "*/*", html},
+		{"/", "text/markdown", markdown},
+		{"/quest.html", "text/markdown, text/html, */*", markdown},
+		{"/quest.html", "text/html, text/markdown", html},
+		{"/quest.html", "text/html;q=0.5, TEXT/Plain ; q=0.6", markdown},
+		{"/quest.html", "text/markdown;q=0.5, text/html;q=0.50", markdown},
+		{"/quest.html", "text/markdown;q=0.5, */*", html},
+		{"/quest.html", "text/*, text/html;q=0.1", markdown},
+		{"/quest.html", "text/markdown;q=0", html},
+		{"/quest.html", "text/markdown;q=x, application/json", html},
+		{"/problems/invalid-input.html?a=1", "text/markdown", markdown},
+		{"/404.html", "text/markdown", html},
+		{"/jobs.json", "text/markdown", "application/json"},
+		{"/quest%2Ehtml", "text/markdown", ""}, // it redirects
+		{"/nope", "text/html", html},
+		{"/nope", "text/markdown, text/html;q=0.1", html},
+		{"/nope.html", "text/markdown", problem},
+		{"/nope", "*/*", problem},
+		{"/.well-known/agent-card.json", "application/json, text/html;q=0", problem},
+		{"/log/9/checkpoint", "text/plain", problem},
+	} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			one, want := ask("machine", method, c.path, c.accept, "")
+			other, got := ask("worker", method, c.path, c.accept, "")
+			name := method + " " + c.path + " as " + c.accept
+			if method == "POST" && one.StatusCode != http.StatusNotFound {
+				continue // a document has its own way to refuse
+			}
+			if one.StatusCode != other.StatusCode || !bytes.Equal(want, got) || len(got) > 600 && c.want == problem {
+				t.Errorf("%s: the machine answers %d %s, the worker %d %s", name, one.StatusCode, want, other.StatusCode, got)
+			}
+			differ(name, one, other, "Content-Location")
+			if one.Header.Get("Content-Type") != c.want {
+				t.Errorf("%s: %v, want %s", name, one.Header, c.want)
+			}
+			if page := strings.HasPrefix(c.want, "text/"); page && !strings.HasPrefix(strings.Join(other.Header["Vary"], ", "), "Accept") {
+				t.Errorf("%s: Vary is %q", name, other.Header["Vary"])
+			}
+			if c.want != markdown {
+				continue
+			}
+			twin := one.Header.Get("Content-Location")
+			if direct, text := ask("worker", "GET", twin, "*/*", ""); !strings.HasSuffix(twin, ".html.md") || direct.Header.Get("ETag") != other.Header.Get("ETag") || method == "GET" && !bytes.Equal(text, got) {
+				t.Errorf("%s: it is not %q", name, twin)
+			}
+			for host, answer := range map[string]*http.Response{"machine": one, "worker": other} {
+				if again, body := ask(host, method, c.path, c.accept, answer.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || len(body) > 0 || again.Header.Get("Content-Location") != twin {
+					t.Errorf("%s again on the %s: %d %v", name, host, again.StatusCode, again.Header)
+				}
+			}
+		}
 	}
 	logged := 0
 	for _, d := range append(output.Documents, assets.File{Path: "/"}, assets.File{Path: "/nope"}, assets.File{Path: "/log/9/checkpoint"}, assets.File{Path: "/mcp"}, assets.File{Path: "/%6Aobs.json"}, assets.File{Path: "/jobs%2Ejson?a=%71"}, assets.File{Path: "/%6Dcp"}) {
@@ -118,14 +186,7 @@ func TestDocumentsAlike(t *testing.T) {
 		if content := d.Content(); len(content) > 0 && !bytes.Equal(content, got) {
 			t.Errorf("%s is served as %d other bytes", d.Path, len(got))
 		}
-		for _, name := range []string{"Content-Type", "Cache-Control", "Access-Control-Allow-Origin", "Content-Security-Policy", "Link", "Location"} {
-			if name == "Cache-Control" && one.StatusCode == http.StatusNotFound {
-				continue // a CDN decides by itself
-			}
-			if a, b := fmt.Sprint(one.Header[name]), fmt.Sprint(other.Header[name]); a != b {
-				t.Errorf("%s: %s is %s on the machine, and %s on the worker", d.Path, name, a, b)
-			}
-		}
+		differ(d.Path, one, other)
 		for host, answer := range map[string]*http.Response{"machine": one, "worker": other} {
 			if answer.StatusCode != http.StatusOK {
 				continue

@@ -9,7 +9,7 @@ import snapshot from './snapshot.txt';
 import { redirect } from './apex.mjs';
 import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
-import { fits, hasLimiter, perform, read, signer, signerOf } from './effects.mjs';
+import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
@@ -111,7 +111,7 @@ function turnOf(asked, signer, fields = fieldsOf(asked)) {
 function answer(asked) {
   const { request, method, host, target, facts, env } = asked;
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
-  if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return env.ASSETS.fetch(request);
+  if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(asked, env.ASSETS);
   if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(asked);
   try {
     const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
@@ -119,6 +119,26 @@ function answer(asked) {
     const alone = turn.fields === '' && !target.includes('?');
     if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now);
     return respond(answer);
+  } catch (e) {
+    return failed(e, asked);
+  }
+}
+
+// Answers with a document: the one at the path of a request, or what the core says of that path by
+// Accept; see Undocumented of package api. Browsers' fields say at once that they take the page.
+/** @param {Asked} asked @param {Fetcher} assets */
+async function document(asked, assets) {
+  const { request, env } = asked, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
+  if (found.status !== 404 && /^(text\/html(,|$)|\*\/\*$|$)/.test(accept)) return found;
+  try {
+    const { answer } = round('handle', turnOf(asked, signer ?? (await signerOf(env)), `accept: ${accept}\n`));
+    if (!answer || (answer.status === 404 && found.status !== 404)) return found;
+    const fields = headersOf(answer.fields), twin = fields.get('content-location');
+    if (fields.has('content-type')) return respond(answer);
+    const other = await assets.fetch(twin ? new Request(new URL(twin, request.url), request) : new URL('/404.html', request.url));
+    const response = new Response(other.body, { status: twin ? other.status : 404, headers: other.headers });
+    for (const [name, value] of fields) response.headers.set(name, value);
+    return response;
   } catch (e) {
     return failed(e, asked);
   }

@@ -3,7 +3,6 @@ package discovery
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -61,9 +60,6 @@ var redirects = []string{
 // mcpShort leads to the MCP endpoint.
 const mcpShort = "/mcp"
 
-// typesOfTheCDN are the media types that the CDN gives to documents by the endings of their names.
-var typesOfTheCDN = map[string]string{".html": published.MediaHTML, ".md": published.MediaMarkdown, ".json": published.MediaJSON}
-
 // Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
 // joins the values that two matching rules give for one header, so each header of a path is in
 // one rule only. A pattern of the table is one rule, however many documents it matches.
@@ -90,12 +86,7 @@ func Configuration(a *answers.Answers, documents []published.File) ([]published.
 		case !slices.Equal(open.Headers(), served.Headers()):
 			g.Fail("_headers: %s is served in another way than %s, which is for it too", at, open.Pattern)
 		default:
-			lines := open.Headers()
-			if typesOfTheCDN[path.Ext(open.Pattern)] == open.MediaType {
-				// The CDN gives the headers of a path to its 404 as well, which is a page.
-				lines = slices.Delete(lines, 0, 1)
-			}
-			rules[open.Pattern] = lines
+			rules[open.Pattern] = open.Headers()
 		}
 		if own := ownHeaders[at]; own != nil {
 			rules[at] = append(rules[at], own...)

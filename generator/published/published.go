@@ -3,9 +3,11 @@
 package published
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/respond"
 	"anteroom/generator/page"
@@ -27,18 +29,37 @@ func NewFile(path string, doc []byte) File {
 // Headers are the header fields that say how the path is served.
 func (p *Path) Headers() []string {
 	lines := []string{"Content-Type: " + p.MediaType, "Cache-Control: " + p.Cache}
+	if p.MediaType == MediaHTML {
+		lines = append(lines, "Vary: Accept") // a page or its twin
+	}
 	if p.AnyOrigin {
 		lines = append(lines, "Access-Control-Allow-Origin: *")
 	}
 	return lines
 }
 
+// PagePatterns are the paths of all pages for the CDN, whose star matches slashes too.
+var PagePatterns = []string{"/", "/*.html"}
+
+// Pages are the paths of the pages among files that have a twin in Markdown.
+func Pages(files []File) (pages []string) {
+	for _, f := range files {
+		if page, is := strings.CutSuffix(f.Path, ".md"); is && strings.HasSuffix(page, ".html") {
+			pages = append(pages, page)
+		}
+		if f.Path == api.Twin("/") {
+			pages = append(pages, "/")
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
 // Sentence says what is there.
 func (p *Path) Sentence() string { return strings.ToUpper(p.What[:1]) + p.What[1:] + "." }
 
 // The media types and lifetimes of published documents. cacheShort is for documents that a hand
-// verification makes stale. No document is fresh for more than an hour, because the CDN gives the
-// headers of a path to its 404 as well.
+// verification makes stale. No document is fresh for more than an hour.
 const (
 	MediaHTML       = "text/html; charset=utf-8"
 	mediaText       = "text/plain; charset=utf-8"

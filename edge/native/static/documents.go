@@ -4,14 +4,14 @@
 package static
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,19 +78,13 @@ func New(files []File) (*Documents, error) {
 // compressible matches the media types of documents that gzip makes smaller.
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
-// typesOfTheCDN are the media types that the CDN gives to documents by the endings of their names.
-// The _headers file has those of all others.
-var typesOfTheCDN = map[string]string{
-	".html": "text/html; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".json": "application/json",
-}
-
 // page makes a file ready to be served at a path.
 func (d *Documents) page(f *File, at string) *page {
 	body := f.Content()
 	sum := sha256.Sum256(body)
 	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
-	if media := cmp.Or(f.MediaType, typesOfTheCDN[path.Ext(f.Path)]); media != "" {
-		p.header.Set("Content-Type", media)
+	if f.MediaType != "" {
+		p.header.Set("Content-Type", f.MediaType)
 	}
 	if f.Cache != "" {
 		p.header.Set("Cache-Control", f.Cache)
@@ -103,13 +97,24 @@ func (d *Documents) page(f *File, at string) *page {
 	return p
 }
 
+// Has reports whether there is a document at an address, or a redirect.
+func (d *Documents) Has(at *url.URL) bool {
+	p, _, moved := d.at(at)
+	return moved || p != nil
+}
+
+// at is what there is at an address. A redirect is of a path without escapes that it does not need.
+func (d *Documents) at(at *url.URL) (p *page, to assets.Redirect, moved bool) {
+	to, moved = d.redirects[at.Path]
+	return d.pages[at.Path], to, moved && at.RawPath == ""
+}
+
 // ServeHTTP answers with the document at the request's path, or redirects, whatever the method is.
 // Methods of a document other than GET and HEAD are refused.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	p := d.pages[r.URL.Path]
-	to, moved := d.redirects[r.URL.Path]
-	if r.URL.RawPath != "" && (p != nil || moved) { // it has escapes that it does not need
+	p, to, moved := d.at(r.URL)
+	if r.URL.RawPath != "" && p != nil { // it has escapes that it does not need
 		d.headers.Apply(r.URL.RawPath, h)
 		h.Set("Location", (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String())
 		send(w, r, http.StatusTemporaryRedirect, nil)
@@ -124,11 +129,10 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		body := []byte("not found\n")
 		h.Set("Content-Type", "text/plain; charset=utf-8")
-		if missing := d.pages["/404.html"]; missing != nil {
+		if missing := d.pages[api.NotFoundPage]; missing != nil {
 			body = missing.body
-			h.Set("Content-Type", missing.header.Get("Content-Type"))
+			maps.Copy(h, missing.header)
 		}
-		d.headers.Apply(r.URL.Path, h)
 		h.Set("Cache-Control", "no-store")
 		send(w, r, http.StatusNotFound, body)
 		return
@@ -142,7 +146,7 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for name, values := range p.header {
-		h[name] = values
+		h[name] = slices.Concat(h[name], values)
 	}
 	body, etag := p.body, p.etag
 	if p.gzip != nil && gzip.Accepted(r.Header.Values("Accept-Encoding")) {

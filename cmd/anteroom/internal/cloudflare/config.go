@@ -22,6 +22,7 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/published"
 
 	"github.com/BurntSushi/toml"
 )
@@ -228,8 +229,9 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		equal("the period of ratelimits", e.Limits[0].Simple.Period, 60)
 		equal("services.service", e.Services[0].Service, e.Name)
 		equal("assets.html_handling", e.Assets.HTML, "none")
-		equal("assets.not_found_handling", e.Assets.NotFound, "404-page")
-		equal("assets.run_worker_first", e.Assets.RunWorkerFirst, []string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready})
+		equal("assets.not_found_handling", e.Assets.NotFound, "none")
+		equal("assets.run_worker_first", e.Assets.RunWorkerFirst,
+			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, published.PagePatterns...))
 	}
 	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
 		fault("there is no environment %s, and the content has the apex host %s", Apex, s.ApexHost)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/selftest"
@@ -234,18 +235,32 @@ func (i *inspection) agents(ctx context.Context, c *Check) string {
 // unknown asks for paths at which nothing is published.
 func (i *inspection) unknown(ctx context.Context, c *Check) string {
 	const noEndpoint = "/api/no-such-endpoint"
-	for _, path := range []string{"/no-such-document", assets.HeadersPath, noEndpoint} {
-		switch got := i.reach(ctx, c, "GET", path, "", nil); {
+	for _, path := range []string{"/no-such-document", assets.HeadersPath, "/no-such-agent.json", noEndpoint} {
+		page := path == "/no-such-document" || path == assets.HeadersPath
+		switch got := i.reach(ctx, c, "GET", path, "", func(r *http.Request) {
+			if page {
+				r.Header.Set("Accept", "text/html")
+			}
+		}); {
 		case got == nil:
 		case got.status != http.StatusNotFound:
 			c.differs(path, "answers %d, want 404", got.status)
-		case path == noEndpoint && !got.isJSON():
+		case !page && !got.isJSON():
 			c.differs(path, "answers with %s, want a problem document", orNone(got.header.Get("Content-Type")))
-		case path != noEndpoint && i.artifact != nil && !bytes.Equal(got.body, i.artifact.File(notFoundPage)):
+		case page && i.artifact != nil && !bytes.Equal(got.body, i.artifact.File(notFoundPage)):
 			c.differs(path, "does not answer with %s", notFoundPage)
 		}
 	}
 	return "404, as a page and as a problem document"
+}
+
+// twins asks for the front page in Markdown.
+func (i *inspection) twins(ctx context.Context, c *Check) string {
+	got := i.reach(ctx, c, "GET", frontPage, "", func(r *http.Request) { r.Header.Set("Accept", "text/markdown") })
+	if got != nil && i.artifact != nil && !bytes.Equal(got.body, i.artifact.File(api.Twin(frontPage))) {
+		c.differs(frontPage, "does not answer with %s to Accept: text/markdown (keep what is before the host from caching pages without Accept)", api.Twin(frontPage))
+	}
+	return "the front page is there in Markdown too"
 }
 
 // redirects asks for the paths that lead to others.

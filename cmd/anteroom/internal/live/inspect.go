@@ -224,6 +224,7 @@ func (i *inspection) run(ctx context.Context) []Check {
 		{"self-test", i.selftest},
 		{"agents", i.agents},
 		{"unknown path", i.unknown},
+		{"Markdown", i.twins},
 		{"redirects", i.redirects},
 		{PlainHTTP, i.plainHTTP},
 		{"apex", i.apex},

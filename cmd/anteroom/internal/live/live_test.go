@@ -287,6 +287,11 @@ func TestWhatDiffers(t *testing.T) {
 		{answered("/_headers", 200, "/*"), "unknown path", "/_headers", "answers 200, want 404", true},
 		{answered("/no-such-document", 404, "<html>"), "unknown path", "/no-such-document", "does not answer with /404.html", false},
 		{answered("/api/no-such-endpoint", 404, "<html>"), "unknown path", "/api/no-such-endpoint", "want a problem document", true},
+		{answered("/no-such-agent.json", 404, "<html>"), "unknown path", "/no-such-agent.json", "want a problem document", true},
+		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+			r.Header.Del("Accept")
+			return false
+		}, "Markdown", "/", "does not answer with /index.html.md", false},
 		{answered("/mcp", 404, "<html>"), "redirects", "/mcp", "answers 404 to unknown, want 308 to /api/mcp?a=1", false},
 		{func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 			if r.Host == apex {
