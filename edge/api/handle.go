@@ -209,6 +209,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	case asks.op.Document != nil && !asks.unread:
 		return a.document(t, asks.op, hasQuery && (asks.dropped || route.writesByGET()))
 	case asks.unread:
+		asks.in.Writes = asks.op.Writes
 		asks.in.Skip(asks.op.Fields)
 		if asks.op.Strict {
 			asks.in.RejectUnknown()
@@ -301,7 +302,7 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 // Perform performs an operation that is not a document. If it writes, the caller's allowance is
 // checked first.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
-	in.Fields = op.Fields
+	in.Fields, in.Writes = op.Fields, op.Writes
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		return turn.Presume(limit, func(left turn.Result) *turn.Response {

@@ -88,6 +88,7 @@ type Input struct {
 	Faults
 	FromQuery bool    // the fields are query parameters: all are strings
 	DryRun    bool    // the caller asks for everything but the writing
+	Writes    bool    // the operation can write
 	Key       string  // the caller's idempotency key, "" for none
 	Fields    []Field // those of the operation: others are not known
 	Hint      string  // what the caller has probably meant, "" for no guess

@@ -103,7 +103,10 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 		n, most = "1 fault", maxFault
 		in.List[0].Field = input.Brief(in.List[0].Field)
 	}
-	detail := n + " found; nothing was recorded."
+	detail := n + " found."
+	if in.Writes {
+		detail = n + " found; nothing was recorded."
+	}
 	if in.Hint != "" {
 		detail = in.Hint + " " + detail
 	}

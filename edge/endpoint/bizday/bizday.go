@@ -98,6 +98,17 @@ func (o Operation) Reads() (names []string) {
 	return names
 }
 
+func (o *Operation) prefix() string { return opField.Name + "=" + o.Name }
+
+// needs is what an operation needs besides calendar, in words.
+func (o *Operation) needs() string {
+	names := o.Reads()
+	if slices.Contains(names, yearField.Name) {
+		return yearField.Name + ", or " + start.Name + " and " + end.Name
+	}
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == convention.Name }), " and ")
+}
+
 // Operations are all operations.
 var Operations = []Operation{
 	{"is", "Is a date a business day?", []*input.Field{&date}},
@@ -125,14 +136,23 @@ type query struct {
 // Compute performs a computation and answers with its result.
 func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	var q query
-	q.read(in)
-	if in.Total == 0 {
-		q.compute(in)
-	}
-	if in.Total > 0 {
+	if q.ask(in); in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
 	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
+}
+
+// ask reads the fields and finds the result. Every fault names the operation, if that is known.
+func (q *query) ask(in *input.Input) {
+	before := len(in.List)
+	if q.read(in); in.Total == 0 {
+		q.compute(in)
+	}
+	for i := range in.List[before:] {
+		if f := &in.List[before+i]; q.op != nil && !strings.Contains(f.Detail, q.op.prefix()) {
+			f.Detail = q.op.prefix() + ": " + f.Field + " " + f.Detail
+		}
+	}
 }
 
 // read reads the fields that the operation takes; all if the operation itself is at fault.
@@ -163,7 +183,7 @@ func (q *query) read(in *input.Input) {
 			q.year = year
 		}
 		if q.op != nil && in.Sent(&yearField) && (in.Sent(&start) || in.Sent(&end)) {
-			in.Add(yearField.Name, input.Conflict, "give either year, or start and end")
+			in.Add(yearField.Name, input.Conflict, q.op.prefix()+" needs "+q.op.needs()+"; both were sent")
 		}
 	}
 }
@@ -171,11 +191,16 @@ func (q *query) read(in *input.Input) {
 // takes reports whether the operation reads a field.
 func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.Takes, f) }
 
-// require adds the fault that a field is missing which the operation needs.
-func (q *query) require(in *input.Input, f *input.Field) {
-	if q.op != nil {
-		in.Missing(f.Name+" is missing or blank, and "+q.op.Name+" needs it", f)
+// require adds the fault that a field is missing which the operation needs, or one of several.
+func (q *query) require(in *input.Input, fields ...*input.Field) {
+	if q.op == nil {
+		return
 	}
+	found := fields[0].Name + " is missing or blank"
+	if len(fields) > 1 {
+		found = "none of them was sent"
+	}
+	in.Missing(q.op.prefix()+" needs "+q.op.needs()+"; "+found, fields...)
 }
 
 func (q *query) readDate(in *input.Input, f *input.Field) int {
@@ -186,7 +211,12 @@ func (q *query) readDate(in *input.Input, f *input.Field) int {
 	switch {
 	case ok && (day < firstDay || day > lastDay):
 		in.Add(f.Name, input.OutOfRange, "must be "+theRange+", and is "+civil.FormatDate(day))
-	case !in.Sent(f) && !(q.takes(&yearField) && in.Sent(&yearField)):
+	case in.Sent(f) || q.takes(&yearField) && in.Sent(&yearField):
+	case q.takes(&yearField) && !in.Sent(&start) && !in.Sent(&end):
+		if f == &start { // the one fault of the three
+			q.require(in, &yearField, &start, &end)
+		}
+	default:
 		q.require(in, f)
 	}
 	return day
@@ -209,7 +239,11 @@ func (q *query) readCalendars(in *input.Input) {
 			q.addCalendar(in, at, v.Items[i].Text)
 		}
 	case v.Kind == jsondoc.Array || !in.Sent(f):
-		in.Missing(f.Name+" is missing or blank: give one, or several", f)
+		needed := "give one, or several"
+		if q.op != nil {
+			needed = q.op.prefix() + " needs one, or several"
+		}
+		in.Missing(f.Name+" is missing or blank: "+needed, f)
 	case v.Kind != jsondoc.String:
 		in.Add(f.Name, input.WrongType, "must be a string or an array of strings, not "+v.Kind.String())
 	default:
@@ -223,7 +257,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 	id = strings.TrimSpace(id)
 	i := slices.Index(calendarIn.Values, id)
 	if i < 0 {
-		in.Add(at, UnknownCalendar, "\""+input.Brief(id)+"\" is none of "+strings.Join(calendarIn.Values, ", "))
+		in.Add(at, UnknownCalendar, "must be one or several of "+strings.Join(calendarIn.Values, ", ")+", and is "+input.Brief(id))
 	} else if !slices.Contains(q.calendars, i) {
 		q.calendars = append(q.calendars, i)
 	}
