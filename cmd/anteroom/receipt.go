@@ -9,6 +9,7 @@ import (
 	"anteroom/cmd/anteroom/internal/judge"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
@@ -21,7 +22,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			var keys []snapshot.Key
 			for _, key := range given {
-				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || len(raw) != ed25519.PublicKeySize {
+				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || !tlog.ValidKey(raw) {
 					// What was given is not repeated, because it may be a secret key.
 					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)",
 						ed25519.PublicKeySize))

@@ -37,7 +37,7 @@ func checkSeen(t *testing.T, what, output string) {
 
 // The words of strangers do nothing to a terminal, and as JSON they still say the same.
 func TestStrangersWords(t *testing.T) {
-	const key = "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ="
+	const key = "O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik="
 	text, err := json.Marshal(map[string]any{
 		"agent_name": unseen, unseen: unseen, "note": unseen, "canonical_string": unseen, "record_id": unseen,
 		"public_key_b64": unseen, "signature_b64": unseen, "payload_sha256": unseen, "minted_at": unseen, "issuer": unseen,

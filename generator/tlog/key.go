@@ -26,13 +26,21 @@ func Origin(host string, n int) string {
 // CheckKey says what is wrong with a verifier key of a log, or gives the origin.
 func CheckKey(key string) (origin string, err error) {
 	v, err := note.NewVerifier(key)
-	if err != nil {
+	if err != nil || !validPoint(key) {
 		return "", errors.New("it is not a verifier key: a name, a hash and a key, joined with +")
 	}
 	if !origins.MatchString(v.Name()) {
 		return "", fmt.Errorf("its name is %.80q, and must be the host and /log, or /log/2 for a second key", v.Name())
 	}
 	return v.Name(), nil
+}
+
+// validPoint reports whether the key behind the name, the hash and the algorithm of a verifier key
+// is one that signatures can be by.
+func validPoint(key string) bool {
+	parts := strings.SplitN(key, "+", 3) // the last one may hold a +
+	raw, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	return err == nil && len(raw) > 0 && ValidKey(raw[1:])
 }
 
 // Key is a secret key of a log. It signs checkpoints under its name, the origin of the log.

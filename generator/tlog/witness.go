@@ -40,6 +40,9 @@ func (w *Witness) Check() error {
 // verifier verifies the cosignatures of a witness.
 func (w *Witness) verifier() (note.Verifier, error) {
 	v, err := torchwood.NewCosignatureVerifier(w.Key)
+	if err == nil && !validPoint(w.Key) {
+		err = errors.New("anybody can sign for it")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("witness key %.100q: %w (want a name, a hash and an Ed25519 key of type 4, joined with +)", w.Key, err)
 	}

@@ -25,7 +25,7 @@ func TestWitnesses(t *testing.T) {
 	s := &b.stages[0]
 	cosign := func(signer note.Signer) string { return tlogtest.Cosign(string(s.checkpoint), signer) }
 	broken := []byte(cosign(first))
-	broken[len(broken)-20] ^= 1
+	broken[len(broken)-20] = other1(string(broken[len(broken)-20]))[0]
 	for name, c := range map[string]struct {
 		lines     string
 		witnesses []tlog.Witness

@@ -1,0 +1,34 @@
+package tlog
+
+import (
+	"math/big"
+	"slices"
+)
+
+// The curve of Ed25519 is -x² + y² = 1 + dx²y² over the integers modulo a prime.
+var (
+	fieldPrime = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	curveD     = new(big.Int).Mul(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), fieldPrime))
+)
+
+// ValidKey takes a public key of Ed25519 that is a point of the curve (RFC 8032, section 5.1.3),
+// and not one of the eight of small order: under these anybody can sign anything. No signature is
+// one by what is not a point. Every second seed is none, and so is refused here.
+func ValidKey(key []byte) bool {
+	if len(key) != 32 {
+		return false
+	}
+	key = slices.Clone(key)
+	slices.Reverse(key)
+	key[0] &= 0x7f // the sign of x
+	y, one := new(big.Int).SetBytes(key), big.NewInt(1)
+	square := new(big.Int).Mul(y, y)
+	d := new(big.Int).Mul(square, curveD)
+	u, v := new(big.Int).Sub(square, one), new(big.Int).Add(d, one)
+	// x² is u/v, and there is such an x where u·v is a square. v is never 0.
+	onCurve := y.Cmp(fieldPrime) < 0 && big.Jacobi(u.Mul(u, v).Mod(u, fieldPrime), fieldPrime) == 1
+	// Of the points of small order two have x = 0, which u·v says, two y = 0, and four dy⁴ + 2y² =
+	// 1.
+	eighth := d.Mul(d, square).Add(d, square.Lsh(square, 1)).Sub(d, one)
+	return onCurve && y.Sign() > 0 && eighth.Mod(eighth, fieldPrime).Sign() != 0
+}
