@@ -248,7 +248,8 @@ var (
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// Every link inside the service leads to something, anchors included.
+// Every link inside the service leads to something, anchors included, and every link of a page as
+// Markdown to a page as Markdown.
 func TestLinks(t *testing.T) {
 	o := generate(t, shippedContent)
 	published, ids := paths(o), map[string][]string{}
@@ -275,7 +276,10 @@ func TestLinks(t *testing.T) {
 		if !published[to] {
 			t.Errorf("%s links to %s, which is not published", from, target)
 		}
-		if anchor != "" && !slices.Contains(ids[to], anchor) {
+		if twin := api.Twin(to); strings.HasSuffix(from, ".html.md") && to != strings.TrimSuffix(from, ".md") && published[twin] {
+			t.Errorf("%s links to %s, and not to %s", from, target, twin)
+		}
+		if to = strings.TrimSuffix(to, ".md"); anchor != "" && !slices.Contains(ids[to], anchor) {
 			t.Errorf("%s links to %s, which is not an anchor", from, target)
 		}
 	}

@@ -63,4 +63,4 @@ func ShellQuoted(s string) string {
 
 // TwinPath is the path of a page's Markdown twin: the path of the page with .md behind it
 // (llmstxt.org).
-func TwinPath(p *site.Page) string { return "/" + p.Name + ".html.md" }
+func TwinPath(p *site.Page) string { return api.Twin("/" + p.Name + ".html") }

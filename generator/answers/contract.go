@@ -21,7 +21,7 @@ func (g *Answers) Contract(route *api.Route) model.Contract {
 		Path:       route.Path,
 		Methods:    route.Methods(),
 		What:       g.Summary(route.ID),
-		FieldGuide: g.URL(EndpointPath(route)),
+		FieldGuide: g.URL(api.Twin(EndpointPath(route))),
 	}
 	for _, op := range ReadsFirst(route) {
 		contract.Operations = append(contract.Operations, g.ContractOperation(route, op))

@@ -105,7 +105,7 @@ func (g *Answers) nextActions() []respond.Action {
 	return []respond.Action{
 		{Rel: "index", Href: g.URL("/llms.txt")},
 		{Rel: "manifest", Href: g.URL("/manifest.json")},
-		{Rel: "learn", Href: g.URL("/field-guide.html")},
+		{Rel: "learn", Href: g.URL(api.Twin("/field-guide.html"))},
 		{Rel: "openapi", Href: g.URL(published.OpenAPIPath)},
 	}
 }

@@ -244,7 +244,7 @@ type Contract struct {
 	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
 	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
 	Errors     []string            `json:"errors" doc:"The problems that a request may get, each as status and name of its page under /problems/."`
-	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description for people."`
+	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description, as Markdown."`
 }
 
 // ContractOperation is one thing that can be done at an endpoint.

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
+	"anteroom/edge/api"
 	"anteroom/generator/answers"
 	"anteroom/generator/ordered"
 	"anteroom/generator/page"
@@ -26,6 +28,7 @@ const referencePage = "reference"
 type family struct {
 	answers.Family
 	templates *template.Template
+	pageLinks *regexp.Regexp
 	drafts    []draft
 	nav       []page.Group
 	footer    []page.Group
@@ -40,7 +43,7 @@ type draft struct {
 
 // Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
 func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: answers.Family{Answers: a}}
+	g := &family{Family: answers.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
 	g.templates = g.parse()
 	g.navigate()
 	var all strings.Builder
@@ -144,12 +147,21 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
+// pageLinks match the links to pages, with the address of the service or without.
+func pageLinks(base string) *regexp.Regexp {
+	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
+}
+
 // addTwin makes a page as Markdown, with the title, the description and the address that the HTML
-// page has in its frame.
+// page has in its frame. Its links to pages lead to their twins.
 func (g *family) addTwin(p *site.Page, markdown string) string {
 	var b strings.Builder
 	b.Grow(len(markdown) + 512) // and the frame
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.URL(p.Path()))
+	markdown = g.pageLinks.ReplaceAllStringFunc(markdown, func(link string) string {
+		parts := g.pageLinks.FindStringSubmatch(link)
+		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
+	})
 	for line := range strings.Lines(strings.TrimSpace(markdown)) {
 		// The identifier in braces behind a heading is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
