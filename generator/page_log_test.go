@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"anteroom/generator"
 	"anteroom/generator/model"
@@ -134,7 +135,7 @@ func TestLogPage(t *testing.T) {
 	if _, _, err := rotated.Append("2026-11-21", []tlog.Entry{last}, signer); err != nil {
 		t.Fatal(err)
 	}
-	rotated.Stages[2].Cosigned = []string{"witness.example/one", "witness.example/two"}
+	rotated.Stages[2].Cosigned = []tlog.Cosignature{{Witness: "witness.example/one", At: time.Date(2026, 11, 21, 10, 2, 11, 0, time.UTC)}, {Witness: "witness.example/two"}}
 
 	const none = "This service keeps no log yet"
 	for name, test := range map[string]struct {
@@ -163,7 +164,7 @@ func TestLogPage(t *testing.T) {
 			says: []string{
 				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[at 2 of /log/2](/log/2/checkpoints/2)",
 				"curl -sSf https://www.anteroom.example/log/2/checkpoint -o", "(/log/2/tile/entries/000.p/2)",
-				"`witness.example/one`, `witness.example/two`",
+				"`witness.example/one` at 2026-11-21T10:02:11Z, `witness.example/two` at ",
 			},
 			want: &model.ManifestLog{Origin: origin + "/2", Key: second, Size: 2, Checkpoint: "https://www.anteroom.example/log/2/checkpoint"},
 		},

@@ -72,6 +72,9 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		}
 		err = tlog.Compare(read, p, trusted.Keys)
 	}
+	if err == nil && trusted.Policy != nil {
+		err = trusted.Policy.Check(p.Proof.Checkpoint)
+	}
 	if errors.Is(err, tlog.ErrRetired) {
 		err = fmt.Errorf("%w (give its end, as in --key KEY@SIZE:ROOT, or ask the log with --url)", err)
 	}
@@ -89,7 +92,7 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return err
 	}
 	r := &logReport{Log: o.out, KeysFrom: trusted.From, Quick: o.quick}
-	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Now: t.Now(), Quick: o.quick}
+	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Policy: trusted.Policy, Now: t.Now(), Quick: o.quick}
 	if o.URL != "" {
 		what.List = nil
 		if what.Read, r.Log, err = o.Service(ctx); err != nil {
@@ -99,9 +102,11 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 	}
 	if o.since != "" {
-		if what.Kept, err = cli.ReadFile(t.In, o.since, logsource.MaxFile); err != nil {
+		kept, err := cli.ReadFile(t.In, o.since, logsource.MaxFile)
+		if err != nil {
 			return cli.Unusable("read the kept checkpoint: %w", err)
 		}
+		what.Kept = [][]byte{kept}
 	}
 	r.Report, err = tlog.Check(what)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {

@@ -20,8 +20,8 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "prove FILE|HASH",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.URL == "" && len(o.Keys) > 0 {
-				return cli.Usage(errors.New("--key is for a proof from a service, which --url names"))
+			if o.URL == "" && o.Asks() {
+				return cli.Usage(errors.New("--key, --policy and --witness are for a proof from a service, which --url names"))
 			}
 			hash, err := logsource.RecordHash(t.In, args[0])
 			if err != nil {
@@ -92,6 +92,9 @@ func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target,
 		return nil, "", "", err
 	}
 	p, err = tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
+	if err == nil && trusted.Policy != nil {
+		err = trusted.Policy.Check(p.Proof.Checkpoint)
+	}
 	if err != nil && !errors.Is(err, tlog.ErrNotLogged) {
 		return nil, "", "", err
 	}

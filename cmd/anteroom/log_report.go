@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/tlog"
@@ -42,7 +42,7 @@ func (r *logReport) print(t *cli.Terminal) {
 		t.Printf("keys: those of %s", r.KeysFrom)
 	}
 	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
-		t.Printf("witnesses: those of the published policy")
+		t.Printf("witnesses: those of the published policy, and of --policy or --witness")
 	}
 	if r.Since != "" {
 		t.Printf("since the kept checkpoint: %s, the log %s", r.Since, sinceKept[r.Since])
@@ -89,24 +89,24 @@ func printNotes(t *cli.Terminal, notes []string) {
 
 // provedReport is what is said of a proof, in JSON.
 type provedReport struct {
-	Kind         string   `json:"kind"`
-	CountsAs     *string  `json:"counts_as"` // null if that is not known
-	Standing     *string  `json:"standing"`  // the day of the verification that has signed what it counts as; null if none has
-	Entry        string   `json:"entry"`
-	Index        int64    `json:"index"` // in its tree
-	Verification string   `json:"verification"`
-	AsOf         string   `json:"as_of"`
-	Origin       string   `json:"origin"`
-	Size         int64    `json:"size"`
-	Cosigned     []string `json:"cosigned"`
-	Keys         string   `json:"keys_from"` // "" if they were taken on trust
-	Proof        string   `json:"proof"`
+	Kind         string             `json:"kind"`
+	CountsAs     *string            `json:"counts_as"` // null if that is not known
+	Standing     *string            `json:"standing"`  // the day of the verification that has signed what it counts as; null if none has
+	Entry        string             `json:"entry"`
+	Index        int64              `json:"index"` // in its tree
+	Verification string             `json:"verification"`
+	AsOf         string             `json:"as_of"`
+	Origin       string             `json:"origin"`
+	Size         int64              `json:"size"`
+	Cosigned     []tlog.Cosignature `json:"cosigned"`  // each says that the entry existed by then
+	Keys         string             `json:"keys_from"` // "" if they were taken on trust
+	Proof        string             `json:"proof"`
 }
 
 func reportOf(p *tlog.Proved, from string) *provedReport {
 	return &provedReport{
 		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
-		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]string{}, p.Checkpoint.Cosigned...),
+		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]tlog.Cosignature{}, p.Checkpoint.Cosigned...),
 		Keys: from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
 	}
 }
@@ -124,7 +124,14 @@ func (r *provedReport) String() string {
 	return text
 }
 
-// cosignedBy says which witnesses have cosigned.
-func cosignedBy(names []string) string {
-	return "cosigned by " + cmp.Or(strings.Join(names, ", "), "no known witness")
+// cosignedBy says by when witnesses have seen a checkpoint.
+func cosignedBy(all []tlog.Cosignature) string {
+	if len(all) == 0 {
+		return "not witnessed"
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.At.Format(time.RFC3339)+" by "+s.Witness)
+	}
+	return "witnessed at " + strings.Join(names, ", at ")
 }

@@ -91,7 +91,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		}},
 		{"Look after what was recorded:", []*cobra.Command{
 			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
-			parent("log", logProveCommand(t), logCheckCommand(t), logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
+			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t), logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,21 +29,21 @@ func (r *Report) OK() bool { return len(r.Faults) == 0 && len(r.Forks) == 0 }
 
 // TreeReport is about the tree of one key.
 type TreeReport struct {
-	Origin   string   `json:"origin"`
-	Size     int64    `json:"size"`
-	Root     string   `json:"root"`
-	Cosigned []string `json:"cosigned"` // by which witnesses of the published policy
+	Origin   string        `json:"origin"`
+	Size     int64         `json:"size"`
+	Root     string        `json:"root"`
+	Cosigned []Cosignature `json:"cosigned"` // of the witnesses of the published policy, and of the reader's
 }
 
 // StageReport is about a verification.
 type StageReport struct {
-	Name     string   `json:"name"`
-	AsOf     string   `json:"as_of"`
-	Origin   string   `json:"origin"`
-	Size     int64    `json:"size"` // of the tree that it ends
-	Counts   Counts   `json:"counts"`
-	Cosigned []string `json:"cosigned"`
-	Version  int      `json:"version"` // of the form of its entry; what follows is empty before version 2
+	Name     string        `json:"name"`
+	AsOf     string        `json:"as_of"`
+	Origin   string        `json:"origin"`
+	Size     int64         `json:"size"` // of the tree that it ends
+	Counts   Counts        `json:"counts"`
+	Cosigned []Cosignature `json:"cosigned"`
+	Version  int           `json:"version"` // of the form of its entry; what follows is empty before version 2
 
 	Told           map[string]int `json:"told"`
 	ReceiptKeys    []string       `json:"receipt_keys"`
@@ -60,11 +59,10 @@ type PublishFault struct {
 
 // Bounds of a check. Whoever publishes a log decides how much there is to read.
 const (
-	filesAtOnce  = 8
-	maxFaults    = 100
-	maxForks     = 10
-	maxEntries   = 1 << 24 // of a tree: all are kept in memory
-	maxWitnesses = 100     // of a policy
+	filesAtOnce = 8
+	maxFaults   = 100
+	maxForks    = 10
+	maxEntries  = 1 << 24 // of a tree: all are kept in memory
 )
 
 // The errors of a check.
@@ -84,10 +82,12 @@ type Checking struct {
 	Read Source
 	List func() ([]string, error) // the paths of all published files below Folder; nil if nobody can list them
 	Keys []string                 // that are trusted; those that are published if there are none
-	Kept []byte                   // a checkpoint, or a proof that has one, which the log must extend; nil for none
-	Now  time.Time                // no verification is later; zero if that is not known
+	Kept [][]byte                 // checkpoints, or proofs that have one, which the log must extend
+	// Policy says whose cosignatures the newest checkpoint must have; nil if none are asked for.
+	Policy *Policy
+	Now    time.Time // no verification is later; zero if that is not known
 	// Quick reads no entry but the newest verification: it is for somebody who has checked the
-	// whole log up to the kept checkpoint, and compares that, the signatures and the newest board.
+	// whole log up to the kept checkpoints, and compares those, the signatures and the newest board.
 	Quick bool
 }
 
@@ -114,7 +114,7 @@ func Check(what Checking) (*Report, error) {
 		for _, s := range c.log.Stages {
 			c.report.Verifications = append(c.report.Verifications,
 				StageReport{
-					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]string{}, s.Cosigned...),
+					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]Cosignature{}, s.Cosigned...),
 					s.Entry.Version, s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
 				})
 		}
@@ -147,9 +147,15 @@ func (c *check) run() error {
 		return err
 	}
 	c.log = New(keys, nil)
-	kept, err := c.readKept(keys)
-	if err != nil {
-		return err
+	var kept []*keptProof
+	for _, text := range c.Kept {
+		k, err := c.readKept(keys, text)
+		if err != nil {
+			return err
+		}
+		if k != nil {
+			kept = append(kept, k)
+		}
 	}
 	if c.Quick {
 		return c.quick(keys, kept)
@@ -159,8 +165,11 @@ func (c *check) run() error {
 			break
 		}
 	}
-	if kept != nil && (err == nil || errors.Is(err, errUnreadable)) {
-		c.compareKept(kept)
+	if err == nil || errors.Is(err, errUnreadable) {
+		for _, k := range kept {
+			c.compareKept(k)
+		}
+		c.checkQuorum()
 	}
 	if err == nil {
 		err = c.compareFiles()
@@ -227,7 +236,7 @@ func (c *check) readKeys() (keys []string, err error) {
 		}
 		return nil
 	})
-	if err == nil && !there && len(trusted) == 0 && c.Kept == nil {
+	if err == nil && !there && len(trusted) == 0 && len(c.Kept) == 0 {
 		c.report.Faults = []PublishFault{}
 		err = ErrNoLog
 	}
@@ -264,17 +273,24 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 	}
 	t := &checkedTree{Tree: &Tree{Origin: origin, Key: key}}
 	policyPath, path := PolicyPath(pathOf(origin)), CheckpointPath(pathOf(origin))
-	err = c.each([]string{policyPath}, func(_ int, text []byte) (err error) {
-		if t.witnesses, err = policyWitnesses(text); err == nil && !bytes.Equal(text, policy(key, t.witnesses)) {
+	err = c.each([]string{policyPath}, func(_ int, text []byte) error {
+		published, err := ParsePolicy(text)
+		if err == nil && !bytes.Equal(text, policy(key, published.Witnesses)) {
 			err = errors.New("is not a policy for the key of the tree")
 		}
-		if err != nil {
+		if err == nil {
+			t.witnesses = published.Witnesses
+		} else {
 			c.fault(policyPath, "%v", err)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
+	}
+
+	if c.Policy != nil {
+		t.witnesses = union(t.witnesses, c.Policy.Witnesses)
 	}
 
 	c.read[path] = true
@@ -295,7 +311,7 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 		c.fault(path, "%v", err)
 		return nil, errUnreadable
 	}
-	c.report.Trees = append(c.report.Trees, TreeReport{origin, t.newest.Size, t.newest.Root.String(), append([]string{}, t.newest.Cosigned...)})
+	c.report.Trees = append(c.report.Trees, TreeReport{origin, t.newest.Size, t.newest.Root.String(), append([]Cosignature{}, t.newest.Cosigned...)})
 	return t, nil
 }
 
@@ -334,24 +350,6 @@ func (c *check) readTree(key string) error {
 		c.fault(wrong.Path, "%s", wrong.What)
 	}
 	return c.readCheckpoints(t, c.log.Stages[stages:])
-}
-
-// policyWitnesses gives the witnesses that a policy lists.
-func policyWitnesses(text []byte) (witnesses []Witness, err error) {
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) != 4 || fields[0] != "witness" {
-			continue
-		}
-		w := Witness{Key: fields[2], URL: fields[3]}
-		if err := w.Check(); err != nil {
-			return nil, err
-		}
-		if witnesses = append(witnesses, w); len(witnesses) > maxWitnesses {
-			return nil, fmt.Errorf("it lists more than %d witnesses", maxWitnesses)
-		}
-	}
-	return witnesses, nil
 }
 
 // readEntries adds the entries of the newest checkpoint to a tree.

@@ -31,9 +31,17 @@ var update = flag.Bool("update", false, "write the wanted texts")
 // today is the day of the checks.
 var today = time.Date(2027, 1, 2, 12, 0, 0, 0, time.UTC)
 
+// keptOf is a checkpoint that was kept; nil is none.
+func keptOf(text []byte) [][]byte {
+	if text == nil {
+		return nil
+	}
+	return [][]byte{text}
+}
+
 func check(t testing.TB, p published, keys []string, kept []byte) *tlog.Report {
 	t.Helper()
-	r, err := tlog.Check(tlog.Checking{Read: p.read, Keys: keys, Kept: kept, Now: today})
+	r, err := tlog.Check(tlog.Checking{Read: p.read, Keys: keys, Kept: keptOf(kept), Now: today})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,8 +471,11 @@ func TestCheckBounds(t *testing.T) {
 		t.Errorf("%v, %d faults", err, len(r.Faults))
 	}
 	many := b.publish(t)
-	w := tlogtest.New(key)
-	many["/log/policy"] = []byte("log " + key + "\n" + strings.Repeat("witness w1 "+w.VKey()+" https://w\n", 101) + "quorum none\n")
+	policy := "log " + key + "\n"
+	for i := range 101 {
+		policy += fmt.Sprintf("witness w%d %s https://w\n", i, tlogtest.Signer("witness.example", byte(i)).Verifier())
+	}
+	many["/log/policy"] = []byte(policy + "quorum none\n")
 	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "more than 100 witnesses") {
 		t.Errorf("%+v", r.Faults)
 	}
@@ -477,7 +488,7 @@ func TestCheckBounds(t *testing.T) {
 	}
 	// A kept checkpoint of another service cannot be used.
 	foreign := bytes.ReplaceAll(b.stages[0].checkpoint, []byte(host), []byte("www.else.example"))
-	if _, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Kept: foreign}); !errors.Is(err, tlog.ErrKept) {
+	if _, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Kept: [][]byte{foreign}}); !errors.Is(err, tlog.ErrKept) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
@@ -16,8 +17,27 @@ type Checkpoint struct {
 	Origin string
 	Size   int64
 	Root   merkle.Hash
-	// Cosigned are the names of the witnesses whose cosignatures are valid, in their order.
-	Cosigned []string
+	// Cosigned are the valid cosignatures of witnesses, in their order.
+	Cosigned []Cosignature
+}
+
+// Cosignature says that a witness has seen a checkpoint, and that it extends all that it has seen
+// before (C2SP tlog-cosignature).
+type Cosignature struct {
+	Witness string    `json:"witness"`
+	At      time.Time `json:"at"` // when the witness has signed it, in seconds
+}
+
+// maxTime is the last second that RFC 3339 can say.
+const maxTime = 253402300799
+
+// cosignature reads the time of a cosignature that was verified.
+func cosignature(sig note.Signature) (Cosignature, error) {
+	seconds, err := torchwood.CosignatureTimestamp(sig)
+	if err != nil || seconds <= 0 || seconds > maxTime {
+		return Cosignature{}, fmt.Errorf("the cosignature of %s has a time out of range", sig.Name)
+	}
+	return Cosignature{sig.Name, time.Unix(seconds, 0).UTC()}, nil
 }
 
 // Bounds of a checkpoint that is read.
@@ -84,7 +104,11 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 		if i < len(keys) {
 			signed = signed || sig.Name == c.Origin
 		} else {
-			c.Cosigned = append(c.Cosigned, sig.Name)
+			cosigned, err := cosignature(sig)
+			if err != nil {
+				return nil, fmt.Errorf("open checkpoint: %w", err)
+			}
+			c.Cosigned = append(c.Cosigned, cosigned)
 		}
 	}
 	if !signed {

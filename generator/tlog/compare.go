@@ -95,13 +95,9 @@ type keptProof struct {
 	Proof
 }
 
-// readKept reads the checkpoint that was kept: of the proofs in one another the one with the
+// readKept reads a checkpoint that was kept: of the proofs in one another the one with the
 // largest. Without the key that has signed it the log is faulty if it is of the same host.
-func (c *check) readKept(keys []string) (kept *keptProof, err error) {
-	if c.Kept == nil {
-		return nil, nil
-	}
-	text := c.Kept
+func (c *check) readKept(keys []string, text []byte) (kept *keptProof, err error) {
 	for text != nil {
 		p, wrong := ParseProof(text)
 		if wrong != nil && kept != nil {
@@ -191,7 +187,25 @@ func (c *check) readCheckpoints(t *checkedTree, stages []Stage) error {
 	})
 	last := &stages[len(stages)-1]
 	last.Checkpoint, last.Cosigned = t.text, t.newest.Cosigned
+	for _, s := range stages {
+		c.checkTimes(t, &s)
+	}
 	return err
+}
+
+// checkTimes checks that witnesses saw a checkpoint after the day of its verification began, and
+// before now.
+func (c *check) checkTimes(t *checkedTree, s *Stage) {
+	day, _ := time.Parse(time.DateOnly, s.Entry.AsOf)
+	for _, w := range s.Cosigned {
+		said := w.At.Format(time.RFC3339)
+		switch {
+		case w.At.Before(day):
+			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, before the day of its verification", w.Witness, said)
+		case !c.Now.IsZero() && w.At.After(c.Now.Add(maxSkew)):
+			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, which is still to come", w.Witness, said)
+		}
+	}
 }
 
 // open verifies a checkpoint of a tree of some size, and compares it with the tree. It gives nil if

@@ -184,12 +184,3 @@ func newTiles(from, to int64) []merkle.Tile {
 	}
 	return tiles
 }
-
-// policy is the policy for the checkpoints of one key: it must have signed, and witnesses may have.
-func policy(key string, witnesses []Witness) []byte {
-	b := []byte("log " + key + "\n")
-	for i, w := range witnesses {
-		b = fmt.Appendf(b, "witness w%d %s %s\n", i+1, w.Key, w.URL)
-	}
-	return append(b, "quorum none\n"...)
-}

@@ -34,8 +34,8 @@ type Stage struct {
 	Tree       *Tree
 	Size       int64 // of the tree with this stage, whose last entry is the verification
 	Checkpoint []byte
-	Cosigned   []string // names of the witnesses that have
-	Entry      Entry    // the verification
+	Cosigned   []Cosignature
+	Entry      Entry // the verification
 }
 
 // New is a log without entries. keys are in the order of their use; the last one signs what is

@@ -9,7 +9,7 @@ import (
 
 // quick checks the keys, the newest checkpoints, and the newest verification with its board. It
 // proves with some tiles that the log extends the checkpoint that was kept.
-func (c *check) quick(keys []string, kept *keptProof) error {
+func (c *check) quick(keys []string, kept []*keptProof) error {
 	for _, key := range keys {
 		t, err := c.readHead(key)
 		if err != nil {
@@ -19,9 +19,10 @@ func (c *check) quick(keys []string, kept *keptProof) error {
 			c.trees = append(c.trees, t)
 		}
 	}
-	if kept != nil {
-		c.compareKept(kept)
+	for _, k := range kept {
+		c.compareKept(k)
 	}
+	c.checkQuorum()
 	if len(c.trees) == 0 {
 		return nil
 	}

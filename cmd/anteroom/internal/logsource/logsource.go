@@ -28,6 +28,8 @@ import (
 type Target struct {
 	Content, URL, Host string
 	Keys               []string
+	policy             string
+	witnesses          []string
 }
 
 // AddFlags adds the flags to a command. content is the usual content folder.
@@ -36,6 +38,30 @@ func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
 	flags.StringVar(&o.URL, "url", "", "the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.Host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.StringArrayVar(&o.Keys, "key", nil, "a `verifier key` of the log that is trusted, or the lines of /log/vkey as they were kept; may be given several times")
+	flags.StringVar(&o.policy, "policy", "", "the `file` that says which witnesses must have cosigned (C2SP tlog-policy), and the keys of the log")
+	flags.StringArrayVar(&o.witnesses, "witness", nil, "the verifier `key` of a witness that must have cosigned; may be given several times")
+}
+
+// Asks reports whether a flag says whom to trust.
+func (o *Target) Asks() bool { return len(o.Keys)+len(o.witnesses) > 0 || o.policy != "" }
+
+// Quorum is what --policy and --witness ask for; nil if they are not given.
+func (o *Target) Quorum() (p *tlog.Policy, err error) {
+	switch {
+	case o.policy != "" && len(o.witnesses) > 0:
+		return nil, cli.Usage(errors.New("--policy and --witness exclude each other"))
+	case len(o.witnesses) > 0:
+		p, err = tlog.PolicyOf(o.witnesses)
+	case o.policy != "":
+		var text []byte
+		if text, err = os.ReadFile(o.policy); err == nil {
+			p, err = tlog.ParsePolicy(text)
+		}
+	}
+	if err != nil {
+		return nil, cli.Unusable("ask for witnesses: %w", err)
+	}
+	return p, nil
 }
 
 // Trust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what
@@ -43,13 +69,30 @@ func (o *Target) AddFlags(flags *pflag.FlagSet, content string) {
 type Trust struct {
 	Keys      []string
 	Witnesses []tlog.Witness
+	Policy    *tlog.Policy      // nil if no witness must have cosigned
 	Ends      []tlog.Checkpoint // of the trees whose keys were replaced
 	From      string            // where the keys come from; "" without keys
 }
 
-// Trusted gives the keys of --key, else those of the content if that is of the host that is asked.
+// Trusted gives the keys of --key and --policy, else those of the content if that is of the host
+// that is asked.
 func (o *Target) Trusted() (*Trust, error) {
+	policy, err := o.Quorum()
+	if err != nil {
+		return nil, err
+	}
+	t, err := o.trusted(policy)
+	if err == nil && policy != nil {
+		t.Policy, t.Witnesses = policy, append(slices.Clip(t.Witnesses), policy.Witnesses...)
+	}
+	return t, err
+}
+
+func (o *Target) trusted(policy *tlog.Policy) (*Trust, error) {
 	given := &Trust{From: "--key"}
+	if policy != nil && len(policy.Keys) > 0 {
+		given = &Trust{From: "--policy", Keys: slices.Clone(policy.Keys)}
+	}
 	for _, text := range strings.Fields(strings.Join(o.Keys, "\n")) {
 		key, end, err := tlog.CutEnd(text)
 		if err != nil {
@@ -59,7 +102,7 @@ func (o *Target) Trusted() (*Trust, error) {
 			given.Ends = append(given.Ends, *end)
 		}
 	}
-	if len(o.Keys) > 0 {
+	if len(given.Keys) > 0 {
 		return given, nil
 	}
 	file := filepath.Join(o.Content, "service.yaml")
