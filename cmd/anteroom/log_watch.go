@@ -41,8 +41,7 @@ func logWatchCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), t) },
 	}
 	flags := cmd.Flags()
-	o.AddFlags(flags, "")
-	flags.MarkHidden("content")
+	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&o.state, "state", "", "the `folder` of the keys and checkpoints that were seen")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
 	jsonFlag(flags, &t.JSON)
