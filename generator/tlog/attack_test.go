@@ -176,7 +176,7 @@ func TestKept(t *testing.T) {
 	}
 	damaged := bytes.Clone(first)
 	damaged[len(damaged)-9] ^= 1
-	if _, err := tlog.Check(tlog.Checking{Read: whole.read, Kept: damaged}); !errors.Is(err, tlog.ErrKept) {
+	if _, err := tlog.Check(tlog.Checking{Read: whole.read, Kept: [][]byte{damaged}}); !errors.Is(err, tlog.ErrKept) {
 		t.Errorf("a damaged one: %v", err)
 	}
 }
