@@ -37,20 +37,44 @@ flows['business days'] = async ({ base, page, fault }) => {
   expect(`the command answers ${result}`, result === '2026-12-29');
 };
 
-/** Finds on a phone's first screen what the service is, the counts, how to start, what is live. */
+/** Finds on a phone's first screen what the service is, and the two things to do. */
 flows['first screen'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/`);
   const { height } = page.viewportSize();
-  for (const what of ['h1', 'h1 + .lead', '.facts', '.facts + p time', '#start + .command', '#live + p']) {
+  for (const what of ['h1', 'h1 + .lead', '.prompt', '.prompt + .primary', '#mint', '#minting button']) {
     const box = await page.locator(what).boundingBox();
     if (!box || box.y + box.height > height) fault(`${what} ends at ${box && Math.round(box.y + box.height)} px of ${height}`);
   }
 };
 
-/** Copies a command with one click, and selects all of it with another. */
+/** Mints a receipt and has it checked; then an answer that is not what was signed. */
+flows['mint'] = async ({ base, page, fault }) => {
+  await page.goto(`${base}/`);
+  await page.getByLabel('Name').fill('<b>wren</b>');
+  await page.getByRole('button', { name: 'Mint a receipt' }).click();
+  await page.getByRole('heading', { name: 'Valid' }).waitFor();
+  const passed = await page.locator('#verdict .ok').count();
+  if (passed !== 4) fault(`${passed} steps passed`);
+  await page.locator('.receipt').getByText('<b>wren</b>').first().waitFor();
+  if (await page.locator('.receipt pre').isVisible()) fault('the signature is not folded');
+  await page.getByText('whole receipt as JSON').click();
+  const kept = JSON.parse(await page.locator('.receipt pre').evaluate((pre) => pre.lastChild.textContent));
+  const { valid } = await (await fetch(`${base}/api/receipt`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ verify: kept }) })).json();
+  if (!valid) fault('the receipt in the page is not valid');
+  await page.route('**/api/receipt', (route) => route.fulfill({ status: 200, json: { ...kept, note: 'x' } }), { times: 1 });
+  await page.getByRole('button', { name: 'Mint a receipt' }).click();
+  await page.getByText('note: x, signed as').waitFor();
+};
+
+/** Copies the prompt and a command with one click, and selects all of that with another. */
 flows['copy'] = async ({ base, page, fault }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`${base}/`);
+  await page.getByRole('button', { name: 'Copy the prompt' }).click();
+  await page.getByRole('status').getByText('Copied').waitFor();
+  const prompt = await page.evaluate(() => navigator.clipboard.readText());
+  if (!prompt.startsWith('Read https://') || !prompt.endsWith(await page.locator('.prompt').textContent())) fault(`copied ${prompt}`);
+  await page.goto(`${base}/quest.html`);
   const command = await page.locator('.command code').first().textContent();
   await page.getByRole('button', { name: 'Copy' }).first().click();
   await page.getByRole('status').getByText('Copied').waitFor();
@@ -97,11 +121,16 @@ flows['receipts'] = async ({ base, page, fault }) => {
   for (const [name, receipt] of Object.entries(cases)) {
     await page.locator('#verifier textarea').fill(JSON.stringify(receipt));
     await page.getByRole('button', { name: 'Check it here' }).click();
-    const said = await page.locator('#verdict > p').first().textContent();
-    if (said.startsWith('Valid') !== verdicts[name].valid) fault(`${name}: the page says ${said}, and the endpoint ${verdicts[name].verdict}`);
-    const steps = await page.locator('#verdict > ol > li').count();
+    const said = await page.locator('#verdict > h3').textContent();
+    if (said.endsWith(' Valid') !== verdicts[name].valid) fault(`${name}: the page says ${said}, and the endpoint ${verdicts[name].verdict}`);
+    const steps = await page.locator('#verdict .steps > li').count();
     if (steps !== 4) fault(`${name}: ${steps} steps are shown`);
   }
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'A tampered one' }).click();
+  await page.getByText('agent_name: Wren, signed as wren-the-tester').waitFor();
+  await page.getByRole('button', { name: 'A valid one' }).click();
+  await page.getByRole('heading', { name: /^. Valid$/ }).waitFor();
 };
 
 /**

@@ -1,7 +1,7 @@
 // The form that proves that an answer was counted. The check is that of the verify kit. The answer
 // goes nowhere: what is asked for are files of the log, of this host alone.
 import { LOG_KEYS, counted, read } from "/verify/verify.mjs";
-import { element, line } from "/steps.js";
+import { element, line } from "/verdict.js";
 
 const form = document.getElementById("counted");
 const verdict = document.getElementById("verdict");

@@ -13,21 +13,23 @@
 // Components (templ) show text that may hold a date by Dated. They may use these classes of
 // the style sheet, and no others:
 //
-//	facts    a <dl> of <div><dt>name</dt><dd>number</dd></div>: numbers in a strip
+//	actions  what a visitor can do at once, side by side
 //	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
 //	steps    an <ol> whose items begin with a heading
 //	note     a remark set apart
 //	command  a <pre> of one command
+//	prompt   a <pre> of words for an agent, with a button to copy them
+//	receipt  a receipt as a card
 //	quiet    secondary text
 //	stack    a <table> that becomes cards on a phone: each <td> has data-label, each row a
 //	         <th scope="row">
 //	form     a <form> with a grid of labels and fields
-//	good bad what passed and what failed; the words say it too
+//	good bad what passed and what failed; the words and a symbol say it too
 //
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module, where it has a form; every page loads page.js, and steps.js is for other scripts to
+// module, where it has a form; every page loads page.js, and verdict.js is for other scripts to
 // import. A page is complete without them.
 package page
 

@@ -1,26 +1,32 @@
-// Puts a button into each block of code that copies it. The pages are complete without it.
+// Puts a button to each block of code that copies it. The pages are complete without it.
 const said = document.createElement("p")
 said.className = "said"
 said.setAttribute("role", "status")
 document.body.append(said)
 
-for (const pre of navigator.clipboard ? document.querySelectorAll("main pre") : []) {
+// copyable gives a block of code its button. What is longer than its block can be scrolled by keys.
+export function copyable(pre) {
+  const code = pre.querySelector("code") ?? pre
+  if (code.scrollWidth > code.clientWidth || code.scrollHeight > code.clientHeight) code.tabIndex = 0
+  if (!navigator.clipboard) return
+  const text = pre.textContent.trimEnd()
+  const isPrompt = pre.className === "prompt"
   const button = document.createElement("button")
   button.type = "button"
-  button.className = "copy"
-  button.textContent = "Copy"
+  button.className = isPrompt ? "primary" : "copy"
+  const label = button.textContent = isPrompt ? "Copy the prompt" : "Copy"
   button.addEventListener("click", async () => {
-    const code = [...pre.childNodes].filter((node) => node !== button).map((node) => node.textContent).join("")
     let done = "Copied"
     try {
-      await navigator.clipboard.writeText(code.trimEnd())
+      await navigator.clipboard.writeText(text)
     } catch {
       done = "Select it and copy by hand"
     }
     button.textContent = said.textContent = done
-    setTimeout(() => { button.textContent = "Copy"; said.textContent = "" }, 2000)
+    setTimeout(() => { button.textContent = label; said.textContent = "" }, 2000)
   })
-  pre.prepend(button)
-  const code = pre.querySelector("code")
-  if (code?.scrollWidth > code?.clientWidth) code.tabIndex = 0 // so that the arrow keys scroll it
+  if (isPrompt) pre.after(button)
+  else pre.prepend(button)
 }
+
+document.querySelectorAll("main pre").forEach(copyable)

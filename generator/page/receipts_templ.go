@@ -31,20 +31,20 @@ func Verifier(keys string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the verify kit or the endpoint: both are below.</p><form id=\"verifier\" class=\"verifier\" hidden><label for=\"verifier-receipt\">The receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"verifier-key\">The public key of the service, in base64</label> <input id=\"verifier-key\" type=\"text\" name=\"key\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the verify kit or the endpoint: both are below.</p><form id=\"verifier\" class=\"verifier\" hidden><p>No receipt at hand? Try an example, which is minted for it: <button type=\"button\" name=\"valid\">A valid one</button> <button type=\"button\" name=\"tampered\">A tampered one</button> Or <a href=\"/#mint\">mint your own</a>.</p><label for=\"verifier-receipt\">The receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"verifier-key\">The public key of the service, in base64</label> <input id=\"verifier-key\" type=\"text\" name=\"key\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(keys)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 11, Col: 62}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 17, Col: 62}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" spellcheck=\"false\" autocomplete=\"off\"> <button type=\"submit\">Check it here</button></form><div id=\"verdict\" role=\"status\"></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" spellcheck=\"false\" autocomplete=\"off\"> <button type=\"submit\">Check it here</button></form><div id=\"verdict\" role=\"status\"></div><p class=\"quiet\">The check runs in your browser, and sends the receipt nowhere. It needs a browser that knows Ed25519: Chromium 137, Firefox 129, Safari 17 or later. An older one says that the signature is unchecked.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"anteroom/generator/page"
 	"anteroom/generator/site"
@@ -38,9 +36,9 @@ var countLabels = map[string]string{
 	"observed_attention.security_reports_received":                "Security reports",
 }
 
-// The counts that the strip of the front page shows, and those whose history is shown.
+// The counts that the front page shows, and those whose history is shown.
 var (
-	stripCounts = []string{
+	mainCounts = []string{
 		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
 		"orgs.charters_filed", "suggestions.shipped",
 	}
@@ -92,14 +90,6 @@ func (g *family) Corrected() []site.Scoreboard {
 	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
 }
 
-// StripCounts are the main counts.
-func (g *family) StripCounts() (counts []page.Count) {
-	for _, place := range stripCounts {
-		counts = append(counts, page.Count{Name: countLabels[place], N: g.Board().Number(place)})
-	}
-	return counts
-}
-
 // series are the counts whose history is shown in charts.
 func (g *family) series() (all []page.Series) {
 	for n, place := range historyCounts {
@@ -114,9 +104,3 @@ func (g *family) series() (all []page.Series) {
 }
 
 func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }
-
-// Presence is what the operator set by hand.
-func (g *family) Presence() page.Status {
-	p := &g.Site.Presence
-	return page.Status{Status: p.Status, Since: p.Since[:len(time.DateOnly)], Message: strings.TrimSpace(p.AwayMessage)}
-}

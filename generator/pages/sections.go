@@ -9,6 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
@@ -30,8 +31,9 @@ var templates embed.FS
 // components take the places of some markers in HTML, unless they are nil. The Markdown of the
 // template is then in the twin alone.
 var components = map[string]func(*family) templ.Component{
-	"status":             func(g *family) templ.Component { return page.StatusLine(g.Presence()) },
-	"counts":             func(g *family) templ.Component { return page.Counts(g.Board().AsOf, g.StripCounts()) },
+	"start": func(g *family) templ.Component {
+		return page.Start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
+	},
 	"endpoints":          func(g *family) templ.Component { return page.EndpointList(g.EndpointEntries()) },
 	"problems":           func(*family) templ.Component { return page.ProblemList(respond.ProblemTypes) },
 	"jobs":               func(g *family) templ.Component { return page.EntryGroups(g.Jobs()) },
@@ -62,7 +64,7 @@ func (g *family) parse() *template.Template {
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
 		"prompts": func() []api.Prompt { return api.Prompts },
 		// What single pages show.
-		"label": label, "historyCounts": func() []string { return historyCounts }, "memberTakes": memberTakes,
+		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts }, "memberTakes": memberTakes,
 		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers,
 		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
 		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },

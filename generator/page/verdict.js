@@ -1,0 +1,123 @@
+// What the pages with a check share: a verdict, its steps, and a receipt as a card. The check is
+// that of the verify kit. Whatever an answer says is shown as text.
+import { KEYS, check, read } from "/verify/verify.mjs";
+
+const symbols = { good: "\u2713", ok: "\u2713", bad: "\u2717", failed: "\u2717", open: "\u2013" };
+const reached = { ok: "Passed", failed: "Failed", open: "Not reached" };
+
+export function element(name, text, className) {
+  const e = document.createElement(name);
+  e.textContent = text;
+  if (className) e.className = className;
+  return e;
+}
+
+// folded is an element behind words that unfold it.
+function folded(words, e) {
+  const details = document.createElement("details");
+  details.append(element("summary", words), e);
+  return details;
+}
+
+// line is one step: its state in words, what it says, and what was found.
+export function line(state, name, what, detail) {
+  const li = document.createElement("li");
+  const color = { ok: "good", failed: "bad", open: "open" }[state];
+  li.append(element("strong", `${symbols[state]} ${reached[state]}`, `${state} ${color}`), ` ${name}: ${what}`);
+  if (detail) li.append(folded("Show what was computed", element("pre", detail)));
+  return li;
+}
+
+// headed is the begin of a verdict: good, bad or open.
+export function headed(state, title, text) {
+  return [element("h3", `${symbols[state]} ${title}`, state), element("p", text)];
+}
+
+// publishedKeys are those that the documents publish, else that of the host of this page.
+export async function publishedKeys() {
+  if (KEYS.length) return KEYS;
+  const { public_key_b64: key } = await (await fetch("/api/receipt")).json();
+  return key ? [key] : [];
+}
+
+// mint asks for a receipt, and gives it as JSON.
+export async function mint(members) {
+  const answer = await fetch("/api/receipt", {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(members),
+  });
+  const o = await answer.json();
+  if (!answer.ok) throw new Error(o.errors?.map(({ detail }) => detail).join(". ") || o.detail);
+  return JSON.stringify(o, null, 2);
+}
+
+// card is a receipt, in the words of whoever asked for it.
+function card(o, json) {
+  const article = element("article", "", "receipt");
+  const list = document.createElement("dl");
+  for (const [name, value] of Object.entries({ Who: o.agent_name, When: o.issued_at, Note: o.note, From: o.issued_by })) {
+    if (value) list.append(element("dt", name), element("dd", value));
+  }
+  article.append(element("h3", "Souvenir receipt"), list, folded("Signature, and the whole receipt as JSON", element("pre", json)));
+  return article;
+}
+
+const outcomes = {
+  receipt: ["good", "Valid", "The service minted exactly this receipt. It attests that someone using this name asked for it at " +
+    "that time, and nothing else."],
+  registration: ["good", "The hash is right", "It is that of this registration. Nobody signs a registration, so anyone could have made this."],
+  charter: ["good", "The hash is right", "It is that of this charter. Nobody signs a charter, so anyone could have made this."],
+  fields: ["bad", "Not valid", "This is not what was minted or filed: its members and its canonical string differ."],
+  hash: ["bad", "Not valid", "The hash is that of another text."],
+  key: ["bad", "Not valid", "The service did not sign at that time with the key that the receipt names."],
+  signature: ["bad", "Not valid", "The signature is not one over this text."],
+  unsigned: ["open", "Hash intact, not signed", "Anyone could have made this receipt, so it is not valid."],
+};
+
+// differences lists the members that differ from those in canonical: as signed, where it was.
+async function differences({ kind, o }, keys) {
+  const list = document.createElement("ul");
+  try {
+    const written = JSON.parse(o.canonical);
+    const given = kind === "receipt" ? o : o[kind];
+    const signed = kind === "receipt" && await check({ kind, o: { ...o, ...written } }, keys, (name, what, ok) => ok).catch(() => false);
+    const text = (value) => (value === undefined ? "missing" : typeof value === "string" ? value : JSON.stringify(value));
+    for (const name of Object.keys(written)) {
+      if (name === "commitment" || JSON.stringify(given[name]) === JSON.stringify(written[name])) continue;
+      const li = document.createElement("li");
+      li.append(element("code", name), `: ${text(given[name])}, ${signed ? "signed as" : "and in canonical"} ${text(written[name])}`);
+      list.append(li);
+    }
+  } catch {} // canonical is no JSON, so there is nothing to compare
+  return list.childElementCount ? [list] : [];
+}
+
+// verdict is what the page says of an answer.
+export async function verdict(json, keys) {
+  const list = element("ol", "", "steps");
+  const seen = new Set();
+  let failed;
+  const show = (name, what, ok, detail) => {
+    if (ok && name === "signature" && !seen.has("key")) return ok; // there is one: the last step checks it
+    seen.add(name);
+    list.append(line(ok ? "ok" : "failed", name, what, detail));
+    if (!ok) failed = name;
+    return ok;
+  };
+  let answer;
+  let outcome;
+  try {
+    answer = read(json);
+    const valid = await check(answer, keys, show);
+    const { kind, o } = answer;
+    outcome = outcomes[valid ? kind : failed === "signature" && (o.signature ?? null) === null ? "unsigned" : failed];
+  } catch (fault) {
+    outcome = ["open", "Unchecked", fault.name === "NotSupportedError"
+      ? "This browser does not know Ed25519. The signature was neither passed nor failed. Use the verify kit."
+      : `${fault.message}.`];
+  }
+  for (const name of answer?.kind === "receipt" ? ["fields", "hash", "key", "signature"] : []) {
+    if (!seen.has(name)) list.append(line("open", name, "an earlier step ended the check"));
+  }
+  const said = [...headed(...outcome), ...failed === "fields" ? await differences(answer, keys) : []];
+  return outcome === outcomes.receipt ? [...said, card(answer.o, json), folded("The four steps, all passed", list)] : [...said, list];
+}
