@@ -21,9 +21,9 @@ function folded(words, e) {
 
 // line is one step: its state in words, what it says, and what was found.
 export function line(state, name, what, detail) {
-  const li = document.createElement("li");
-  const color = { ok: "good", failed: "bad", open: "open" }[state];
-  li.append(element("strong", `${symbols[state]} ${reached[state]}`, `${state} ${color}`), ` ${name}: ${what}`);
+  const li = element("li", "", state);
+  const color = { ok: "good", failed: "bad" }[state];
+  li.append(element("strong", `${symbols[state]} ${reached[state]}`, color), ` ${name}: ${what}`);
   if (detail) li.append(folded("Show what was computed", element("pre", detail)));
   return li;
 }
