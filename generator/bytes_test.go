@@ -27,7 +27,7 @@ var mostBytes = []struct {
 	{"contract of registrations", call{"GET", "/api/waitlist", ""}, 3_000},
 	{"receipts", call{"GET", "/api/receipt", ""}, 4_000},
 	{"openapi.json", call{"GET", "/openapi.json", ""}, 114_000},
-	{"MCP tools/list", message("tools/list", "{}"), 14_100},
+	{"MCP tools/list", message("tools/list", "{}"), 14_000},
 }
 
 // mostBytesOfWalk is the most of all bodies of walk together.

@@ -151,6 +151,11 @@ func TestSnapshot(t *testing.T) {
 	for i := range api.Prompts {
 		named[api.MCPPrompt+api.Prompts[i].Name] = true
 	}
+	for i := range api.Tools {
+		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
+			named[api.MCPResult+op.Document.ID] = true
+		}
+	}
 	for _, route := range api.Routes {
 		named[route.Contract.ID] = true
 		if route.Refusal != nil {

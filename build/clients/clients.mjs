@@ -1,6 +1,7 @@
 // Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT CALLS.
-// Each makes the calls of the file CALLS and gets every prompt, and validates the results. Where
-// something is wrong it prints what, and its exit code is 1.
+// Each makes the calls of the file CALLS and gets every prompt, and validates the results. One
+// counts the bytes of a short session. Where something is wrong it prints what, and its exit code
+// is 1.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -48,7 +49,38 @@ async function walk(title, revision, client, transport) {
   await client.close();
 }
 
+// Connects, lists the tools and makes seven calls, and counts the bytes of all answers.
+async function weigh(most) {
+  let sum = 0, open = 0;
+  const fetchAndCount = async (...asked) => {
+    open++;
+    const answer = await fetch(...asked), body = await answer.arrayBuffer();
+    sum += body.byteLength;
+    open--;
+    return new Response(answer.status === 202 ? null : body, answer);
+  };
+  const client = new Client(me), weights = {};
+  const weighed = async (what, begun) => {
+    const result = await begun;
+    while (open > 0) await new Promise((resolve) => setTimeout(resolve, 1)); // the GET for a stream
+    weights[what] = sum - Object.values(weights).reduce((all, bytes) => all + bytes, 0);
+    return result;
+  };
+  const call = (tool, given = {}) => weighed(tool, client.callTool({ name: `service_${tool}`, arguments: given }));
+  await weighed('connect', client.connect(new StreamableHTTPClientTransport(url, { fetch: fetchAndCount })));
+  await weighed('tools/list', client.listTools());
+  for (const tool of ['quest', 'scoreboard', 'acceptable_use', 'draft_rules']) await call(tool);
+  const minted = await call('mint_receipt', { agent_name: 'ledger-lark', note: 'first visit' });
+  const { structuredContent } = await call('verify_receipt', { receipt: minted.content[0].text });
+  assert.equal(structuredContent.fields_match && structuredContent.hash_ok, true);
+  await call('business_days', { op: 'add', calendar: 'us-nyse', start: '2026-12-23', days: 2 });
+  console.log(`a session of ${sum} bytes`, weights);
+  assert.ok(sum <= most, `a session takes ${sum} bytes, and at most ${most} are wanted`);
+  await client.close();
+}
+
 const url = new URL(endpoint);
+await weigh(40_000);
 await walk('TypeScript SDK 1', '2025-11-25', new Client(me), new StreamableHTTPClientTransport(url));
 await walk('TypeScript SDK 2', '2025-11-25', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
 await walk('TypeScript SDK 2, no handshake', '2026-07-28', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));

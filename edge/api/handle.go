@@ -289,14 +289,18 @@ func wantsStream(r *turn.Request) bool {
 	return (r.Method == "GET" || r.Method == "HEAD") && lower(strings.TrimSpace(accepted)) == "text/event-stream" && !strings.Contains(r.Get("accept"), ",")
 }
 
-// Call performs an operation of a route, documents included, on the input of a body. No cache may
-// keep its answer. A 400 shows no contract.
+// Call performs an operation of a route for an MCP tool, on the input of a body. No cache may keep
+// its answer. A 400 shows no contract.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
-	t.ContractURL = route.Path
-	if op.Document != nil {
-		return a.document(t, op, true)
+	t.ContractURL, t.Tool = route.Path, true
+	d := op.Document
+	if d == nil {
+		return a.Perform(t, op, in)
 	}
-	return a.Perform(t, op, in)
+	if refusal := d.refusal(t); refusal != nil {
+		return refusal
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) { a.members(t, &Document{ID: MCPResult + d.ID, Tail: d.Tail}, w) })
 }
 
 // Perform performs an operation that is not a document. If it writes, the caller's allowance is
@@ -342,10 +346,8 @@ func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.R
 
 // document answers with a document. Where fresh is set, no cache may keep the answer.
 func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
-	if op.Document.Check != nil {
-		if refusal := op.Document.Check(t); refusal != nil {
-			return refusal
-		}
+	if refusal := op.Document.refusal(t); refusal != nil {
+		return refusal
 	}
 	made, ready := a.prerendered[op.Document]
 	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
@@ -362,6 +364,14 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
 	r.Set("etag", made.etag)
 	return r
+}
+
+// refusal is the answer of Check where there is one.
+func (d *Document) refusal(t *turn.Turn) *turn.Response {
+	if d.Check == nil {
+		return nil
+	}
+	return d.Check(t)
 }
 
 // text makes the document of an operation, with its entity tag.

@@ -4,24 +4,31 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
+	"anteroom/edge/respond"
 )
 
 // Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the
 // operation's fields, and its result is the operation's answer.
 type Tool struct {
-	Name      string   // without the prefix that the content gives; key of its wording in the content
-	Operation string   // ID of the operation
-	Requires  string   // a field that is optional for the operation and required by the tool; "" for none
-	Omits     string   // a field of the operation that is not an argument of the tool; "" for none
-	Renames   string   // a field of the operation that has the name As as an argument; "" for none
-	As        string   // the argument's name for the field Renames
-	Optional  []string // members that every answer has and the output schema does not require
+	Name      string // without the prefix that the content gives; key of its wording in the content
+	Operation string // ID of the operation
+	Requires  string // a field that is optional for the operation and required by the tool; "" for none
+	Omits     string // a field of the operation that is not an argument of the tool; "" for none
+	Renames   string // a field of the operation that has the name As as an argument; "" for none
+	As        string // the argument's name for the field Renames
+}
+
+// Omitted are members of answers that no result of a tool has: links, notes that say the same in
+// every answer, and, at any depth of a document, what only a caller by HTTP needs.
+var Omitted = []string{
+	respond.KitMember, "next_actions", "get_template", "curl", "convert", "file",
+	"counts_age_note", "monitoring_note", "reconciliation", "what_they_are", "tool_calls_note", "caveat",
 }
 
 // Tools are all tools, in the order of the list. A tool that writes only adds: nothing is deleted
 // or overwritten.
 var Tools = []Tool{
-	{Name: "scoreboard", Operation: "getScoreboard", Optional: []string{"counts_age_note", "monitoring_note"}},
+	{Name: "scoreboard", Operation: "getScoreboard"},
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
 	{Name: "quest", Operation: "getQuest"},
 	{Name: "draft_rules", Operation: "readDraftRules"},
@@ -57,6 +64,7 @@ const (
 	MCPInstall  = "mcp:install"   // further members of the answer to a GET
 	MCPNoStream = "mcp:no-stream" // those of the answer to a GET for a stream, with which every SDK begins
 	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
+	MCPResult   = "mcp:result:"   // before the ID of a document: what is left of it in the result of a tool
 )
 
 // Find is the operation with the given ID and its route, or nil.

@@ -84,7 +84,9 @@ func ShortProblem(t *turn.Turn, p *ProblemType, detail string) *turn.Response {
 
 // writeProblem writes the members that every problem begins with.
 func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string) {
-	w.Str("type", t.Snapshot.BaseURL()+p.Path())
+	if !t.Tool {
+		w.Str("type", t.Snapshot.BaseURL()+p.Path())
+	}
 	w.Str("title", p.Title)
 	w.Int("status", int64(p.Status))
 	w.Str("detail", detail)
@@ -156,6 +158,9 @@ const KitMember = "verify_kit"
 
 // WriteKit writes the member that links the programs of Kit.
 func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
+	if t.Tool {
+		return
+	}
 	w.Begin(KitMember, '[')
 	for _, path := range Kit {
 		w.Item(t.Snapshot.BaseURL() + path)
@@ -208,5 +213,10 @@ func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Close(']')
 }
 
-// WriteTrailer writes the members that every JSON answer under /api/ ends with.
-func WriteTrailer(t *turn.Turn, w *jsondoc.Writer) { t.Snapshot.Trailer(w, t.ServedFrom()) }
+// WriteTrailer writes the members that every JSON answer under /api/ ends with, messages of MCP
+// apart.
+func WriteTrailer(t *turn.Turn, w *jsondoc.Writer) {
+	if !t.Tool {
+		t.Snapshot.Trailer(w, t.ServedFrom())
+	}
+}

@@ -149,6 +149,9 @@ type Turn struct {
 	Failed *Response
 	// Silent says that the store has not answered. A turn makes its caller wait for that once.
 	Silent bool
+	// Tool says that what is answered is the result of an MCP tool. It has neither the trailer nor
+	// links that are the same in every answer: the description of the tool says all that.
+	Tool bool
 
 	deliver bool     // whether the turn has put something into the outbox
 	ids     int      // identifiers given so far
@@ -193,7 +196,7 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.Silent = s, "", "", nil, false
-	t.deliver, t.ids, t.headers = false, 0, nil
+	t.Tool, t.deliver, t.ids, t.headers = false, false, 0, nil
 }
 
 // SetHeader gives a header field to whichever answer the turn ends in.

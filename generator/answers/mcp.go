@@ -9,6 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/schema"
@@ -33,6 +34,10 @@ func (g *Answers) mcp() {
 	tools, summaries, names := []object{}, []object{}, []string{}
 	for i := range api.Tools {
 		tool := g.toolEntry(&api.Tools[i])
+		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
+			required := tool.Get("outputSchema").(object).Get("required").([]string)
+			g.Snapshot.Documents[api.MCPResult+op.Document.ID] = toolResult(g.Snapshot.Documents[op.Document.ID], required)
+		}
 		tools = append(tools, tool)
 		isSchema := func(m ordered.Member) bool { return strings.HasSuffix(m.Name, "Schema") }
 		names = append(names, g.ToolName(&api.Tools[i]))
@@ -65,7 +70,7 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 		{"title", words.Title},
 		{"description", words.Description + " In openapi.json: " + op.ID + "."},
 		{"inputSchema", g.ToolInput(t, op)},
-		{"outputSchema", g.toolOutput(t, op)},
+		{"outputSchema", g.toolOutput(op)},
 		{"annotations", object{
 			{"title", words.Title},
 			{"readOnlyHint", !op.Writes},
@@ -144,12 +149,11 @@ func FirstSentence(text string) string {
 
 // toolOutput is the schema of a tool's structured content: what a client reads the answer of its
 // operation by. It requires what is in every answer, and gives a type to what is not a text. What
-// only some answers have is allowed and not named, and so are the trailer and the contract of the
-// endpoint, which speaks of HTTP.
-func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
+// only some answers have is allowed and not named.
+func (g *Answers) toolOutput(op *api.Operation) object {
 	answer := schema.Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
-		return slices.Contains(t.Optional, name) || slices.Contains(ContractMembers(), name)
+		return slices.Contains(api.Omitted, name) || slices.Contains(ContractMembers(), name)
 	})
 	typed := object{}
 	for _, m := range answer.Get("properties").(object) {
@@ -158,6 +162,34 @@ func (g *Answers) toolOutput(t *api.Tool, op *api.Operation) object {
 		}
 	}
 	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
+}
+
+// toolResult is what the result of a tool has of a document: the members that its output schema
+// requires, without those that are omitted at any depth.
+func toolResult(document []byte, required []string) []byte {
+	v, _ := jsondoc.Parse(document)
+	v.Members = slices.DeleteFunc(v.Members, func(m jsondoc.Member) bool { return !slices.Contains(required, m.Name) })
+	return ordered.Compact(withoutOmitted(&v))
+}
+
+func withoutOmitted(v *jsondoc.Value) any {
+	switch v.Kind {
+	case jsondoc.Object:
+		kept := object{}
+		for i := range v.Members {
+			if m := &v.Members[i]; !slices.Contains(api.Omitted, m.Name) {
+				kept.Set(m.Name, withoutOmitted(&m.Value))
+			}
+		}
+		return kept
+	case jsondoc.Array:
+		kept := []any{}
+		for i := range v.Items {
+			kept = append(kept, withoutOmitted(&v.Items[i]))
+		}
+		return kept
+	}
+	return model.JSON(v.Raw)
 }
 
 // ContractMembers are the names of the members of a contract.

@@ -139,7 +139,7 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	if q.ask(in); in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	return respond.OK(t, func(w *jsondoc.Writer) { q.write(w, in) })
+	return respond.OK(t, func(w *jsondoc.Writer) { q.write(t, w, in) })
 }
 
 // ask reads the fields and finds the result. Every fault names the operation, if that is known.
@@ -322,7 +322,7 @@ func (q *query) compute(in *input.Input) {
 	q.from, q.to = min(origin, day), max(origin, day)+1
 }
 
-func (q *query) write(w *jsondoc.Writer, in *input.Input) {
+func (q *query) write(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
 	w.Str("op", q.op.Name)
 	w.Begin("calendar", '[')
 	for _, c := range q.calendars {
@@ -359,7 +359,9 @@ func (q *query) write(w *jsondoc.Writer, in *input.Input) {
 	}
 	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", skipped)))
 	w.Str("data_version", DataVersion)
-	w.Str("caveat", Caveat)
+	if !t.Tool {
+		w.Str("caveat", Caveat)
+	}
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 

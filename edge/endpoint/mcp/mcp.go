@@ -45,6 +45,9 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	for i := range api.Tools {
 		route, operation := api.Find(api.Tools[i].Operation)
 		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
+		if d := operation.Document; d != nil {
+			needed = append(needed, api.MCPResult+d.ID)
+		}
 	}
 	if err := s.Require(needed...); err != nil {
 		return nil, err
@@ -361,43 +364,26 @@ func unwrap(v jsondoc.Value) jsondoc.Value {
 	return v
 }
 
-// called answers the call of a tool with the answer of its operation. A refusal is a result with
-// isError, so that a model sees it, without structured content, as the output schema is another.
+// called answers the call of a tool with the answer of its operation, as a text and as structured
+// content. Each has all of it: Claude Code, Codex and Copilot CLI show a model the structured
+// content alone, Claude Desktop and LangChain the text alone. So what no model needs is in neither
+// (see turn.Turn.Tool), and none is a summary of the other.
+//
+// A refusal is a result with isError, so that a model sees it, without structured content, as the
+// output schema is another.
 func (a *answers) called(m *message, r *turn.Response) {
 	if r.Log != "" {
 		a.logs = append(a.logs, r.Log)
 	}
 	a.result(m, func(w *jsondoc.Writer) {
+		w.Begin("content", '[')
+		textBlock(w, string(r.Body))
+		w.Close(']')
 		if r.Status == 200 {
-			content(w, string(r.Body))
 			w.Raw("structuredContent", string(r.Body))
-		} else {
-			content(w, refusal(r.Body))
 		}
 		w.Bool("isError", r.Status != 200)
 	})
-}
-
-// refusal is what a client needs of a problem besides the input schema of the tool: what is wrong,
-// and where the contract is.
-func refusal(problem []byte) string {
-	v, _ := jsondoc.Parse(problem)
-	w := jsondoc.Writer{}
-	w.Open('{')
-	for _, name := range []string{"title", "status", "detail", "errors", "errors_total", "contract_url", "ignored_fields", "ignored_fields_total"} {
-		if member := v.Get(name); member.Kind != jsondoc.Absent {
-			w.Raw(name, string(member.Raw))
-		}
-	}
-	w.Close('}')
-	return string(w.Buf)
-}
-
-// content writes the member content: a list of one text.
-func content(w *jsondoc.Writer, text string) {
-	w.Begin("content", '[')
-	textBlock(w, text)
-	w.Close(']')
 }
 
 func textBlock(w *jsondoc.Writer, text string) {

@@ -73,7 +73,13 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Close('}')
 			respond.WriteKit(t, w)
 			record.WriteMembers(w, in, made)
-			respond.WriteActions(t, w, append([]string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}, record.LogEntry(t, made.ID, hash)...)...)
+			var next []string
+			if !t.Tool {
+				next = []string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}
+			}
+			if next = append(next, record.LogEntry(t, made.ID, hash)...); next != nil {
+				respond.WriteActions(t, w, next...)
+			}
 		})
 	}
 	if in.DryRun {
