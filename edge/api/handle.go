@@ -300,7 +300,11 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	if refusal := d.refusal(t); refusal != nil {
 		return refusal
 	}
-	return respond.OK(t, func(w *jsondoc.Writer) { a.members(t, &Document{ID: MCPResult + d.ID, Tail: d.Tail}, w) })
+	result := &Document{ID: MCPResult + d.ID, Tail: d.Tail}
+	if a.snapshot.Documents[result.ID] == nil {
+		result = d
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) { a.members(t, result, w) })
 }
 
 // Perform performs an operation that is not a document. If it writes, the caller's allowance is

@@ -64,7 +64,7 @@ const (
 	MCPInstall  = "mcp:install"   // further members of the answer to a GET
 	MCPNoStream = "mcp:no-stream" // those of the answer to a GET for a stream, with which every SDK begins
 	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
-	MCPResult   = "mcp:result:"   // before the ID of a document: what is left of it in the result of a tool
+	MCPResult   = "mcp:result:"   // before the ID of a document: the result of a tool, where that is not the whole document
 )
 
 // Find is the operation with the given ID and its route, or nil.

@@ -85,9 +85,6 @@ func Snapshot() *snapshot.Snapshot {
 			if op.Document != nil && s.Documents[op.Document.ID] == nil {
 				s.Documents[op.Document.ID] = snapshot.JSON(`{"document":"` + op.Document.ID + `"}`)
 			}
-			if op.Document != nil {
-				s.Documents[api.MCPResult+op.Document.ID] = s.Documents[op.Document.ID]
-			}
 		}
 	}
 	return s

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,8 +36,10 @@ func (g *Answers) mcp() {
 	for i := range api.Tools {
 		tool := g.toolEntry(&api.Tools[i])
 		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
-			required := tool.Get("outputSchema").(object).Get("required").([]string)
-			g.Snapshot.Documents[api.MCPResult+op.Document.ID] = toolResult(g.Snapshot.Documents[op.Document.ID], required)
+			document, required := g.Snapshot.Documents[op.Document.ID], tool.Get("outputSchema").(object).Get("required").([]string)
+			if result := toolResult(document, required); !bytes.Equal(result, document) {
+				g.Snapshot.Documents[api.MCPResult+op.Document.ID] = result
+			}
 		}
 		tools = append(tools, tool)
 		isSchema := func(m ordered.Member) bool { return strings.HasSuffix(m.Name, "Schema") }

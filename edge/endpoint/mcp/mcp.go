@@ -45,9 +45,6 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	for i := range api.Tools {
 		route, operation := api.Find(api.Tools[i].Operation)
 		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
-		if d := operation.Document; d != nil {
-			needed = append(needed, api.MCPResult+d.ID)
-		}
 	}
 	if err := s.Require(needed...); err != nil {
 		return nil, err
