@@ -87,7 +87,7 @@ func fileServer(ts *testscript.TestScript, neg bool, args []string) {
 // witnessServer VARIABLE runs a witness of the log whose key is in the file "vkey", lists it in the
 // content, and sets a variable to its address.
 func witnessServer(ts *testscript.TestScript, neg bool, args []string) {
-	w := tlogtest.New(ts.ReadFile("vkey"))
+	w := tlogtest.New(strings.TrimSpace(ts.ReadFile("vkey")))
 	server := httptest.NewServer(w)
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)

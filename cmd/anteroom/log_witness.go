@@ -20,16 +20,43 @@ import (
 func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	var content string
 	cmd := &cobra.Command{
-		Use:  "witness",
-		RunE: func(cmd *cobra.Command, _ []string) error { return haveCosigned(cmd.Context(), t, content) },
+		Use: "witness",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := haveCosigned(cmd.Context(), content)
+			if c == nil {
+				return err
+			}
+			return errors.Join(err, t.Answer(c, func() {
+				for _, w := range c.Witnesses {
+					switch {
+					case w.New:
+						t.Printf("%s has cosigned the tree of %d entries", w.Name, c.Size)
+					case w.Cosigned:
+						t.Printf("%s has cosigned it before", w.Name)
+					}
+				}
+				if c.Written {
+					t.Printf("Wrote %s. Next: anteroom publish.", c.Checkpoint)
+				}
+			}))
+		},
 	}
 	contentFlag(cmd.Flags(), &content)
 	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
-// haveCosigned asks the witnesses of a content and keeps their cosignatures.
-func haveCosigned(ctx context.Context, t *cli.Terminal, content string) error {
+// cosigned is what witnesses answered.
+type cosigned struct {
+	Checkpoint string       `json:"checkpoint"` // the file
+	Size       int64        `json:"size"`
+	Witnesses  []tlog.Asked `json:"witnesses"`
+	Written    bool         `json:"written"`
+}
+
+// haveCosigned asks the witnesses of a content and keeps their cosignatures. The error names those
+// that have not cosigned; then it gives what the others answered too.
+func haveCosigned(ctx context.Context, content string) (*cosigned, error) {
 	// loadContent says what is wrong with the folder.
 	unlock, locked := verification.Lock(content)
 	if locked == nil {
@@ -40,15 +67,15 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string) error {
 		err = locked
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:
-		return cli.Unusable("%s lists no witness (ask who runs one to add the log, and list its key and url under log.witnesses)",
+		return nil, cli.Unusable("%s lists no witness (ask who runs one to add the log, and list its key and url under log.witnesses)",
 			filepath.Join(content, serviceFile))
 	case stage == nil:
-		return cli.Unusable("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)
+		return nil, cli.Unusable("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)
 	}
 	_, name := site.LogFiles(stage.Name)
 	file := filepath.Join(content, filepath.FromSlash(name))
@@ -58,7 +85,7 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string) error {
 		err = disk.Replace(file, text)
 	}
 	if err != nil {
-		return fmt.Errorf("keep the cosignatures in %s: %w", file, hintPermission(err))
+		return nil, fmt.Errorf("keep the cosignatures in %s: %w", file, hintPermission(err))
 	}
 	var failed []error
 	for _, w := range asked {
@@ -66,24 +93,5 @@ func haveCosigned(ctx context.Context, t *cli.Terminal, content string) error {
 			failed = append(failed, fmt.Errorf("witness %s at %s: %s", w.Name, w.URL, w.Error))
 		}
 	}
-	object := struct {
-		Checkpoint string       `json:"checkpoint"`
-		Size       int64        `json:"size"`
-		Witnesses  []tlog.Asked `json:"witnesses"`
-		Written    bool         `json:"written"`
-	}{file, stage.Size, asked, written}
-	err = t.Answer(object, func() {
-		for _, w := range asked {
-			switch {
-			case w.New:
-				t.Printf("%s has cosigned the tree of %d entries", w.Name, stage.Size)
-			case w.Cosigned:
-				t.Printf("%s has cosigned it before", w.Name)
-			}
-		}
-		if written {
-			t.Printf("Wrote %s. Next: anteroom generate, and deploy.", file)
-		}
-	})
-	return errors.Join(append(failed, err)...)
+	return &cosigned{file, stage.Size, asked, written}, errors.Join(failed...)
 }

@@ -76,6 +76,7 @@ func (p *publication) run(ctx context.Context) error {
 	}{
 		{"look", p.look, false},
 		{"verify", p.decide, false},
+		{"witness", p.cosign, false},
 		{"generate", p.generate, false},
 		{"commit", p.commit, p.noCommit},
 		{"live", p.goLive, p.noLive},
@@ -91,7 +92,9 @@ func (p *publication) run(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on from there)", step.name))
 		}
-		p.t.Printf("%-9s %s", step.name, did)
+		if did != "" {
+			p.t.Printf("%-9s %s", step.name, did)
+		}
 		if err := p.t.Out.Flush(); err != nil {
 			return err
 		}
@@ -101,6 +104,28 @@ func (p *publication) run(ctx context.Context) error {
 		p.t.Printf("%-65s %5d", number.Path, number.Of(p.site.Current()))
 	}
 	return nil
+}
+
+// cosign asks the witnesses of the public log that have not cosigned it, if it has any. One that
+// fails holds nothing up: the next run asks it again.
+func (p *publication) cosign(ctx context.Context) (string, error) {
+	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
+		return "", nil
+	}
+	c, err := haveCosigned(ctx, p.verify.Content)
+	if c == nil || ctx.Err() != nil {
+		return "", err
+	}
+	if err != nil {
+		p.t.Warnf("%v (the next anteroom publish asks again)", err)
+	}
+	n := 0
+	for _, w := range c.Witnesses {
+		if w.Cosigned {
+			n++
+		}
+	}
+	return fmt.Sprintf("the log has %d of %d cosignatures", n, len(c.Witnesses)), nil
 }
 
 // generate makes the documents.

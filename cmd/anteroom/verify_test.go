@@ -240,7 +240,7 @@ func TestVerifyLogLost(t *testing.T) {
 	v.t.Setenv("SOURCE_DATE_EPOCH", fmt.Sprint(noon.Unix()))
 	v.options.LogKey.File = filepath.Join(v.t.TempDir(), "log.key")
 	operate(t, "key", "rotate", "--log", "--out", v.options.LogKey.File, "--content", v.content)
-	if err := v.edit(vouchForLark, "y"); err != nil || !strings.Contains(v.out.String(), "log: 4 entries, 4 of them new\n") {
+	if err := v.edit(vouchForLark, "y"); err != nil || !strings.Contains(v.out.String(), "log: 4 entries, 4 of them new: 2 registrations, 1 vouched, 1 verification\n") {
 		t.Fatalf("%v\n%s%s", err, &v.shown, &v.out)
 	}
 	s, err := content.Load(v.content, noon)

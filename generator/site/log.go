@@ -41,9 +41,7 @@ func (l *loader) readLog() {
 		if wrong != nil {
 			entries, checkpoint := LogFiles(name)
 			if other := l.apartFrom(name); other != "" {
-				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that",
-					"delete its files in log/, verifications/ and scoreboard/, and verify again; "+
-						"if it is the one that was published, delete those of the other instead")
+				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", madeApart)
 			} else if wrong.Line > 0 {
 				s.document(entries).report(place{wrong.Line, 1}, wrong.What, logHint)
 			} else {

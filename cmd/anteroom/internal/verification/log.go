@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -16,8 +18,30 @@ import (
 // Logged is the log of a site with the stage of a new verification.
 type Logged struct {
 	Log               *tlog.Log
-	Added             int64  // entries of the stage
-	Lines, Checkpoint []byte // of the stage, as the content has them
+	Added             []tlog.Entry // entries of the stage
+	Lines, Checkpoint []byte       // of the stage, as the content has them
+}
+
+// String says how many entries of each kind are new: "2 registrations, 1 vouched, 1 verification".
+func (l *Logged) String() string {
+	var kinds []string
+	n := map[string]int{}
+	for _, e := range l.Added {
+		if n[e.Kind]++; n[e.Kind] == 1 {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	for i, kind := range kinds {
+		switch kind {
+		case tlog.Previous:
+			kinds[i] = "the end of the tree before"
+		case tlog.Own, tlog.Vouched: // not nouns
+			kinds[i] = fmt.Sprintf("%d %s", n[kind], kind)
+		default:
+			kinds[i] = cli.Plural(n[kind], kind)
+		}
+	}
+	return strings.Join(kinds, ", ")
 }
 
 // log appends a verification to a copy of the site's log. board is the new board, and document what
@@ -33,7 +57,11 @@ func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signe
 	if err == nil {
 		e := tlog.VerificationOf(p.Name, board.AsOf, document)
 		e.ReceiptKeys, e.ManifestSHA256 = p.Site.Service.InForce(), p.manifest
-		lines, checkpoint, err = log.Append(p.Name, append(s.entries, e), signer)
+		s.entries = append(s.entries, e)
+		lines, checkpoint, err = log.Append(p.Name, s.entries, signer)
+		if log.Size()-p.Site.Log.Size() > int64(len(s.entries)) {
+			s.entries = append([]tlog.Entry{{Kind: tlog.Previous}}, s.entries...)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
@@ -43,7 +71,7 @@ func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signe
 		return nil, fmt.Errorf("verify: the log would count %s, and the board %s "+
 			"(run anteroom records audit, and bring back content/log from git)", logged, shown)
 	}
-	return &Logged{log, log.Size() - p.Site.Log.Size(), lines, checkpoint}, nil
+	return &Logged{log, s.entries, lines, checkpoint}, nil
 }
 
 // stage makes the entries of a stage: new records kind by kind as they were recorded, corrections

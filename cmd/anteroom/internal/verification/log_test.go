@@ -199,7 +199,7 @@ func TestLogRefuses(t *testing.T) {
 			}
 			current := *decided.Site.Current()
 			for range 2 { // the log of the site stays as it is
-				if logged, err := survey.log(decided, &current, nil, s.key); err != nil || logged.Added != 4 || survey.Site.Log.Size() != before {
+				if logged, err := survey.log(decided, &current, nil, s.key); err != nil || len(logged.Added) != 4 || survey.Site.Log.Size() != before {
 					t.Fatalf("unchanged: %v", err)
 				}
 			}

@@ -300,9 +300,6 @@ func (o *Options) write(t *cli.Terminal, decided *Decided) error {
 		names = append(names, filepath.Join(o.Content, filepath.FromSlash(file.Name)))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
-	if decided.Log != nil && len(decided.Log.Log.Witnesses) > 0 {
-		t.Printf("Have the witnesses cosign it: anteroom log witness.")
-	}
 	if !o.Publishing {
 		t.Printf("Next: anteroom publish, or anteroom verify --undo.")
 	}

@@ -53,7 +53,7 @@ func (p *Pending) Summary(d *Decided) string {
 		say("%s: %d in the store, %d new since the last verification", found.kind.Table, len(found.all), len(found.fresh))
 	}
 	if d.Log != nil {
-		say("log: %d entries, %d of them new", d.Log.Log.Size(), d.Log.Added)
+		say("log: %d entries, %d of them new: %s", d.Log.Log.Size(), len(d.Log.Added), d.Log)
 	}
 	for _, c := range d.Site.Current().Corrections {
 		say("\n"+readersSee+"%s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)

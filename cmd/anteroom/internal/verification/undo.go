@@ -2,11 +2,7 @@ package verification
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -49,15 +45,10 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 			return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place.name)
 		}
 	}
-	var gone []string
 	lines, checkpoint := site.LogFiles(name)
-	for _, file := range []string{checkpoint, lines, "scoreboard/" + name + ".yaml", "verifications/" + name + ".yaml"} {
-		path := filepath.Join(o.Content, filepath.FromSlash(file))
-		if err := os.Remove(path); err == nil {
-			gone = append(gone, path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("undo: %w (remove it, and %s)", err, strings.Join(gone, ", "))
-		}
+	gone, err := takeBack(o.Content, checkpoint, lines, BoardFile(name), VerificationFile(name))
+	if err != nil {
+		return fmt.Errorf("undo: %w", err)
 	}
 	t.Printf("Took verification %s back: removed %s.", name, strings.Join(gone, ", "))
 	return nil

@@ -128,6 +128,28 @@ func Finish(folder string) (err error) {
 	return disk.SyncFolder(folder)
 }
 
+// takeBack removes files of a verification, and gives the paths of those that were there. If it
+// fails or is killed before all are out of their places, Finish puts them back. The caller holds the
+// lock.
+func takeBack(folder string, names ...string) (gone []string, err error) {
+	decided, undone := filepath.Join(folder, content.Decided), filepath.Join(folder, staging+"-undone")
+	err = os.RemoveAll(undone)
+	for _, name := range names {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if _, missing := os.Lstat(path); err == nil && missing == nil {
+			gone = append(gone, path)
+			err = move(path, filepath.Join(decided, strings.ReplaceAll(name, "/", "_")))
+		}
+	}
+	if err == nil && len(gone) > 0 {
+		err = os.Rename(decided, undone)
+	}
+	if err != nil {
+		return nil, errors.Join(err, Finish(folder))
+	}
+	return gone, errors.Join(disk.SyncFolder(folder), os.RemoveAll(undone))
+}
+
 // move moves a file to a free name and syncs its new folder.
 func move(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {

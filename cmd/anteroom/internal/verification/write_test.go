@@ -96,6 +96,56 @@ func TestWriteKilled(t *testing.T) {
 	}
 }
 
+// One that is taken back is gone as a whole or, if the process is killed, put back by the next
+// call, which can take it back then.
+func TestTakeBackKilled(t *testing.T) {
+	sync := disk.Sync
+	t.Cleanup(func() { disk.Sync = sync })
+	names := []string{"log/" + day + ".checkpoint", "log/" + day + ".jsonl", BoardFile(day), VerificationFile(day)}
+	for at, put := 1, 0; ; at++ {
+		folder, n := t.TempDir(), 0
+		var files []File
+		for _, name := range names {
+			files = append(files, File{name, []byte(name)})
+		}
+		if err := Write(folder, files); err != nil {
+			t.Fatal(err)
+		}
+		disk.Sync = func(f *os.File) error {
+			if n++; n == at {
+				panic(killed{})
+			}
+			return sync(f)
+		}
+		func() {
+			defer func() { recover() }()
+			takeBack(folder, names...)
+		}()
+		disk.Sync = sync
+		if err := Finish(folder); err != nil {
+			t.Fatalf("step %d: %v", at, err)
+		}
+		left := 0
+		for _, name := range names {
+			if text, err := os.ReadFile(filepath.Join(folder, name)); err == nil && string(text) == name {
+				left++
+			}
+		}
+		if left == len(names) {
+			put++
+		}
+		if gone, err := takeBack(folder, append(names, "log/none")...); left != 0 && left != len(names) || err != nil || len(gone) != left {
+			t.Errorf("step %d left %d files; then %q, %v", at, left, gone, err)
+		}
+		if n < at {
+			if put < len(names) || left != 0 {
+				t.Errorf("undisturbed %d files are left; %d steps put all back", left, put)
+			}
+			return
+		}
+	}
+}
+
 // The files of a verification are on the disk, with their names, before it counts as decided.
 func TestWriteSyncs(t *testing.T) {
 	sync, folder := disk.Sync, t.TempDir()
