@@ -129,8 +129,8 @@ func Finish(folder string) (err error) {
 }
 
 // takeBack removes files of a verification, and gives the paths of those that were there. If it
-// fails or is killed before all are out of their places, Finish puts them back. The caller holds the
-// lock.
+// fails or is killed before all are out of their places, Finish puts them back. The caller holds
+// the lock.
 func takeBack(folder string, names ...string) (gone []string, err error) {
 	decided, undone := filepath.Join(folder, content.Decided), filepath.Join(folder, staging+"-undone")
 	err = os.RemoveAll(undone)
