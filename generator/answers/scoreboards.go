@@ -23,10 +23,7 @@ func Verification(board *site.Scoreboard) object {
 	numbers := object{{"as_of", board.AsOf}}
 	for i := range site.Numbers {
 		n := &site.Numbers[i]
-		part, name, _ := strings.Cut(n.Path, ".")
-		if name == "named_clients" { // a list in the content
-			name = "named_clients_seen"
-		}
+		part, name, _ := strings.Cut(n.Place(), ".")
 		group, _ := numbers.Get(part).(object)
 		numbers.Set(part, append(group, ordered.Member{Name: name, Value: n.Of(board)}))
 	}

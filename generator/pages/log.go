@@ -31,6 +31,24 @@ func loggedLabel(name string) string {
 	return name
 }
 
+// numberNames names the numbers of a board for people: those that the entries of the log give, or
+// those that the operator enters.
+func numberNames(recounted bool) string {
+	var names []string
+	for i := range site.Numbers {
+		if place := site.Numbers[i].Place(); tlog.IsRecounted(place) == recounted {
+			names = append(names, lower(countLabels[place]))
+		}
+	}
+	return enumeration(names, "and")
+}
+
+// EarlierKeys are the keys of the log that were replaced, with the ends of their trees.
+func (g *family) EarlierKeys() ([]string, error) {
+	keys, err := g.Site.Log.KeysWithEnds()
+	return keys[:len(keys)-1], err
+}
+
 // Logged reports whether the log has the verification of a board.
 func (g *family) Logged(board *site.Scoreboard) bool {
 	return slices.ContainsFunc(g.Site.Log.Stages, func(s tlog.Stage) bool { return s.Name == board.File })

@@ -6,9 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
 )
+
+// The page says of each number of a board whether log check recounts it, or the operator enters it.
+func TestNumberNames(t *testing.T) {
+	for i := range site.Numbers {
+		n := &site.Numbers[i]
+		label := lower(countLabels[n.Place()])
+		if n.Told == tlog.IsRecounted(n.Place()) || label == "" || !strings.Contains(numberNames(!n.Told), label) || strings.Contains(numberNames(n.Told), label) {
+			t.Errorf("%s, told: %t: %q; %s; %s", n.Place(), n.Told, label, numberNames(true), numberNames(false))
+		}
+	}
+}
 
 // Each kind of entry counts in the number that the table of kinds says, and is written as there.
 func TestLogKinds(t *testing.T) {

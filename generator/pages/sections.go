@@ -65,7 +65,7 @@ func (g *family) parse() *template.Template {
 		"prompts": func() []api.Prompt { return api.Prompts },
 		// What single pages show.
 		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts }, "memberTakes": memberTakes,
-		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers,
+		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
 		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
 		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
 		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },

@@ -188,6 +188,14 @@ type Number struct {
 // Of is the number on a board.
 func (n *Number) Of(board *Scoreboard) int { return n.of(board) }
 
+// Place is where the number is in a published board: of a list in the file it is the length.
+func (n *Number) Place() string {
+	if strings.HasSuffix(n.Path, ".named_clients") {
+		return n.Path + "_seen"
+	}
+	return n.Path
+}
+
 // Number is the number at a path of the board's file, one of Numbers.
 func (s *Scoreboard) Number(path string) int {
 	return Numbers[slices.IndexFunc(Numbers, func(n Number) bool { return n.Path == path })].of(s)
