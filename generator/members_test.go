@@ -235,6 +235,7 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 	ask("POST", "/api/receipt", `{"verify":{"canonical":"{}"`+members+`}`+members+`}`)
 	ask("GET", "/api/selftest?suite=mcp", "")
 	ask("GET", "/api/business-days?op=next&calendar=de&date=2026-12-24"+parameters, "")
+	ask("POST", "/api/business-days?"+parameters, `{"requests":[{"op":"is","calendar":"de","date":"2026-12-24"}]}`)
 	host = full.PreviewHosts[0]
 	ask("GET", "/api/signal?fire=1"+parameters, "")
 	return recorded

@@ -198,6 +198,10 @@ var Routes = []*Route{
 		ID: "business-days", Path: "/api/business-days", Tag: "read", Contract: calendars,
 		Operations: []*Operation{
 			{
+				ID: "computeManyBusinessDays", Methods: post, Fields: bizday.BatchFields, Cache: NoStore,
+				Answers: answers[bizday.BatchAnswer](), Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
+			},
+			{
 				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example, Cache: NoStore,
 				Answers: answers[bizday.Answer](), Chosen: bizday.Chosen, Handle: bizday.Compute,
 			},
@@ -234,11 +238,9 @@ func (r *Route) Answers(method string) bool {
 
 // Methods are the methods of a route besides HEAD and OPTIONS.
 func (r *Route) Methods() (methods []string) {
-	for _, op := range r.Operations {
-		for _, method := range op.Methods {
-			if !slices.Contains(methods, method) {
-				methods = append(methods, method)
-			}
+	for _, method := range []string{"GET", "POST", "DELETE"} {
+		if r.Answers(method) {
+			methods = append(methods, method)
 		}
 	}
 	return methods

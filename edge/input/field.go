@@ -12,7 +12,7 @@ const (
 	Integer Type = "integer" // an int32
 	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
 	Switch  Type = "switch"  // in a query one of Switches, in JSON a boolean
-	Array   Type = "array"   // in JSON only: an array of objects with the members Items
+	Array   Type = "array"   // in JSON only: an array of objects with the members Items, or with the fields of the operation Same
 	Object  Type = "object"  // in JSON only: any object, taken as it is
 	ID      Type = "id"      // in JSON only: a string or a number
 )
@@ -30,6 +30,7 @@ type Field struct {
 	Values      []string // the only values allowed; empty where any value is
 	Aliases     []string // other names for the same field
 	Items       []Field  // the members of each element of an Array
+	Same        string   // ID of the operation of the same route whose body each element of an Array is; "" for Items
 	QueryNames  []string // the query parameters that make up the field, each of the form QueryForm; empty for one of its name
 	QueryForm   string
 	Example     string // JSON text

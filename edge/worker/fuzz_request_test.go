@@ -407,6 +407,9 @@ func (m *maker) valueOf(f *input.Field) string {
 		return m.receipt()
 	case input.Array:
 		items := []string{}
+		if _, op := api.Find(f.Same); op != nil {
+			f.Items = op.Fields
+		}
 		for range m.IntN(max(f.Max, 3) + 1) {
 			items = append(items, m.fields(f.Items))
 		}

@@ -179,7 +179,7 @@ func WithItems(prefix string, fields []model.ContractField) (all []model.Contrac
 // read.
 func listsIgnored(op *api.Operation) bool {
 	for _, answer := range op.Answers {
-		for f := range reflect.TypeOf(answer).Fields() {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(answer)) {
 			if f.Tag.Get("json") == "ignored_fields" {
 				return true
 			}

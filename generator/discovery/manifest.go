@@ -47,6 +47,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 
 			BusinessDaysFirst: bizday.FirstYear,
 			BusinessDaysLast:  bizday.LastYear,
+			BusinessDaysYears: bizday.MaxYears,
 
 			SignalFiredPause:  signal.FiredPause,
 			SignalFailedPause: signal.FailedPause,

@@ -460,6 +460,7 @@ type Limits struct {
 
 	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year that business days are known for, all of it."`
 	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year that business days are known for, all of it."`
+	BusinessDaysYears int `json:"business_days_calendar_years" doc:"Most years of calendars that the computations of one request read together."`
 
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
 	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`

@@ -129,8 +129,13 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 			shape.Set("properties", properties)
 		}
 		for i := range op.Fields {
-			if f := &op.Fields[i]; f.Type == input.List {
-				shape.Get("properties").(object).Get(f.Name).(object).Get("oneOf").([]object)[1] = d.list(f)
+			f := &op.Fields[i]
+			property, _ := shape.Get("properties").(object).Get(f.Name).(object)
+			switch {
+			case f.Type == input.List:
+				property.Get("oneOf").([]object)[1] = d.list(f)
+			case f.Same != "":
+				property.Set("items", ref("schemas", requestName(route.Operation(f.Same))))
 			}
 		}
 		if len(op.AnyOf) > 0 {

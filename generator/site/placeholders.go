@@ -11,6 +11,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
@@ -113,6 +114,10 @@ func (s *Site) placeholderValues() map[string]string {
 		"write_window":      api.Window,
 		"batch_messages":    service.Limits.BatchMessages,
 		"batch_writes":      service.Limits.BatchWrites,
+
+		"business_days_requests": bizday.BatchFields[0].Max,
+		"business_days_years":    bizday.MaxYears,
+
 		// What the edge says.
 		"max_body_bytes":       turn.MaxBody,
 		"max_query_bytes":      turn.MaxQuery,

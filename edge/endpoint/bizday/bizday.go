@@ -53,13 +53,28 @@ var (
 // Example is a body that asks for a computation.
 const Example = `{"op":"add","calendar":"us-nyse,gb-eng","start":"2026-12-23","days":2}`
 
+// BatchFields are the fields of several computations in one request.
+var BatchFields = []input.Field{requests}
+
+var requests = input.Field{
+	Name: "requests", Type: input.Array, Required: true, Min: 1, Max: 50, Same: "computeBusinessDays",
+	Example: `[{"op":"is","calendar":"de","date":"2026-12-25"},{"op":"next","calendar":"de","date":"2026-12-25"}]`,
+}
+
+// MaxYears is how many years of calendars the computations of one request may read together, each
+// computation its own: as many as a single one can.
+var MaxYears = (LastYear - FirstYear + 1) * len(calendars)
+
+// ChosenBatch reports whether a body asks for several computations.
+func ChosenBatch(in *input.Input) bool { return in.Has(requests.Name) }
+
 // Chosen reports whether a query asks for a computation, by naming one of its fields.
 func Chosen(in *input.Input) bool {
 	return slices.ContainsFunc(Fields, func(f input.Field) bool { return in.Has(f.Name) })
 }
 
-// Answer is the answer to a computation. It leaves out the inputs that the operation does not use.
-type Answer struct {
+// Computed is the result of a computation. It leaves out inputs that the operation does not use.
+type Computed struct {
 	Op           string    `json:"op" doc:"The operation."`
 	Calendar     []string  `json:"calendar" doc:"The calendars. A business day is one in all of them."`
 	Date         string    `json:"date,omitempty" format:"date" doc:"As sent."`
@@ -72,9 +87,25 @@ type Answer struct {
 	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the count with both ends counted, negative where start is after end."`
 	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over, for is those on the date itself. At most 50; none for holidays."`
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"How many there were in all."`
-	DataVersion  string    `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
-	Caveat       string    `json:"caveat" doc:"What the data does not know."`
-	Ignored      []string  `json:"ignored_fields" total:"true" doc:"What was sent and is not used by the operation."`
+}
+
+// Answer is the answer to a computation.
+type Answer struct {
+	Computed
+	Basis `flat:"true"`
+}
+
+// BatchAnswer is the answer to several computations.
+type BatchAnswer struct {
+	Results []Computed `json:"results" doc:"The results, in the order of requests."`
+	Basis   `flat:"true"`
+}
+
+// Basis are the members of an answer that follow its results.
+type Basis struct {
+	DataVersion string   `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	Caveat      string   `json:"caveat" doc:"What the data does not know."`
+	Ignored     []string `json:"ignored_fields" total:"true" doc:"What was sent and is not used by the operation."`
 }
 
 // Holiday is a weekday on which a calendar is closed.
@@ -131,6 +162,7 @@ type query struct {
 	result    string // JSON text; "" for the operation holidays
 	inclusive int
 	from, to  int // the span [from, to) of days that the result passes over, or lists
+	closings  int // how many the span has; for the operation holidays alone
 }
 
 // Compute performs a computation and answers with its result.
@@ -139,13 +171,66 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	if q.ask(in); in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	return respond.OK(t, func(w *jsondoc.Writer) { q.write(t, w, in) })
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		q.write(w)
+		writeBasis(t, w, in)
+	})
+}
+
+// ComputeBatch performs several computations, or none if one is at fault.
+func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
+	sent := in.Member(requests.Name)
+	if sent.Kind != jsondoc.Array {
+		in.Add(requests.Name, input.WrongType, "must be an array, not "+sent.Kind.String())
+	} else if n := len(sent.Items); n < requests.Min || n > requests.Max {
+		in.Add(requests.Name, input.WrongCount, "must have "+strconv.Itoa(requests.Min)+" to "+strconv.Itoa(requests.Max)+" computations, and has "+strconv.Itoa(n))
+	}
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	queries, years := make([]query, len(sent.Items)), 0
+	for i := range sent.Items {
+		at := requests.Name + "[" + strconv.Itoa(i) + "]"
+		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
+			in.Add(at, input.WrongType, "must be an object, not "+kind.String())
+			continue
+		}
+		asked := in.Child(at, Fields, sent.Items[i].Members)
+		queries[i].ask(asked)
+		in.Merge(asked)
+		if years += queries[i].read; years > MaxYears {
+			in.Add(at, input.TooMany, "brings the years of calendars that are read to "+strconv.Itoa(years)+", and at most "+strconv.Itoa(MaxYears)+
+				" are read for one request: send it alone")
+			break
+		}
+	}
+	if in.Total > 0 {
+		return respond.Invalid(t, in)
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		w.Begin("results", '[')
+		for i := range queries {
+			w.Open('{')
+			queries[i].write(w)
+			w.Close('}')
+		}
+		w.Close(']')
+		writeBasis(t, w, in)
+	})
+}
+
+func writeBasis(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
+	w.Str("data_version", DataVersion)
+	if !t.Tool {
+		w.Str("caveat", Caveat)
+	}
+	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
 // ask reads the fields and finds the result. Every fault names the operation, if that is known.
 func (q *query) ask(in *input.Input) {
 	before := len(in.List)
-	if q.read(in); in.Total == 0 {
+	if q.readFields(in); in.Total == 0 {
 		q.compute(in)
 	}
 	for i := range in.List[before:] {
@@ -155,8 +240,8 @@ func (q *query) ask(in *input.Input) {
 	}
 }
 
-// read reads the fields that the operation takes; all if the operation itself is at fault.
-func (q *query) read(in *input.Input) {
+// readFields reads the fields that the operation takes; all if the operation itself is at fault.
+func (q *query) readFields(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &Operations[slices.IndexFunc(Operations, func(o Operation) bool { return o.Name == name })]
 	}
@@ -291,6 +376,7 @@ func (q *query) compute(in *input.Input) {
 			in.Add(end.Name, input.OutOfRange, "must not be before start, and is "+civil.FormatDate(q.end))
 		}
 		q.from, q.to = q.start, q.end+1
+		q.each(q.from, q.to, func(closing) { q.closings++ })
 		return
 	case "add":
 		origin, field = q.start, &days
@@ -322,7 +408,7 @@ func (q *query) compute(in *input.Input) {
 	q.from, q.to = min(origin, day), max(origin, day)+1
 }
 
-func (q *query) write(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
+func (q *query) write(w *jsondoc.Writer) {
 	w.Str("op", q.op.Name)
 	w.Begin("calendar", '[')
 	for _, c := range q.calendars {
@@ -346,10 +432,8 @@ func (q *query) write(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
 	w.StrOrNull("convention", q.convention)
 	skipped := MaxSkipped
 	if q.op.Name == "holidays" {
-		closings := 0
-		q.each(q.from, q.to, func(closing) { closings++ })
-		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*closings) // once: on the edge, memory that a buffer has outgrown is not freed
-		q.writeHolidays(w, "result", closings)
+		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*q.closings) // once: on the edge, memory that a buffer has outgrown is not freed
+		q.writeHolidays(w, "result", q.closings)
 		q.to, skipped = q.from, 0
 	} else {
 		w.Raw("result", q.result)
@@ -358,11 +442,6 @@ func (q *query) write(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
 		w.Int("inclusive", int64(q.inclusive))
 	}
 	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", skipped)))
-	w.Str("data_version", DataVersion)
-	if !t.Tool {
-		w.Str("caveat", Caveat)
-	}
-	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
 // writeHolidays writes at most so many closed weekdays of the span, and gives how many there are.

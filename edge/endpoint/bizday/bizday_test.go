@@ -10,6 +10,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/turn"
 )
 
 const path = "/api/business-days"
@@ -269,6 +270,65 @@ func TestFaultsNameTheOperation(t *testing.T) {
 	}
 }
 
+// Several computations are answered as each alone, in their order, and none is if one is at fault.
+func TestBatch(t *testing.T) {
+	h := edgetest.NewFake(t)
+	asked := []string{
+		`{"op":"add","calendar":["us-nyse","gb-eng"],"start":"2026-12-23","days":2}`, `{"op":"is","calendar":"de","date":"2026-10-03"}`,
+		`{"op":"count","calendar":"fr","start":"2026-01-01","end":"2027-01-01"}`, `{"op":"holidays","calendar":"nz,de","year":2026}`,
+	}
+	var batch struct {
+		Results []map[string]any
+		Ignored []string `json:"ignored_fields"`
+	}
+	send := func(items ...string) *turn.Response {
+		return h.Do("POST", path, `{"requests":[`+strings.Join(items, ",")+`],"days":1}`)
+	}
+	r := send(append(asked, `{"op":"is","calendar":"de","date":"2026-10-03","days":1}`)...)
+	if err := json.Unmarshal(r.Body, &batch); err != nil || r.Status != 200 || len(batch.Results) != 5 || !slices.Equal(batch.Ignored, []string{"days", "requests[4].days"}) {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for i, body := range asked {
+		alone := edgetest.Decode(t, h.Do("POST", path, body))
+		for name, value := range batch.Results[i] {
+			if !reflect.DeepEqual(value, alone[name]) {
+				t.Errorf("%s: %s is %v, and %v alone", body, name, value, alone[name])
+			}
+		}
+		if len(batch.Results[i]) < 6 || batch.Results[i]["caveat"] != nil || batch.Results[i]["notice"] != nil {
+			t.Errorf("%s: %v", body, batch.Results[i])
+		}
+	}
+	is := asked[1]
+	long := `{"op":"holidays","calendar":"` + strings.Join(bizday.IDs(), ",") + `","start":"2000-01-01","end":"2050-12-31"}`
+	for want, items := range map[string][]string{
+		"requests[0].date not_a_date, requests[2].date required, requests[3] wrong_type, requests[4].days out_of_range": {
+			`{"op":"is","calendar":"de","date":"2026-02-30"}`, is, `{"op":"is","calendar":"de"}`, "7", `{"op":"add","calendar":"de","start":"2050-12-30","days":1}`,
+		},
+		"requests wrong_count":     {},
+		"":                         slices.Repeat([]string{is}, 50),
+		"requests wrong_count, 51": slices.Repeat([]string{is}, 51),
+		"requests[1] too_many":     {long, is},
+	} {
+		r := send(items...)
+		if want == "" {
+			if r.Status != 200 {
+				t.Errorf("50 computations: %d %s", r.Status, r.Body)
+			}
+			continue
+		}
+		if got := strings.Join(edgetest.Faults(t, r), ", "); r.Status != 400 || got != strings.TrimSuffix(want, ", 51") {
+			t.Errorf("%d %s\nwant %s", r.Status, got, want)
+		}
+	}
+	if r := h.Do("POST", path, `{"requests":{}}`); r.Status != 400 || !slices.Equal(edgetest.Faults(t, r), []string{"requests wrong_type"}) {
+		t.Errorf("an object: %d %s", r.Status, r.Body)
+	}
+	if r := send(long); r.Status != 200 {
+		t.Errorf("the longest computation: %d", r.Status)
+	}
+}
+
 // Every request is answered with 200 or 400 and with JSON, and with the same when it is repeated.
 func FuzzCompute(f *testing.F) {
 	for _, seed := range []string{
@@ -299,7 +359,7 @@ func FuzzCompute(f *testing.F) {
 
 var members = func() (names []string) {
 	names = []string{"notice", "served_from", "canonical_host", "host_note"}
-	for f := range reflect.TypeFor[bizday.Answer]().Fields() {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[bizday.Answer]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		names = append(names, name)
 	}

@@ -33,6 +33,7 @@ type book struct {
 	years     [LastYear - FirstYear + 1]*year
 	last      *year    // the one that was asked for last
 	days      []placed // the days of the year that is being made
+	read      int      // years made, each counted for every calendar
 }
 
 // year is a year of the calendars: the days from begin to before end.
@@ -57,6 +58,7 @@ func (b *book) year(day int) *year {
 		}
 		slices.SortStableFunc(y.closings, func(a, b closing) int { return a.day - b.day })
 		*made = y
+		b.read += len(b.calendars)
 	}
 	b.last = *made
 	return *made
