@@ -30,6 +30,7 @@ async function walk(title, revision, client, transport) {
     if (refused) assert.match(result.content[0].text, new RegExp(`"${refused}"`));
     else assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
     assert.equal('structuredContent' in result, !refused);
+    if (given.receipt === '$last') assert.ok(result.structuredContent.fields_match && result.structuredContent.hash_ok);
     last = result.structuredContent;
     uncalled.delete(name);
   }

@@ -51,7 +51,7 @@ func TestGoSDK(t *testing.T) {
 	if err != nil {
 		t.Fatalf("calls: %v", err)
 	}
-	var last any
+	var last *mcp.CallToolResult
 	for _, call := range calls {
 		if call.Arguments["receipt"] == "$last" {
 			call.Arguments["receipt"] = last
@@ -64,7 +64,10 @@ func TestGoSDK(t *testing.T) {
 		if got.IsError != (call.Refused != "") || !strings.Contains(text, call.Refused) || (got.StructuredContent == nil) != got.IsError {
 			t.Errorf("%s %v: %s", call.Tool, call.Arguments, text)
 		}
-		last = got.StructuredContent
+		if call.Tool == "verify_receipt" && call.Arguments["receipt"] == last && !strings.Contains(text, `"fields_match":true,"hash_ok":true`) {
+			t.Errorf("the receipt of the call before: %s", text)
+		}
+		last = got // the whole of it, as a program has it
 		delete(uncalled, "service_"+call.Tool)
 	}
 	if len(calls) == 0 || len(uncalled) > 0 {
