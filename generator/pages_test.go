@@ -62,7 +62,7 @@ func identifiers(t *testing.T, o *generator.Output, path string) (ids []string) 
 // goes over the wire.
 const (
 	mostWords     = 1200
-	mostPageBytes = 50 << 10
+	mostPageBytes = 30 << 10
 )
 
 // TestPageSizes counts the words of every page and its bytes, compressed as a host compresses them.

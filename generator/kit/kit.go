@@ -7,8 +7,8 @@
 //
 //	ok     fields: they rebuild into canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
-//	ok     signature: the receipt has one
-//	FAILED key: it is a key of the service for receipts of that time
+//	ok     signature: the receipt is signed
+//	FAILED key: it is not a key of the service for receipts of that time
 //
 // With --counted, verify.py and verify.mjs also check that the public log has the registration or
 // the charter. They ask the log of the service or another copy of it (--log), or read the proof in
@@ -17,7 +17,7 @@
 //	ok     entry: it is in the log's look-up
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
-//	ok     checkpoint: signed by the key of www.base.example/log, at 512; …
+//	ok     checkpoint: it is signed by the key of www.base.example/log, at 512; …
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //

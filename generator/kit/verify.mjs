@@ -43,16 +43,20 @@ async function rebuild(kind, o) {
   const names = take(["org_name", "commissioner"], "commissioner");
   return write(["commitment", "[[canon_charter]]"], ...names, ["roster", roster]);
 }
-// check calls show(name, what, ok, detail) for each step up to the first that fails; show gives ok
+const worded = (tell) => (name, what, ok, detail) => // a step that fails says "is not" for "is"
+  tell(name, ok === false ? what.replace(" is ", " is not ") : what, ok, detail);
+// check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
 // back. check resolves to whether all steps are so, and rejects where it cannot say.
-export async function check({ kind, o }, keys, show) {
+export async function check({ kind, o }, keys, tell) {
+  const show = worded(tell);
   const canonical = await rebuild(kind, o).catch(() => null);
   const message = bytes(canonical ?? ""), hash = hex(await sha256(message));
   const same = canonical !== null && canonical === o.canonical, hashed = hash === o.payload_sha256;
-  if (!show("fields", "they rebuild into canonical", same, canonical)) return false;
+  const built = `they ${same ? "" : "do not "}rebuild into canonical`;
+  if (!show("fields", built, same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
   if (kind !== "receipt") return true;
-  if (!show("signature", "the receipt has one", (o.signature ?? null) !== null)) return false;
+  if (!show("signature", "the receipt is signed", (o.signature ?? null) !== null)) return false;
   if (!keys.length) throw new Error("no key to check against: give one (--key)");
   const { public_key_b64: named, signature } = o, isText = (v) => typeof v === "string";
   const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
@@ -180,9 +184,9 @@ async function siblings(get, url, index, size, edge) {
   return path;
 }
 // counted checks an answer and whether the public log has it: by the text of a proof, or else by
-// the log at an address. It calls show as check does; ok is undefined for a mere note. It resolves
+// the log at an address. It calls tell as check does; ok is undefined for a mere note. It resolves
 // to where the log has the answer, or to false after a step that fails.
-export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch: get }, show) {
+export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch: get }, tell) {
   const id = o.record_id, known = await Promise.all(keys.map(logKey));
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
   const why = kind === "receipt" ? "only registrations and charters are counted" :
@@ -191,7 +195,8 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
     !known.length ? "[[kit_no_log_key]]" :
     !web.test(log) ? "a log has an http or https address that ends in /log" : "";
   if (why) throw new Error(why);
-  if (!await check({ kind, o }, [], show)) return false;
+  if (!await check({ kind, o }, [], tell)) return false;
+  const show = worded(tell);
   get ??= (...request) => fetch(...request);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
   let kinds = [kind, "own"], name, since, proof, last, index, path;
@@ -229,7 +234,7 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
   const what = `the last entry of that tree is the verification of ${date}`;
   if (!show("verification", what, good)) return false;
   const others = proof.signatures.filter(([, n]) => n !== origin).length;
-  const by = `signed by the key of ${origin}, at ${size}`;
+  const by = `it is signed by the key of ${origin}, at ${size}`;
   const carries = `it carries ${others} other signatures, unverified`;
   if (!show("checkpoint", `${by}; ${carries}`, await authentic(proof, known))) return false;
   if (since) show("since then", `it counts as ${since}, says the look-up`);

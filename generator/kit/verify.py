@@ -49,8 +49,9 @@ def counts(days, issued_at):  # where days are the first and the last, if there 
     soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
     return first <= issued_at[:10] <= (last or soon[:10]) and issued_at <= soon
 def step(name, what, passed):
-    print("ok    " if passed else "FAILED", name + ":", what)
-    if not passed: sys.exit(1)
+    if passed: return print("ok    ", name + ":", what)
+    print("FAILED", name + ":", what.replace(" is ", " is not ", 1))
+    sys.exit(1)
 # The public log: of a file nothing is believed before it fits what the key of the log has signed.
 MOST, SECONDS = 2**20, 20  # the bytes that a file may have, and how long it may take
 NUMBER, DATE, HASH = "(0|[1-9][0-9]{0,8})", "([0-9]{4}-[0-9]{2}-[0-9]{2})", "[A-Za-z0-9+/]{43}="
@@ -163,7 +164,7 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
     good = day and ends and (name or date).startswith(date)
     step("verification", "the last entry of that tree is the verification of " + date, good)
     others = sum(name != proof.origin for name, _ in proof.signatures)
-    what = "signed by the key of %s, at %d; it carries %d other signatures, unverified"
+    what = "it is signed by the key of %s, at %d; it carries %d other signatures, unverified"
     step("checkpoint", what % (proof.origin, size, others), proof.authentic(keys))
     if since: print("since then: it counts as %s, says the look-up" % since)
     what = "it was set apart as the operator's own on " + date
@@ -196,14 +197,15 @@ def main():
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         canonical = rebuild(kind, o)
-    step("fields", "they rebuild into canonical", canonical and canonical == o.get("canonical"))
+    same = canonical and canonical == o.get("canonical")
+    step("fields", "they %srebuild into canonical" % ("" if same else "do not "), same)
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
     if count:
         try: return counted(kind, o, url, proof, log_keys)
         except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
     if kind == "receipt":
-        step("signature", "the receipt has one", o.get("signature") is not None)
+        step("signature", "the receipt is signed", o.get("signature") is not None)
         if not keys: cli.error("no key to check against: give it with --key")
         named = o.get("public_key_b64")
         if not isinstance(named, str) or not named.strip(): named = keys[0][0]

@@ -1,7 +1,7 @@
 // The form that proves that an answer was counted. The check is that of the verify kit. The answer
 // goes nowhere: what is asked for are files of the log, of this host alone.
 import { LOG_KEYS, counted, read } from "/verify/verify.mjs";
-import { element, line } from "/verdict.js";
+import { element, headed, line } from "/verdict.js";
 
 const form = document.getElementById("counted");
 const verdict = document.getElementById("verdict");
@@ -28,9 +28,9 @@ function sentence({ kind, date, index, size, origin }) {
 }
 
 async function prove() {
-  const list = document.createElement("ol");
+  const list = element("ol", "", "steps");
   const seen = new Set();
-  let outcome, since, failure;
+  let outcome, since, failure, heading = ["open", "Unchecked"];
   const show = (name, what, ok, detail) => {
     if (ok === undefined) since = ` Since then ${what}.`;
     else list.append(line(ok ? "ok" : "failed", name, what, detail));
@@ -43,6 +43,7 @@ async function prove() {
     const log = new URL("/log", location.href).href;
     const found = await counted(read(answer.value), { log, proof: kept, keys: LOG_KEYS }, show);
     const alone = kept ? " The proof was checked alone: it says nothing of the log since." : "";
+    heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
     outcome = found ? sentence(found) + (since ?? "") + alone : failure;
     for (const name of steps) {
       if (!seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
@@ -52,7 +53,7 @@ async function prove() {
       ? "Unchecked: this browser does not know Ed25519. Nothing was passed or failed. Use the command below."
       : `Unchecked: ${fault.message}.`;
   }
-  return [element("p", outcome), list];
+  return [...headed(...heading, outcome), list];
 }
 
 let runs = 0; // what an earlier run says must not be beside another answer

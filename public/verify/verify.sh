@@ -2,7 +2,8 @@
 # Whether it was counted is for verify.py and verify.mjs to say, with --counted.
 keys="" IFS=
 fail() { echo "verify.sh: $1" >&2; exit 2; }
-step() { if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1"; exit 1; fi; }
+step() {
+  if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1" | sed 's/ is / is not /'; exit 1; fi; }
 if [ "${1-}" = --key ]; then keys=${2-}; shift 2; fi
 case $#${1-} in 0 | 1[!-]*) ;; *) fail "[--key KEY[,KEY]] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked" ;; esac
 for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "no $t here"; done
@@ -43,7 +44,7 @@ function value(at, depth,  end, n, name) { # J has each text and literal, and "{
   else if (match(s, /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)/)) {
     J[at] = substr(s, 1, RLENGTH); drop(RLENGTH) } else bad() }
 function pair(at, name, form) {
-  if (J[at, name] !~ form) { print "FAILED fields: they rebuild into canonical"; exit 1 }
+  if (J[at, name] !~ form) { print "FAILED fields: they do not rebuild into canonical"; exit 1 }
   return ",\"" name "\":" J[at, name] }
 { s = s $0 "\n" } END {
   value("", 1); any = "^\".*\"$"; some = "^\".+\"$"; null = "^(\".+\"|null)$"; kind = "receipt"
@@ -73,7 +74,7 @@ function pair(at, name, form) {
 [ "$hash" = "\"$(sha256sum <message | cut -c 1-64)\"" ]
 step "hash: payload_sha256 is the SHA-256 of canonical"
 [ "$kind" = receipt ] || { echo "valid $kind"; exit 0; }
-case $signature in "" | null) false ;; esac; step "signature: the receipt has one"
+case $signature in "" | null) false ;; esac; step "signature: the receipt is signed"
 [ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%[,@]*}}
 case ,$keys, in *",$key,"*) days= ;; *",$key@"*) days=${keys#*"$key@"} ;; *) days=9 ;; esac
 soon=$(TZ=X-0:05 date +%Y-%m-%dT%H:%M:%SZ) days=${days%%,*} # in five minutes
