@@ -60,7 +60,7 @@ func list(a *answers.Answers, path string, l *site.List) File {
 		w.Int(name, int64(l.Counts[name]))
 	}
 	w.Close('}')
-	a.Snapshot.Trailer(&w, a.Site.Service.CanonicalHost)
+	a.DocumentTrailer(&w)
 	w.Close('}')
 	return published.NewFile(path, append(w.Buf, '\n'))
 }

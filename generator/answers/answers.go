@@ -125,11 +125,18 @@ func (f *Family) Add(path string, doc []byte) {
 // AddJSON publishes a JSON document. Its text is indented, so that a change is readable as a diff.
 func (f *Family) AddJSON(path string, v any) { f.Add(path, ordered.Indented(v)) }
 
-// AddWithTrailer publishes a JSON object that ends with the trailer, as the canonical host writes
-// it.
+// DocumentTrailer ends a document with the trailer of the canonical host. Its note is true of a copy
+// on another host too.
+func (g *Answers) DocumentTrailer(w *jsondoc.Writer) {
+	trailer := *g.Snapshot
+	trailer.NoteCanonical = cmp.Or(g.Site.Service.HostNotes.Document, trailer.NoteCanonical)
+	trailer.Trailer(w, trailer.CanonicalHost)
+}
+
+// AddWithTrailer publishes a JSON object that ends with the trailer.
 func (f *Family) AddWithTrailer(path string, v any) {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(ordered.Compact(v), []byte("}"))}
-	f.Snapshot.Trailer(&w, f.Site.Service.CanonicalHost)
+	f.DocumentTrailer(&w)
 	w.Close('}')
 	f.AddJSON(path, model.JSON(w.Buf))
 }

@@ -9,13 +9,15 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
 	"anteroom/generator/answers"
 	"anteroom/generator/published"
 	"anteroom/generator/site"
 )
 
 var llmsDocuments = []string{
-	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JSONFeedPath, published.JobsPath, published.AuditorsPath, "/verify/verify.py", published.VectorsPath,
+	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JSONFeedPath, published.JobsPath, published.AuditorsPath, "/verify/verify.py",
 }
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
@@ -81,7 +83,7 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 
 	section("Optional")
 	for i := range g.Site.Pages {
-		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) {
+		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) && (p.Name != answers.LogPage || g.Stage() != nil) {
 			link(p.Title, answers.TwinPath(p))
 		}
 	}
@@ -92,7 +94,7 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 
 func usualPlaces(documents []published.File) (paths []string) {
 	for i := range documents {
-		if path := documents[i].Path; strings.HasPrefix(path, "/.well-known/") || path == "/server.json" {
+		if path := documents[i].Path; path != published.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
 			paths = append(paths, path)
 		}
 	}
@@ -112,10 +114,31 @@ func (g *family) llmsCalls() string {
 		}
 		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))
 	}
+	call("Check a charter", g.charterCommand())
 	route, op := api.Find("computeBusinessDays")
 	call(g.Summary(op.ID), g.GetCommand(route, op))
 	call(g.Summary("callMCP"), answers.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// charterCommand is a dry run of the example of a charter, with a parameter for each seat.
+func (g *family) charterCommand() string {
+	route, op := api.Find("fileCharter")
+	command := "curl -sG " + g.URL(route.Path) + " -d " + api.DryRun.Name + "=1"
+	example, err := jsondoc.Parse(answers.ExampleBody(op))
+	if err != nil {
+		g.Fail("llms.txt: the example of a charter: %w", err)
+	}
+	for _, m := range example.Members {
+		required := slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Name == m.Name && f.Required })
+		if required && m.Value.Kind == jsondoc.String {
+			command += " --data-urlencode " + answers.ShellQuoted(m.Name+"="+m.Value.Text)
+		}
+		for _, seat := range m.Value.Items {
+			command += " -d " + seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
+		}
+	}
+	return command
 }
 
 func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1000) }

@@ -44,7 +44,7 @@ func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 // Trailer are the members that every JSON answer under /api/ ends with.
 type Trailer struct {
 	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
-	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on."`
+	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on; in a document, that it was made for."`
 	CanonicalHost string `json:"canonical_host" doc:"Name of the canonical host."`
 	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
 }
@@ -54,7 +54,7 @@ type LiveEndpoint struct {
 	Method string `json:"method" doc:"HTTP method."`
 	Path   string `json:"path" doc:"Path on the canonical host."`
 	What   string `json:"what" doc:"What it does."`
-	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something."`
+	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 }
 
 // Presence is the answer of GET /api/presence.
@@ -162,7 +162,7 @@ type PilotWaitlist struct {
 	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" minimum:"0" doc:"Distinct agents that the operator vouches for."`
 	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" is:"text" doc:"What is known about who registered."`
-	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, and one. Registrations that were recorded since come first."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, plus 1. Registrations that were recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
 	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
 	Convert               Convert `json:"convert" doc:"How to register."`
@@ -436,7 +436,7 @@ type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
 	Methods []string `json:"methods" doc:"The methods it answers, besides OPTIONS, and HEAD where it answers GET."`
-	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something."`
+	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 	What    string   `json:"what" doc:"What it is for."`
 }
 

@@ -70,7 +70,8 @@ func Files(a *answers.Answers) ([]published.File, error) {
 				"Each endpoint and each type of problem has a page of its own. " +
 				"Each operation under /api/ is named as in the contract of its endpoint; " +
 				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
-				"x-operations names all."},
+				"x-operations names all. " +
+				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", a.URL(answers.Route("aup").Path)},
 			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},

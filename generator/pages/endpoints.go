@@ -82,12 +82,12 @@ func (o operation) Calls() (calls []call) {
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
 		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, field.Name),
-			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | curl -s %s --json @-", field.Name, o.route.ID, address))
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, answers.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
 		add("The call. Replace what is in angle brackets, which is refused as it is:",
-			fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
+			answers.Curl(address)+" -d "+answers.ShellQuoted(string(body)))
 	case posts:
-		add("The call:", fmt.Sprintf("curl -s %s --json %s", address, answers.ShellQuoted(string(body))))
+		add("The call:", answers.Curl(address)+" -d "+answers.ShellQuoted(string(body)))
 	case gets && !o.Writes:
 		add("The call:", o.family.GetCommand(o.route, o.Operation))
 	case !gets:
@@ -98,7 +98,7 @@ func (o operation) Calls() (calls []call) {
 	}
 	if o.DryRun {
 		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
-			fmt.Sprintf("curl -s '%s?%s=1' --json %s", address, api.DryRun.Name, answers.ShellQuoted(string(answers.ExampleBody(o.Operation)))))
+			answers.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+" -d "+answers.ShellQuoted(string(answers.ExampleBody(o.Operation))))
 	}
 	return calls
 }

@@ -87,6 +87,7 @@ type Service struct {
 	HostNotes  struct {
 		Canonical string `yaml:"canonical"`
 		Other     string `yaml:"other"`
+		Document  string `yaml:"document,omitempty"` // in static documents, instead of Canonical
 	} `yaml:"host_notes"`
 	Limits struct {
 		WritesPerMinute int `yaml:"writes_per_minute"`      // for one client address
