@@ -475,7 +475,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// trailer checks that a document ends with the trailer of the canonical host.
+// trailer checks that a document ends with the trailer of the canonical host, and with a note that
+// is true on every host that serves the document.
 func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 	t.Helper()
 	v, err := jsondoc.Parse(document(t, o, path))
@@ -483,7 +484,8 @@ func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 		t.Fatalf("%s: %v", path, err)
 	}
 	s := o.Snapshot
-	want := []string{"notice", s.Notice, "served_from", s.CanonicalHost, "canonical_host", s.CanonicalHost, "host_note", s.NoteCanonical}
+	want := []string{"notice", s.Notice, "served_from", s.CanonicalHost, "canonical_host", s.CanonicalHost,
+		"host_note", "served_from is the host that this document was made for."}
 	var got []string
 	for _, m := range v.Members[max(0, len(v.Members)-4):] {
 		got = append(got, m.Name, m.Value.Text)

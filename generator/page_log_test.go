@@ -105,7 +105,7 @@ func TestTextsOfTheLog(t *testing.T) {
 	if n := len(without["/log.html.md"]); n > 1000 {
 		t.Errorf("without a log, its page has %d bytes", n)
 	}
-	const notBuilt = "**Public log.** Counts are verified by hand, and no log proves yet what was counted."
+	const notBuilt = "**Public log.** Counts are verified by hand; no log proves them."
 	if bytes.Contains(with["/field-guide.html.md"], []byte(notBuilt)) || !bytes.Contains(without["/field-guide.html.md"], []byte(notBuilt)) {
 		t.Error("the log is named as not built where there is one, or not where there is none")
 	}

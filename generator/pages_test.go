@@ -244,7 +244,7 @@ func TestEndpointPages(t *testing.T) {
 func TestCallsOnEndpointPages(t *testing.T) {
 	o := generate(t, shippedContent)
 	block := regexp.MustCompile("(?s)```sh\n(.*?)\n```")
-	call := regexp.MustCompile(`^curl -s (?:-X ([A-Z]+) )?'?https://[^/ ']+(/[^ ']*)'?(?: --json (.*))?$`)
+	call := regexp.MustCompile(`^curl -s (?:-X ([A-Z]+) )?'?https://[^/ ']+(/[^ ']*)'?(?: -H 'content-type: application/json' -d (.*))?$`)
 	calls := 0
 	for _, route := range api.Routes {
 		for _, m := range block.FindAllSubmatch(document(t, o, "/endpoints/"+route.ID+".html.md"), -1) {

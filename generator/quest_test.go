@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,7 +143,7 @@ func TestQuestSteps(t *testing.T) {
 func TestCallsOfLLMs(t *testing.T) {
 	o := generate(t, shippedContent)
 	commands := regexp.MustCompile("(?m)^- ([^:]*): `(.*)`$").FindAllStringSubmatch(string(document(t, o, "/llms.txt")), -1)
-	if len(commands) != 6 {
+	if len(commands) != 7 {
 		t.Fatalf("%d calls", len(commands))
 	}
 	files := map[string]string{}
@@ -211,6 +212,17 @@ func runCurl(t *testing.T, command string, files map[string]string) call {
 			return args[i+1]
 		}
 		return ""
+	}
+	if address := argument("-sG"); address != "" {
+		query := url.Values{}
+		args := strings.Split(string(words), "\n")
+		for i, arg := range args {
+			if arg == "-d" || arg == "--data-urlencode" {
+				name, value, _ := strings.Cut(args[i+1], "=")
+				query.Set(name, value)
+			}
+		}
+		return call{method: "GET", url: address + "?" + query.Encode()}
 	}
 	c := call{method: "POST", url: argument("-s"), body: argument("-d")}
 	if c.body == "" {

@@ -125,8 +125,8 @@ func (f *Family) Add(path string, doc []byte) {
 // AddJSON publishes a JSON document. Its text is indented, so that a change is readable as a diff.
 func (f *Family) AddJSON(path string, v any) { f.Add(path, ordered.Indented(v)) }
 
-// DocumentTrailer ends a document with the trailer of the canonical host. Its note is true of a copy
-// on another host too.
+// DocumentTrailer ends a document with the trailer of the canonical host. Its note is true of a
+// copy on another host too.
 func (g *Answers) DocumentTrailer(w *jsondoc.Writer) {
 	trailer := *g.Snapshot
 	trailer.NoteCanonical = cmp.Or(g.Site.Service.HostNotes.Document, trailer.NoteCanonical)
