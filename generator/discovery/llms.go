@@ -17,7 +17,7 @@ import (
 )
 
 var llmsDocuments = []string{
-	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JSONFeedPath, published.JobsPath, published.AuditorsPath, "/verify/verify.py",
+	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JobsPath, published.AuditorsPath, "/verify/verify.py",
 }
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
