@@ -183,9 +183,19 @@ func (c *check) run() error {
 // fault adds what is wrong with a file to the report. The next file that is read ends the check if
 // the report is full.
 func (c *check) fault(path, format string, args ...any) {
-	if len(c.report.Faults) < maxFaults {
-		c.report.Faults = append(c.report.Faults, PublishFault{Path: path, What: fmt.Sprintf(format, args...)})
+	c.evidence(path, fmt.Sprintf(format, args...))
+}
+
+// evidence adds what is wrong with a file, and the signed notes that prove it.
+func (c *check) evidence(path, what string, notes ...[]byte) {
+	if len(c.report.Faults) == maxFaults {
+		return
 	}
+	fault := PublishFault{Path: path, What: what}
+	for _, note := range notes {
+		fault.Notes = append(fault.Notes, string(note))
+	}
+	c.report.Faults = append(c.report.Faults, fault)
 }
 
 // each reads files, some at a time, and uses them in their order. A file that is not published is a

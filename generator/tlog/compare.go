@@ -47,11 +47,8 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 	what := fmt.Sprintf("the tree of %d entries does not begin with that of %d", size, signed.Size)
 	switch {
 	case signed.Size > size:
-		c.fault(CheckpointPath(t.Path()), "is of %d entries, and one of %d was signed before: this is an old state of the log, or the other is a fork",
-			size, signed.Size)
-		if last := len(c.report.Faults) - 1; c.report.Faults[last].Notes == nil {
-			c.report.Faults[last].Notes = []string{string(t.text), string(text)}
-		}
+		c.evidence(CheckpointPath(t.Path()), fmt.Sprintf("is of %d entries, and one of %d was signed before: this is an old state of the log, or the other is a fork",
+			size, signed.Size), t.text, text)
 		return Behind
 	case signed.Size == size && signed.Root == t.newest.Root:
 		return Consistent
@@ -131,8 +128,7 @@ func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
 		listed := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, signer+"+") })
 		ours := len(keys) == 0 || slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, host+"/") })
 		if ours && !listed && errors.Is(wrong, ErrUnknownKey) {
-			c.fault(KeysPath, "does not list the key %s, which has signed the kept checkpoint: it was taken down or replaced", signer)
-			c.report.Faults[len(c.report.Faults)-1].Notes = []string{string(text)}
+			c.evidence(KeysPath, "does not list the key "+signer+", which has signed the kept checkpoint: it was taken down or replaced", text)
 			return nil
 		}
 	}
@@ -145,10 +141,11 @@ func (c *check) compareKept(kept *keptProof) {
 		if t.Origin != kept.Origin {
 			continue
 		}
-		c.report.Since = c.compare(t, kept.Proof.Checkpoint, kept.Checkpoint)
-		if c.report.Since == Behind && t.whole && kept.contradicts(t.Tree) {
-			c.report.Faults = c.report.Faults[:len(c.report.Faults)-1]
-			c.report.Since = c.forked(t, fmt.Sprintf("the tree of %d entries does not begin with that of %d", kept.Size, t.Size()), kept.Proof.Checkpoint)
+		text := kept.Proof.Checkpoint
+		if t.whole && kept.Size > t.Size() && kept.contradicts(t.Tree) {
+			c.report.Since = c.forked(t, fmt.Sprintf("the tree of %d entries does not begin with that of %d", kept.Size, t.Size()), text)
+		} else {
+			c.report.Since = c.compare(t, text, kept.Checkpoint)
 		}
 		return
 	}
@@ -157,18 +154,12 @@ func (c *check) compareKept(kept *keptProof) {
 
 // contradicts reports whether a smaller tree has another hash of a subtree than the path.
 func (k *keptProof) contradicts(t *Tree) bool {
-	at, last, level := k.Index, k.Size-1, 0
-	for _, h := range k.Hashes {
-		for ; at == last && at > 0 && at&1 == 0; level++ {
-			at, last = at>>1, last>>1
-		}
-		sibling := at ^ 1
-		if (sibling+1)<<level <= t.Size() {
-			if is, err := t.ReadHashes([]int64{merkle.StoredHashIndex(level, sibling)}); err != nil || is[0] != h {
+	for i, s := range k.siblings(k.Size) {
+		if (s.n+1)<<s.level <= t.Size() {
+			if is, err := t.ReadHashes([]int64{merkle.StoredHashIndex(s.level, s.n)}); err != nil || is[0] != k.Hashes[i] {
 				return true
 			}
 		}
-		at, last, level = at>>1, last>>1, level+1
 	}
 	return false
 }
@@ -289,25 +280,22 @@ func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	if bytes.Equal(text, want) {
 		return
 	}
-	head, checkpoint, _ := bytes.Cut(text, []byte("\n\n"))
-	wanted, _, _ := bytes.Cut(want, []byte("\n\n"))
+	is, wrong := ParseProof(text)
+	should, err := ParseProof(want)
+	if wrong != nil {
+		c.fault(path, "%v", wrong)
+	}
 	s, inner := stages[0], stages[1:]
 	t := c.trees[slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Tree == s.Tree })]
-	if c.open(t, path, checkpoint, s.Size) == nil {
+	if wrong != nil || err != nil || c.open(t, path, is.Checkpoint, s.Size) == nil { // another fault says why
 		return
 	}
 	if len(inner) > 0 {
-		is, wrong := ParseProof(text)
-		should, err := ParseProof(want)
-		if wrong == nil && err == nil {
-			c.compareProof(path, is.Extra, should.Extra, inner)
-			is.Extra, is.Checkpoint, should.Extra, should.Checkpoint = nil, nil, nil, nil
-			head, wanted = is.Append(nil), should.Append(nil)
-		}
+		c.compareProof(path, is.Extra, should.Extra, inner)
+		is.Extra = should.Extra
 	}
-	if !bytes.Equal(head, wanted) {
-		last := stages[len(stages)-1]
-		c.fault(path, "does not prove verification %s, which is entry %d", last.Name, last.Size-1)
+	if is.Checkpoint = should.Checkpoint; !bytes.Equal(is.Append(nil), want) {
+		c.fault(path, "does not prove verification %s, which is entry %d", s.Name, s.Size-1)
 	}
 }
 

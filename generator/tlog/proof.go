@@ -95,17 +95,31 @@ func (l *Log) consistency(i int) (*Proof, error) {
 	return l.end(i).prove(l.Stages[i].Size-1, own.Append(nil))
 }
 
-// before are the hashes of the path that are of subtrees before the entry, in a tree of some size.
-func (p *Proof) before(size int64) (hashes merkle.RecordProof) {
-	at, last := p.Index, size-1
-	for _, h := range p.Hashes {
-		for at == last && at > 0 && at&1 == 0 { // without a sibling at the right edge
+// subtree is a subtree of a tree, by its level and its number there.
+type subtree struct {
+	level int
+	n     int64
+}
+
+// siblings are the subtrees whose hashes the path has, in a tree of some size.
+func (p *Proof) siblings(size int64) (list []subtree) {
+	at, last, level := p.Index, size-1, 0
+	for range p.Hashes {
+		for ; at == last && at > 0 && at&1 == 0; level++ { // without a sibling at the right edge
 			at, last = at>>1, last>>1
 		}
-		if at&1 == 1 {
-			hashes = append(hashes, h)
+		list = append(list, subtree{level, at ^ 1})
+		at, last, level = at>>1, last>>1, level+1
+	}
+	return list
+}
+
+// before are the hashes of the path that are of subtrees before the entry, in a tree of some size.
+func (p *Proof) before(size int64) (hashes merkle.RecordProof) {
+	for i, s := range p.siblings(size) {
+		if s.n < p.Index>>s.level {
+			hashes = append(hashes, p.Hashes[i])
 		}
-		at, last = at>>1, last>>1
 	}
 	return hashes
 }

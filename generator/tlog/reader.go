@@ -67,18 +67,8 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	if err != nil {
 		return nil, err
 	}
-	text, err := read(ConsistencyPath(line.name))
-	var b *beyond
-	if err == nil {
-		b, err = parseBeyond(text, keys, witnesses)
-	}
-	if err == nil && (b.newest == nil || b.verification.Board != BoardPath(line.name)) {
-		err = fmt.Errorf("it is the one of %s, under its own checkpoint or another", b.verification.Board)
-	}
+	text, b, err := readBeyond(read, line.name, keys, witnesses)
 	if err != nil {
-		return nil, fmt.Errorf("read the proof of verification %s: %w", line.name, err)
-	}
-	if err := isNewest(read, b.newest, keys); err != nil {
 		return nil, err
 	}
 	hashes, err := merkle.ProveRecord(b.end.Size, line.index, b.hashes(read))
@@ -117,20 +107,31 @@ func isNewest(read Source, c *Checkpoint, keys []string) error {
 // Compare compares a proof with what a service publishes: the newest checkpoint must go beyond that
 // of the proof.
 func Compare(read Source, p *Proved, keys []string) error {
-	name := nameOf(p.Verification.Board)
-	text, err := read(ConsistencyPath(name))
-	var b *beyond
+	_, b, err := readBeyond(read, nameOf(p.Verification.Board), keys, nil)
+	if err == nil && b.end.body() != p.Checkpoint.body() {
+		err = fmt.Errorf("%w: its checkpoint is of %d entries and root %s, and that of the verification of %d and %s",
+			ErrOtherLog, p.Checkpoint.Size, p.Checkpoint.Root, b.end.Size, b.end.Root)
+	}
+	return err
+}
+
+// readBeyond reads the proof that the newest checkpoint, which everybody sees, goes beyond that of a
+// verification.
+func readBeyond(read Source, name string, keys []string, witnesses []Witness) (text []byte, b *beyond, err error) {
+	text, err = read(ConsistencyPath(name))
 	if err == nil {
-		b, err = parseBeyond(text, keys, nil)
+		b, err = parseBeyond(text, keys, witnesses)
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the proof of verification %s: %w", name, err)
-	case b.end.body() != p.Checkpoint.body() || b.newest == nil:
-		return fmt.Errorf("%w: its checkpoint is of %d entries and root %s, and that of verification %s of %d and %s",
-			ErrOtherLog, p.Checkpoint.Size, p.Checkpoint.Root, name, b.end.Size, b.end.Root)
+	if err == nil && (b.newest == nil || b.verification.Board != BoardPath(name)) {
+		err = fmt.Errorf("it is the one of %s, under its own checkpoint or another", b.verification.Board)
 	}
-	return isNewest(read, b.newest, keys)
+	if err == nil {
+		err = isNewest(read, b.newest, keys)
+	}
+	if err != nil {
+		err = fmt.Errorf("read the proof of verification %s: %w", name, err)
+	}
+	return text, b, err
 }
 
 // ErrOtherLog is the error about a proof that does not lead to the checkpoint which everybody sees.
@@ -315,19 +316,12 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 // hashes reads hashes of the tree that the verification ends: from tiles, and at its right edge,
 // where tiles may lack some, from the proof. They are not verified.
 func (b *beyond) hashes(read Source) merkle.HashReader {
-	edge := map[int64]merkle.Hash{}
-	last, own := b.own.Index, merkle.RecordHash(b.own.Extra)
-	for level, before := 0, b.own.Hashes; ; level++ {
-		at := last >> level
-		edge[merkle.StoredHashIndex(level, at)] = own
-		for ; at > 0 && at&1 == 0; at >>= 1 {
-			level++
-		}
-		if at == 0 || len(before) == 0 {
-			break
-		}
-		edge[merkle.StoredHashIndex(level, at-1)] = before[0]
-		own, before = merkle.NodeHash(before[0], own), before[1:]
+	own := merkle.RecordHash(b.own.Extra)
+	edge := map[int64]merkle.Hash{merkle.StoredHashIndex(0, b.own.Index): own}
+	for i, s := range b.own.siblings(b.end.Size) { // each is whole, and before the last entry
+		edge[merkle.StoredHashIndex(s.level, s.n)] = b.own.Hashes[i]
+		own = merkle.NodeHash(b.own.Hashes[i], own)
+		edge[merkle.StoredHashIndex(s.level+1, s.n>>1)] = own
 	}
 	tiles := map[merkle.Tile][]byte{}
 	return merkle.HashReaderFunc(func(indexes []int64) (hashes []merkle.Hash, err error) {
