@@ -115,8 +115,8 @@ func Compare(read Source, p *Proved, keys []string) error {
 	return err
 }
 
-// readBeyond reads the proof that the newest checkpoint, which everybody sees, goes beyond that of a
-// verification.
+// readBeyond reads the proof that the newest checkpoint, which everybody sees, goes beyond that of
+// a verification.
 func readBeyond(read Source, name string, keys []string, witnesses []Witness) (text []byte, b *beyond, err error) {
 	text, err = read(ConsistencyPath(name))
 	if err == nil {
