@@ -11,7 +11,7 @@
 //	endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
 //	scoreboard/<date>[-<n>].yaml   one for each hand verification
 //	verifications/<date>[-<n>].yaml  what that counted, written by anteroom verify
-//	log/<date>[-<n>].jsonl and .checkpoint  what it added to the public log; see package translog
+//	log/<date>[-<n>].jsonl and .checkpoint  what it added to the public log; see package tlog
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                the pages of Markers at least

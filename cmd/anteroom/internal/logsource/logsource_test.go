@@ -3,12 +3,17 @@ package logsource
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 // An answer names its record, and what is none says what to give instead.
@@ -65,6 +70,39 @@ func TestLogAsks(t *testing.T) {
 	} {
 		if o := (&Target{URL: c.url, Host: c.host}); o.asks(s) != c.want {
 			t.Errorf("%s %s: %v", c.url, c.host, !c.want)
+		}
+	}
+}
+
+// A content tells where the trees of replaced keys end, and --key does as well.
+func TestEnds(t *testing.T) {
+	first, one := tlogtest.Key(t, "www.base.example/log")
+	second, two := tlogtest.Key(t, "www.base.example/log/2")
+	l := tlog.New([]string{first, second}, nil)
+	folder := t.TempDir()
+	write := func(name string, text []byte) {
+		file := filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("service.yaml", fmt.Appendf(nil, "log:\n  keys: [%q, %q]\n", first, second))
+	for i, signer := range []note.Signer{one, one, two} {
+		day := fmt.Sprintf("2026-11-2%d", i)
+		_, checkpoint, err := l.Append(day, []tlog.Entry{tlog.VerificationOf(day, day, nil)}, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write("log/"+day+".checkpoint", checkpoint)
+	}
+	keys, err := l.KeysWithEnds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]*Target{"content": {Content: folder}, "--key": {Keys: []string{strings.Join(keys, "\n")}}} {
+		trusted, err := o.Trusted()
+		if err != nil || len(trusted.Keys) != 2 || len(trusted.Ends) != 1 || trusted.Ends[0].Size != 2 || trusted.Ends[0].Origin != "www.base.example/log" {
+			t.Errorf("%s: %+v, %v", name, trusted, err)
 		}
 	}
 }
