@@ -88,8 +88,8 @@ const isRead = (/** @type {string} */ method) => method === 'GET' || method === 
 /** The header fields of a request that the core reads. @param {Asked} asked */
 function fieldsOf({ request: { headers }, method, target, facts }) {
   const [path, query] = target.split('?', 2);
-  let fields = '', names = path === facts.messagesPath ? facts.messageHeaders : facts.bodyHeaders;
-  if (isRead(method) && names !== facts.messageHeaders) names = query === undefined ? facts.readHeaders : facts.queryHeaders;
+  let fields = '', names = !isRead(method) ? facts.bodyHeaders : query === undefined ? facts.readHeaders : facts.queryHeaders;
+  if (path === facts.messagesPath) names = facts.messageHeaders;
   for (const name of names) {
     const value = headers.get(name);
     if (value !== null) fields += `${name}: ${value}\n`;
