@@ -137,7 +137,7 @@ type Roster struct {
 	MonitoringNote    string            `json:"monitoring_note" is:"text" doc:"What watching means here."`
 	CountingPolicy    string            `json:"counting_policy" is:"text" doc:"How numbers come about."`
 	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" is:"group" doc:"Registrations for the pilot."`
-	Orgs              Orgs              `json:"orgs" is:"group" doc:"Charters of the org draft board."`
+	Orgs              Orgs              `json:"orgs" is:"group" doc:"Charters of the org draft."`
 	Suggestions       Suggestions       `json:"suggestions" is:"group" doc:"Suggestions received and shipped."`
 	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"What is not in any count."`
 	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`

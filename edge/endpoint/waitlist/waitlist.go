@@ -75,7 +75,7 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 			record.WriteMembers(w, in, made)
 			var next []string
 			if !t.Tool {
-				next = []string{"scoreboard", "/api/roster", "terms", "/api/aup", "souvenir", "/api/receipt"}
+				next = []string{"scoreboard", "/api/roster", "terms", "/api/aup", "receipt", "/api/receipt"}
 			}
 			if next = append(next, record.LogEntry(t, made.ID, hash)...); next != nil {
 				respond.WriteActions(t, w, next...)
