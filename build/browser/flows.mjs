@@ -11,30 +11,48 @@ flows['business days'] = async ({ base, page, fault }) => {
   const expect = (what, is) => { if (!is) fault(what); };
   const status = page.locator('#answer [role=status]');
   await page.getByLabel('What to compute').selectOption('add');
-  expect('a field that add does not read is there', !(await page.getByLabel('Year').isVisible()));
+  expect('a field that add does not read is there', !(await page.getByLabel('Or a year').isVisible()));
+  expect('a convention is asked for', !(await page.getByLabel('Convention').isVisible()));
+  const today = await page.evaluate(() => new Date().toLocaleDateString('sv'));
+  expect('today is not suggested', (await page.getByLabel('Start').inputValue()) === today);
+  await page.getByRole('button', { name: 'Compute' }).click();
+  expect('no days are asked of the endpoint', await page.getByLabel('Days', { exact: true }).evaluate((e) => e.matches(':invalid:focus')));
   await page.getByLabel('Start').fill('2026-12-23');
   await page.getByText('Joint with other calendars').click();
-  await page.getByRole('checkbox', { name: 'gb-eng' }).check();
+  await page.getByRole('checkbox', { name: 'England and Wales' }).check();
+
+  await page.getByLabel('Days', { exact: true }).fill('3');
 
   // The endpoint's own fault is made up here, so that the console has nothing to complain about.
-  const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: 'days is missing' }, { field: 'date', detail: 'odd' }] };
+  const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: 'days is odd' }, { field: 'date', detail: 'odd' }] };
   await page.route('**/api/business-days?*', (route) => route.fulfill({ json: problem }), { times: 1 });
   await page.getByRole('button', { name: 'Compute' }).click();
-  await page.getByText('days is missing').waitFor();
-  expect('the field at fault is not marked', (await page.getByLabel('Days').getAttribute('aria-invalid')) === 'true');
-  expect('the field at fault has no focus', await page.getByLabel('Days').evaluate((e) => e === document.activeElement));
+  await page.getByText('days is odd').waitFor();
+  expect('the field at fault is not marked', (await page.getByLabel('Days', { exact: true }).getAttribute('aria-invalid')) === 'true');
+  expect('the field at fault has no focus', await page.getByLabel('Days', { exact: true }).evaluate((e) => e === document.activeElement));
   expect('a fault without a field is lost', await page.getByText('date: odd').isVisible());
 
-  await page.getByLabel('Days').fill('2');
+  await page.getByLabel('Days', { exact: true }).fill('2');
   await page.keyboard.press('Enter');
   await page.getByText('2026-12-29, Tuesday').waitFor();
   expect('the answer is not announced', (await status.textContent()).startsWith('2026-12-29'));
-  expect('the old fault is still there', !(await page.getByText('days is missing').isVisible()));
+  expect('the old fault is still there', !(await page.getByText('days is odd').isVisible()));
   expect('a holiday is missing', await page.locator('#answer').getByText('Boxing Day (substitute day)').isVisible());
   const command = await page.locator('#answer pre').textContent();
   expect(`the command is ${command}`, command.includes('op=add&calendar=us-federal,gb-eng&start=2026-12-23&days=2'));
   const { result } = await (await fetch(command.match(/'(.*)'/)[1])).json();
   expect(`the command answers ${result}`, result === '2026-12-29');
+
+  // An answer is never under another question. A year replaces a span, and the other way round.
+  await page.getByLabel('What to compute').selectOption('List the holidays of a span or of a year');
+  expect('an answer is under another question', (await page.locator('#answer').textContent()).trim() === '');
+  expect('the year is not suggested', (await page.getByLabel('Or a year').inputValue()) === today.slice(0, 4));
+  await page.getByLabel('Start').fill('2026-12-01');
+  expect('a year is asked for beside a span', (await page.getByLabel('Or a year').inputValue()) === '');
+  await page.getByLabel('Or a year').fill('2026');
+  await page.keyboard.press('Enter');
+  await page.getByText('holidays', { exact: false }).and(status).waitFor();
+  expect('a span is asked for beside a year', !(await page.locator('#answer pre').textContent()).includes('start='));
 };
 
 /** Finds on a phone's first screen what the service is, and the two things to do. */

@@ -2,7 +2,7 @@
 // opens the JSON answer.
 const [form, answers, joint] = ["#ask", "#answer", "#ask-joint"].map((id) => document.querySelector(id));
 const [words, more] = answers.children;
-const { op, calendar } = form.elements;
+const { op, calendar, date, start, end, days, convention, year } = form.elements;
 let asked = 0; // how many times, so that a late answer does not replace a later one
 
 function put(parent, tag, text = "", attributes = {}) {
@@ -12,12 +12,37 @@ function put(parent, tag, text = "", attributes = {}) {
   return element;
 }
 
-// Only the fields that the operation reads are there.
+// Only the fields that the operation reads are there: convention for 0 days alone.
 function choose() {
   for (const block of form.querySelectorAll("[data-for]")) {
-    const control = block.querySelector("input, select"), readers = block.dataset.for;
-    block.hidden = control.disabled = readers !== "" && !readers.split(" ").includes(op.value);
+    const control = block.querySelector("input, select"), readers = block.dataset.for.split(" ");
+    block.hidden = control.disabled = readers[0] !== "" && !readers.includes(op.value)
+      || control === convention && op.value === "add" && days.valueAsNumber !== 0;
   }
+  const spans = !year.disabled; // a year, or both ends of a span
+  date.required = days.required = true;
+  start.required = end.required = !spans || year.value === "";
+  year.required = spans && start.value === "" && end.value === "";
+}
+
+// The day of the visitor is the first that is asked for, or its year.
+function suggest() {
+  const now = new Date(), today = new Date(now - now.getTimezoneOffset() * 60000).toISOString().slice(0, 10);
+  date.value ||= today;
+  if (op.value !== "holidays") start.value ||= today;
+  else if (end.value === "") {
+    start.value = "";
+    year.value ||= today.slice(0, 4);
+  }
+}
+
+// An answer is to what the form says, so a change of the form takes it away.
+function clear() {
+  asked++;
+  words.textContent = "";
+  more.replaceChildren();
+  for (const faults of form.querySelectorAll(".bad")) faults.replaceChildren();
+  for (const control of form.elements) control.removeAttribute("aria-invalid");
 }
 
 function address() {
@@ -42,7 +67,7 @@ const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "lo
 function showAnswer(answer) {
   const result = answer.result, listed = Array.isArray(result) ? result : answer.holidays_skipped;
   words.textContent = Array.isArray(result) ? `${result.length} holidays`
-    : typeof result === "boolean" ? `${answer.date} is ${result ? "a" : "no"} business day: ${weekday(answer.date)}`
+    : typeof result === "boolean" ? `${answer.date} is ${result ? "" : "not "}a business day: ${weekday(answer.date)}`
     : typeof result === "number" ? `${result} business days; ${answer.inclusive} with both ends counted`
     : `${result}, ${weekday(result)}`;
   if (answer.ignored_fields.length > 0) put(more, "p", `Not used: ${answer.ignored_fields.join(", ")}`);
@@ -61,19 +86,25 @@ function showAnswer(answer) {
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const turn = ++asked, url = address();
+  clear();
+  const turn = asked, url = address();
   const response = await fetch(url).catch(() => null);
   const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
   if (turn !== asked) return;
-  more.replaceChildren();
-  for (const faults of form.querySelectorAll(".bad")) faults.replaceChildren();
-  for (const control of form.elements) control.removeAttribute("aria-invalid");
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
   put(put(more, "pre", "", { class: "command" }), "code", `curl -s '${url}'`);
 });
 
-op.addEventListener("change", choose);
+form.addEventListener("input", ({ target }) => {
+  clear();
+  if (target === op) suggest();
+  if (op.value === "holidays" && target.value !== "") {
+    if (target === year) start.value = end.value = "";
+    if (target === start || target === end) year.value = "";
+  }
+  choose();
+});
 joint.hidden = false;
-form.noValidate = true; // the endpoint says what is at fault
 for (const hint of form.querySelectorAll("small")) hint.textContent = ""; // the fields say it by being there
+suggest();
 choose();

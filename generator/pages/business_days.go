@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -37,32 +38,29 @@ func businessDaysField(f *input.Field) page.FormField {
 		field.Min, field.Max = bizday.Range()
 	case input.Integer:
 		field.Type = "number"
-		if f.Max != 0 {
+		if f.Max != 0 { // the year, which replaces a span
 			field.Min, field.Max = strconv.Itoa(f.Min), strconv.Itoa(f.Max)
+			field.Label = "Or a " + f.Name
 		}
 	case input.List:
 		for _, c := range model.Calendars() {
 			texts[c.ID] = c.Name
 		}
 	}
-	var readers []string
+	var readers, questions []string
 	for _, o := range bizday.Operations {
 		if slices.Contains(o.Reads(), f.Name) {
-			readers = append(readers, o.Name)
+			readers, questions = append(readers, o.Name), append(questions, strings.TrimSuffix(o.What, "?"))
 		}
 		if f.Name == businessDaysChoice {
 			texts[o.Name], field.Label = o.What, "What to compute"
 		}
 	}
 	if readers != nil {
-		field.For, field.Hint = strings.Join(readers, " "), "For "+strings.Join(readers, ", ")+"."
+		field.For, field.Hint = strings.Join(readers, " "), "For: "+strings.Join(questions, "; ")+"."
 	}
 	for _, value := range f.Values {
-		option := page.FormOption{Value: value, Text: value}
-		if text := texts[value]; text != "" {
-			option.Text = value + " - " + text
-		}
-		field.Options = append(field.Options, option)
+		field.Options = append(field.Options, page.FormOption{Value: value, Text: cmp.Or(texts[value], value)})
 	}
 	return field
 }
