@@ -305,7 +305,11 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	}
 	for i := range s.tools {
 		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
-			in = input.New(withObject(arguments.Members, t.As))
+			members := arguments.Members
+			if t.As != "" {
+				members = withObject(members, t.As)
+			}
+			in = input.New(members)
 			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
