@@ -55,13 +55,16 @@ flows['business days'] = async ({ base, page, fault }) => {
   expect('a span is asked for beside a year', !(await page.locator('#answer pre').textContent()).includes('start='));
 };
 
-/** Finds on a phone's first screen what the service is, and the two things to do. */
+/** Finds on the first screen what the service is, and the two things to do. */
 flows['first screen'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/`);
-  const { height } = page.viewportSize();
-  for (const what of ['h1', 'h1 + .lead', '.prompt', '.prompt + .primary', '#mint', '#minting button']) {
-    const box = await page.locator(what).boundingBox();
-    if (!box || box.y + box.height > height) fault(`${what} ends at ${box && Math.round(box.y + box.height)} px of ${height}`);
+  const { width, height } = page.viewportSize();
+  for (const size of [{ width, height }, { width: 1280, height }]) {
+    await page.setViewportSize(size);
+    for (const what of ['h1', 'h1 + .lead', '.prompt', '.prompt + .primary', '#mint', '#minting button']) {
+      const box = await page.locator(what).boundingBox();
+      if (!box || box.y + box.height > height) fault(`${size.width} px wide, ${what} ends at ${box && Math.round(box.y + box.height)} px of ${height}`);
+    }
   }
 };
 

@@ -15,8 +15,7 @@
 //
 //	actions  what a visitor can do at once, side by side
 //	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
-//	steps    an <ol> whose items begin with a heading
-//	note     a remark set apart
+//	steps    an <ol> of the steps of a check
 //	command  a <pre> of one command
 //	prompt   a <pre> of words for an agent, with a button to copy them
 //	receipt  a receipt as a card
