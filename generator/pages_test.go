@@ -363,8 +363,8 @@ func TestListPages(t *testing.T) {
 			if n := bytes.Count(document(t, o, "/auditors.html.md"), []byte("- **agent")); n > 50 {
 				t.Errorf("%d audits are shown", n)
 			}
-			showsAll(t, o, "/jobs.html.md", "| `reward_credit_units` |", "| `completed_on` |", "| `poster` |")
-			showsAll(t, o, "/auditors.html.md", "| `registration_sha256` |", "| `verified_by_hand_on` |")
+			showsAll(t, o, "/jobs.html.md", "(/schemas/jobs.json)")
+			showsAll(t, o, "/auditors.html.md", "(/schemas/auditors.json)")
 		})
 	}
 }

@@ -3,7 +3,6 @@ package pages
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/generator/page"
@@ -85,32 +84,4 @@ func shortened(text string) string {
 		return string(runes[:maxShownText]) + "…"
 	}
 	return text
-}
-
-// memberTakes says in words what a member of an entry takes.
-func memberTakes(m site.Member) string {
-	takes := []string{m.Type}
-	if m.Format != "" {
-		takes = append(takes, m.Format)
-	}
-	switch {
-	case len(m.Values) > 0:
-		takes = []string{"`" + strings.Join(m.Values, "` or `") + "`"}
-	case m.Type == "integer":
-		takes = append(takes, "0 to "+strconv.Itoa(m.Max))
-	case m.Type == "array":
-		takes = append(takes, fmt.Sprintf("at most %d words of at most %d characters", m.MaxItems, m.Max))
-	case m.Max > 0:
-		takes = append(takes, fmt.Sprintf("at most %d characters", m.Max))
-	}
-	if m.Pattern != "" {
-		takes = append(takes, "`"+m.Pattern+"`")
-	}
-	if m.Optional {
-		takes = append(takes, "may be absent")
-	}
-	if m.Nullable {
-		takes = append(takes, "or null")
-	}
-	return strings.Join(takes, ", ")
 }

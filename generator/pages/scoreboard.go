@@ -90,15 +90,23 @@ func (g *family) Corrected() []site.Scoreboard {
 	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
 }
 
-// series are the counts whose history is shown in charts.
+// minCharted is how many boards there are before a history is drawn.
+const minCharted = 3
+
+// series are the counts whose history is shown in charts: those that have changed.
 func (g *family) series() (all []page.Series) {
+	if len(g.Site.Scoreboards) < minCharted {
+		return nil
+	}
 	for n, place := range historyCounts {
 		s := page.Series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
 		for i := range g.Site.Scoreboards {
 			board := &g.Site.Scoreboards[i]
 			s.Points = append(s.Points, page.Point{Date: board.AsOf, N: board.Number(place)})
 		}
-		all = append(all, s)
+		if slices.ContainsFunc(s.Points, func(p page.Point) bool { return p.N != s.Points[0].N }) {
+			all = append(all, s)
+		}
 	}
 	return all
 }

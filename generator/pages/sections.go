@@ -64,7 +64,7 @@ func (g *family) parse() *template.Template {
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
 		"prompts": func() []api.Prompt { return api.Prompts },
 		// What single pages show.
-		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts }, "memberTakes": memberTakes,
+		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts },
 		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
 		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
 		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
