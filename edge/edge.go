@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/mcp"
-	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
@@ -45,7 +45,7 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	path, _, _ := strings.Cut(t.Request.Target, "?")
 	if health.IsPath(path) {
-		return t.Outcome(health.Answer(t, path, receipt.StandingOf(&t.Host, e.snapshot).Fits()))
+		return t.Outcome(health.Answer(t, path, signing.StandingOf(&t.Host, e.snapshot).Fits()))
 	}
 	if !api.IsDynamic(path) {
 		return e.api.Undocumented(t, path)

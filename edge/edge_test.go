@@ -1,6 +1,8 @@
 package edge_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"testing"
 
 	"anteroom/edge"
@@ -16,10 +18,12 @@ func TestPreparedResponseIsWhole(t *testing.T) {
 	h.Host.Limiter = false
 	current := &turn.Turn{Now: edgetest.Now, Host: h.Host, Request: turn.Request{Method: "GET", Target: "/api/waitlist?agent_name=ada", Host: "www.example.org"}}
 	ahead := h.Edge.Handle(current)
-	if ahead.Response == nil || len(ahead.Effects) != 1 {
+	if ahead.Response == nil || len(ahead.Effects) != 2 {
 		t.Fatalf("%+v", ahead)
 	}
-	current.Journal = []turn.Result{{}}
+	signature := ed25519.Sign(h.Key, ahead.Effects[1].(turn.Sign).Message)
+	base64.StdEncoding.Encode(ahead.Response.Body[ahead.Response.SignatureAt:], signature) // as a host does
+	current.Journal = []turn.Result{{}, {Data: signature}}
 	after := h.Edge.Handle(current)
 	if after.Response == nil || len(after.Effects) != 0 {
 		t.Fatalf("%+v", after)

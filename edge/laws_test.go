@@ -27,7 +27,7 @@ var pure = map[string]int{
 	// what a turn is made of
 	"edge/canon": 1, "edge/input": 1, "edge/snapshot": 1, "edge/turn": 2, "edge/endpoint/mcp/protocol": 2,
 	// what endpoints share
-	"edge/store/outbox": 3, "edge/respond": 3, "edge/record": 4,
+	"edge/signing": 3, "edge/store/outbox": 3, "edge/respond": 3, "edge/record": 4,
 	// the table of endpoints, and what calls through it
 	"edge/api": endpoint + 1, "edge/endpoint/mcp": endpoint + 2, "edge/worker/wire": endpoint + 2, "edge": endpoint + 3,
 }

@@ -1,5 +1,5 @@
 // Package canon makes canonical strings. A canonical string is the exact sequence of bytes that is
-// hashed for a registration or a charter, and signed for a receipt.
+// hashed for a registration or a charter, and signed for a receipt or a promise.
 //
 // It is the text that ECMAScript's JSON.stringify gives for an object whose keys are in the
 // published order: no white space, non-ASCII left as it is, an absent optional field as null. So
@@ -22,6 +22,7 @@ const (
 	RegistrationRule = "waitlist-canon-v0"
 	CharterRule      = "org-charter-canon-v0"
 	ReceiptRule      = "souvenir-canon-v0"
+	PromiseRule      = "counted-promise-v0"
 )
 
 // Registration is the canonical string of a waitlist registration: the keys commitment, agent_name,
@@ -85,6 +86,38 @@ func Receipt(values ...string) string {
 			w.Str(field, values[i])
 		}
 	}
+	w.Close('}')
+	return string(w.Buf)
+}
+
+// Promised is what a promise is about.
+type Promised struct {
+	Kind, PayloadSHA256, RecordID, RecordedAt string // of the record
+	IssuedBy                                  string // the canonical host
+	CountedBy                                 string // the day, YYYY-MM-DD
+	Log                                       string // origin of the public log, "" for none
+	Size                                      int64  // of its newest checkpoint
+	Root                                      string // of that, in base64 as there
+}
+
+// Promise is the canonical string of a promise that a record will be counted: the keys commitment,
+// kind, payload_sha256, record_id, recorded_at, issued_by, counted_by, log, size, root. Without a
+// checkpoint the last three are null.
+func Promise(p *Promised) string {
+	w := begin(PromiseRule)
+	w.Str("kind", p.Kind)
+	w.Str("payload_sha256", p.PayloadSHA256)
+	w.Str("record_id", p.RecordID)
+	w.Str("recorded_at", p.RecordedAt)
+	w.Str("issued_by", p.IssuedBy)
+	w.Str("counted_by", p.CountedBy)
+	w.StrOrNull("log", p.Log)
+	if p.Log == "" {
+		w.Raw("size", "null")
+	} else {
+		w.Int("size", p.Size)
+	}
+	w.StrOrNull("root", p.Root)
 	w.Close('}')
 	return string(w.Buf)
 }

@@ -47,7 +47,7 @@ func Snapshot() *snapshot.Snapshot {
 		RelayFrom:   "service@example.org", RelayTo: "operator@example.org",
 		IndexNowKey: "0123456789abcdef", IndexNowURLs: []string{"https://one.example/indexnow", "https://two.example/indexnow"},
 		Sitemap:         []string{"https://www.example.org/", "https://www.example.org/llms.txt"},
-		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10,
+		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10, PromiseDays: 30,
 		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
 		Documents: map[string]snapshot.JSON{
 			"endpoints": snapshot.JSON(`[{"method":"GET","path":"/api/presence"}]`),

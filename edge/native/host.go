@@ -25,13 +25,13 @@ import (
 	"time"
 
 	"anteroom/edge"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/outbox"
 	"anteroom/edge/store/records"
@@ -258,11 +258,11 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		s = &changed
 	}
 	// The key of the content is not logged: it may be a secret that was taken for a public key.
-	switch standing := receipt.StandingOf(&turn.HostInfo{PublicKey: h.public}, s); standing {
-	case receipt.Unpublished:
+	switch standing := signing.StandingOf(&turn.HostInfo{PublicKey: h.public}, s); standing {
+	case signing.Unpublished:
 		h.log.Warn("the documents do not publish the key that receipts are signed with "+
 			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
-	case receipt.Missing, receipt.Foreign:
+	case signing.Missing, signing.Foreign:
 		h.log.Warn("signing is "+standing.String()+" (give this host the key that the content publishes)", "key", h.public)
 	}
 	if documents == nil {

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/canon"
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
@@ -28,6 +30,17 @@ type Made struct {
 	ID, At   string
 	Emailed  bool // an address is kept with it
 	Replayed bool // an earlier call with the same key has made it
+
+	promise     *Promise
+	signatureAt *int // where WriteMembers says in which place of the body the signature is
+}
+
+// Promise is the promise that a record will be counted, as an answer has it.
+type Promise struct {
+	Spec      string `json:"spec" doc:"Identifier of the rule that text follows."`
+	Text      string `json:"text" doc:"What is promised, as a canonical string: that a hand verification takes the record in by counted_by."`
+	Signature string `json:"signature" doc:"Raw 64-byte Ed25519 signature over text in base64."`
+	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64: that of receipts."`
 }
 
 // NewID is the id of a record that is to be made. The commitment is what the record is about, or
@@ -48,6 +61,15 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, made Made) {
 	w.StrOrNull("recorded_at", made.At)
 	WriteReplayed(w, made.Replayed)
 	w.Bool("email_on_file", made.Emailed)
+	if p := made.promise; p != nil {
+		w.Begin("promise", '{')
+		w.Str("spec", p.Spec)
+		w.Str("text", p.Text)
+		w.Str("signature", p.Signature)
+		*made.signatureAt = len(w.Buf) - len(p.Signature) - len(`"`)
+		w.Str("public_key_b64", p.PublicKey)
+		w.Close('}')
+	}
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
@@ -74,36 +96,70 @@ func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 // nothing where the id is used up.
 const Unused = outbox.Unused
 
-// Store stores a record with insert, which ends with Unused, and answers with answer. time is the
-// table of the record and its column of times, as in "charters.recorded_at". The same transaction
-// stores the address, if it is not "", and puts a message about it into the outbox. The message has
-// kind, the kind of the record, and who, the name of the agent or org.
-func Store(t *turn.Turn, in *input.Input, kind, time string, insert turn.Statement, address, who string, answer func(Made) *turn.Response) *turn.Response {
-	statements := []turn.Statement{insert}
-	id, _ := insert.Args[0].(string)
-	if address != "" {
+// Record is a record that is to be made.
+type Record struct {
+	Kind    string         // "registration" or "charter"
+	Time    string         // its table and the column of times there: "charters.recorded_at"
+	Insert  turn.Statement // ends with Unused
+	Hash    string         // payload_sha256
+	Address string         // that came with it, or ""
+	Who     string         // the name of the agent or org, for the operator
+}
+
+// Store stores a record and answers with answer. The same transaction stores the address, if there
+// is one, and puts a message about it into the outbox.
+func Store(t *turn.Turn, in *input.Input, r *Record, answer func(Made) *turn.Response) *turn.Response {
+	statements := []turn.Statement{r.Insert}
+	id, _ := r.Insert.Args[0].(string)
+	if r.Address != "" {
 		statements = append(statements, turn.Statement{
 			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + Unused,
-			Args: []any{id, address, civil.FormatTime(t.Now)},
-		}, outbox.Enqueue(t, kind, id, address, who))
+			Args: []any{id, r.Address, civil.FormatTime(t.Now)},
+		}, outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
 	}
-	made := Made{ID: id, At: civil.FormatTime(t.Now), Emailed: address != ""}
-	return Insert(t, in, time, statements, func(failure turn.Failure, earlier []any) *turn.Response {
+	made := Made{ID: id, At: civil.FormatTime(t.Now), Emailed: r.Address != ""}
+	return Insert(t, in, r.Time, statements, func(failure turn.Failure, earlier []any) *turn.Response {
 		if failure != turn.None {
 			return respond.StoreFailed(t, failure)
 		}
 		if earlier != nil {
 			made.At, _ = earlier[0].(string)
 			made.Emailed, made.Replayed = earlier[1] == int64(1), true
-		} else if address != "" {
+		} else if r.Address != "" {
 			t.SetDeliver()
 		}
+		return promise(t, r, made, answer)
+	})
+}
+
+// promise answers with a promise that the record will be counted, if this host signs. The record is
+// made already, so an answer without the signature is the better one to give.
+func promise(t *turn.Turn, r *Record, made Made, answer func(Made) *turn.Response) *turn.Response {
+	key, _ := signing.Key(t)
+	day, isTime := civil.ParseDate(made.At[:min(len(made.At), len("2026-11-20"))])
+	if key == "" || !isTime {
 		return answer(made)
+	}
+	s := t.Snapshot
+	text := canon.Promise(&canon.Promised{
+		Kind: r.Kind, PayloadSHA256: r.Hash, RecordID: made.ID, RecordedAt: made.At, IssuedBy: s.CanonicalHost,
+		CountedBy: civil.FormatDate(day + int(s.PromiseDays)), Log: s.LogOrigin, Size: s.LogSize, Root: s.LogRoot,
+	})
+	return signing.Sign(text, func(signature string) *turn.Response {
+		if signature == "" {
+			unsigned := answer(made)
+			unsigned.Log = "a promise could not be signed, and was left out: the signing key may be at fault"
+			return unsigned
+		}
+		made.promise, made.signatureAt = &Promise{Spec: canon.PromiseRule, Text: text, Signature: signature, PublicKey: key}, new(int)
+		signed := answer(made)
+		signed.SignatureAt = *made.signatureAt
+		return signed
 	})
 }
 
 // Insert runs the inserts of one record, whose first argument is its id and which end with Unused,
-// and answers with what then makes of the failure. time is as for Store.
+// and answers with what then makes of the failure. time is as in a Record.
 //
 // Under a key of the caller, the same transaction uses the id up. Where an earlier one has done so,
 // the inserts do nothing, and then gets the time of that record and whether it has an address.

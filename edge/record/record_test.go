@@ -1,8 +1,11 @@
 package record_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/record"
+	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
@@ -226,6 +230,53 @@ func TestMembers(t *testing.T) {
 		w.Close('}')
 		if string(w.Buf) != want {
 			t.Errorf("%s, want %s", w.Buf, want)
+		}
+	}
+}
+
+// Where the host signs receipts, what is recorded is answered with a promise about it, in the same
+// round. A record without a signature is better than none, and the log says that it is missing.
+func TestPromise(t *testing.T) {
+	logged := edgetest.Snapshot()
+	logged.LogOrigin, logged.LogSize, logged.LogRoot, logged.PromiseDays = "www.example.org/log", 7, "AAAA", 45
+	retired := edgetest.Snapshot()
+	retired.CurrentKey = edgetest.PublicKey(edgetest.RetiredKey)
+	for name, c := range map[string]struct {
+		published *snapshot.Snapshot
+		failure   turn.Failure
+		tail      string // of the text; "" for no promise
+	}{
+		"without a log": {edgetest.Snapshot(), "", `"counted_by":"2026-12-20","log":null,"size":null,"root":null}`},
+		"with a log":    {logged, "", `"counted_by":"2027-01-04","log":"www.example.org/log","size":7,"root":"AAAA"}`},
+		"another key":   {retired, "", ""},
+		"a faulty key":  {edgetest.Snapshot(), turn.Timeout, ""},
+	} {
+		for kind, table := range map[string]string{"registration": "registrations", "charter": "charters", "": "suggestions"} {
+			h := edgetest.NewFake(t)
+			h.Edge, h.Fail = edgetest.Load(t, c.published), map[string]turn.Failure{"sign": c.failure}
+			request := requests()[table]
+			r := h.Do("POST", request[0], request[1])
+			answer := edgetest.Decode(t, r)
+			promise, _ := answer["promise"].(map[string]any)
+			if r.Status != 200 || answer["recorded"] != true || (r.Log != "") != (c.failure != "" && kind != "") {
+				t.Errorf("%s, %s: %d %s, log %q", name, table, r.Status, r.Body, r.Log)
+			}
+			if want := c.tail != "" && kind != ""; !want {
+				if promise != nil {
+					t.Errorf("%s, %s: %v", name, table, promise)
+				}
+				continue
+			}
+			text := `{"commitment":"counted-promise-v0","kind":"` + kind + `","payload_sha256":"` + answer["payload_sha256"].(string) + `","record_id":"` +
+				answer["record_id"].(string) + `","recorded_at":"2026-11-20T12:00:00Z","issued_by":"www.example.org",` + c.tail
+			signature := base64.StdEncoding.EncodeToString(ed25519.Sign(edgetest.Key, []byte(text)))
+			want := map[string]any{"spec": "counted-promise-v0", "text": text, "signature": signature, "public_key_b64": edgetest.PublicKey(edgetest.Key)}
+			if !reflect.DeepEqual(promise, want) || h.Rounds != 1 {
+				t.Errorf("%s, %s, in %d rounds: %v, want %v", name, table, h.Rounds, promise, want)
+			}
+			if dry := h.Do("POST", request[0]+"?dry_run=1", request[1]); strings.Contains(string(dry.Body), "promise") {
+				t.Errorf("%s, %s: a dry run: %s", name, table, dry.Body)
+			}
 		}
 	}
 }

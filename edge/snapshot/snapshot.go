@@ -46,6 +46,10 @@ type Snapshot struct {
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
 	LogLookup     string   // path that LookupDigits of a hash follow; "" without a public log
+	LogOrigin     string   // of its newest checkpoint; "" without one
+	LogSize       int64    // of that
+	LogRoot       string   // of that, in base64
+	PromiseDays   int64    // how many days after it was made a record is counted at the latest
 
 	RemindAfterDays int64 // a record may wait for its verification before the operator is reminded; 0 is for ever
 	WritesPerMinute int64 // for one client address; 0 is without limit
@@ -222,6 +226,10 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	list("sitemap", &s.Sitemap)
 	text("log_lookup", &s.LogLookup)
 	number("remind_after_days", &s.RemindAfterDays)
+	text("log_origin", &s.LogOrigin)
+	number("log_size", &s.LogSize)
+	text("log_root", &s.LogRoot)
+	number("promise_days", &s.PromiseDays)
 	number("writes_per_minute", &s.WritesPerMinute)
 	number("batch_messages", &s.BatchMessages)
 	number("batch_writes", &s.BatchWrites)

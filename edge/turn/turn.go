@@ -68,7 +68,7 @@ const (
 	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
 	// each write needs at most five rounds (limit, store, relay, store, and the store again), each
 	// verification one, and the last round gives the answer.
-	MaxRounds = 96
+	MaxRounds = 128
 )
 
 // How long effects may take, in milliseconds. A host that has no result by then says so.

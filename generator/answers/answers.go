@@ -81,6 +81,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 
 		RemindAfterDays: int64(cmp.Or(service.Relay.RemindAfterDays, site.RemindAfterDays)),
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
+		PromiseDays:     int64(service.Limits.PromiseDays),
 		BatchMessages:   int64(service.Limits.BatchMessages),
 		BatchWrites:     int64(service.Limits.BatchWrites),
 
@@ -100,6 +101,13 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	}
 	if len(service.Log.Keys) > 0 {
 		made.LogLookup = tlog.LookupFolder
+	}
+	if stage := g.Stage(); stage != nil {
+		root, err := stage.Tree.Root(stage.Size)
+		if err != nil {
+			return nil, fmt.Errorf("the newest checkpoint of the log: %w", err)
+		}
+		made.LogOrigin, made.LogSize, made.LogRoot = stage.Tree.Origin, stage.Size, root.String()
 	}
 	for _, entry := range g.SitemapEntries() { // the edge submits them to search engines
 		made.Sitemap = append(made.Sitemap, entry.Loc)

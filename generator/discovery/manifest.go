@@ -38,6 +38,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 			BatchMessages:   g.Site.Service.Limits.BatchMessages,
 			BatchWrites:     g.Site.Service.Limits.BatchWrites,
 			WriteWindow:     api.Window,
+			PromiseDays:     g.Site.Service.Limits.PromiseDays,
 			EmailBytes:      input.MaxAddress,
 			EmailLocalBytes: input.MaxLocalPart,
 

@@ -138,8 +138,9 @@ func newAnswers(t *testing.T) answers {
 		roster = append(roster, map[string]any{"position": position, "agent_name": odd, "allocation": 20})
 	}
 	return answers{
-		tlog.Registration: post(t, "/api/waitlist", map[string]string{"agent_name": odd}),
-		tlog.Charter:      post(t, "/api/org", map[string]any{"org_name": "Tern", "roster": roster}),
+		// A promise is about the record_id of its own record.
+		tlog.Registration: edited(t, post(t, "/api/waitlist", map[string]string{"agent_name": odd}), "promise", ""),
+		tlog.Charter:      edited(t, post(t, "/api/org", map[string]any{"org_name": "Tern", "roster": roster}), "promise", ""),
 	}
 }
 

@@ -28,8 +28,12 @@
 //
 // They exit with 0 if all is valid, 1 if a step fails, and 2 if nothing could be checked: the input
 // or a file of the log cannot be read, or a key is missing. A receipt may be in {"verify": …}, as
-// it is sent to the service; the outcome is the service's own verdict. A registration and a charter
-// are not signed: without the log, only their hash is checked.
+// it is sent to the service; the outcome is the service's own verdict. Nobody signs a registration
+// or a charter: without the log, its hash is checked, and the promise in the answer if it has one:
+//
+//	ok     promise: it is about this record
+//	ok     key: it is a key of the service for receipts of that time
+//	ok     signature: it is one by … over its text
 //
 // The programs are templates. generate fills in what is in double square brackets: the keys of the
 // service, and the names and limits of the tables.
@@ -79,6 +83,7 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"positions":          strings.Join(org.Positions, " "),
 		"canon_registration": canon.RegistrationRule,
 		"canon_charter":      canon.CharterRule,
+		"canon_promise":      canon.PromiseRule,
 		"kit_exit":           "Exit status: 0 valid, 1 not valid, 2 not checked",
 		"kit_file":           "the JSON answer as it was received; standard input where it is absent",
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +

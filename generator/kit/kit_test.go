@@ -200,7 +200,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 219, "verify.mjs": 272, "verify.sh": 88} {
+	for name, most := range map[string]int{"verify.py": 230, "verify.mjs": 283, "verify.sh": 98} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -428,6 +428,29 @@ func commitments(t *testing.T) (questions []question) {
 		}
 		for _, value := range []string{quoted(strings.ToUpper(hash)), quoted(hash[1:]), "null", ""} {
 			add("payload_sha256 "+value, "hash", edited(t, whole, "payload_sha256", value))
+		}
+		promise := func(changes ...string) []byte {
+			return edited(t, whole, "promise", string(edited(t, members["promise"], changes...)))
+		}
+		var text string
+		if err := json.Unmarshal(edited(t, members["promise"]), &struct{ Text *string }{&text}); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]struct {
+			failed string
+			input  []byte
+		}{
+			"no promise": {"", edited(t, whole, "promise", "")}, "a promise of null": {"", edited(t, whole, "promise", "null")},
+			"a promise of {}": {"promise", edited(t, whole, "promise", "{}")}, "a promise of []": {"promise", edited(t, whole, "promise", "[]")},
+			"a promise of false": {"promise", edited(t, whole, "promise", "false")}, "another id": {"promise", edited(t, whole, "record_id", `"x"`)},
+			"another time": {"promise", edited(t, whole, "recorded_at", `"2026-11-19T12:00:00Z"`)}, "no time": {"promise", edited(t, whole, "recorded_at", "")},
+			"a text of 7": {"promise", promise("text", "7")}, "a text with an escape": {"promise", promise("text", quoted(text[:9]+`\`+text[9:]))},
+			"a later day":  {"signature", promise("text", quoted(strings.Replace(text, `"counted_by":"2`, `"counted_by":"3`, 1)))},
+			"no signature": {"signature", promise("signature", "")}, "a foreign key": {"key", promise("public_key_b64", quoted("A"+strings.Repeat("B", 42)+"="))},
+			"the retired key": {"", promise("public_key_b64", quoted(edgetest.PublicKey(edgetest.RetiredKey)),
+				"signature", quoted(base64.StdEncoding.EncodeToString(ed25519.Sign(edgetest.RetiredKey, []byte(text)))))},
+		} {
+			add(name, c.failed, c.input)
 		}
 		if kind != "charter" {
 			continue

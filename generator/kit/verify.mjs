@@ -46,7 +46,8 @@ async function rebuild(kind, o) {
 const worded = (tell) => (name, what, ok, detail) => // a step that fails says "is not" for "is"
   tell(name, ok === false ? what.replace(" is ", " is not ") : what, ok, detail);
 // check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
-// back. check resolves to whether all steps are so, and rejects where it cannot say.
+// back. check resolves to whether all steps are so, and rejects where it cannot say. Without keys
+// (null) it looks at no signature.
 export async function check({ kind, o }, keys, tell) {
   const show = worded(tell);
   const canonical = await rebuild(kind, o).catch(() => null);
@@ -55,20 +56,29 @@ export async function check({ kind, o }, keys, tell) {
   const built = `they ${same ? "" : "do not "}rebuild into canonical`;
   if (!show("fields", built, same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
-  if (kind !== "receipt") return true;
-  if (!show("signature", "the receipt is signed", (o.signature ?? null) !== null)) return false;
+  const isText = (v) => typeof v === "string", isReceipt = kind === "receipt";
+  const by = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
+  if (by === null || !keys) return true;
+  if (isReceipt) {
+    if (!show("signature", "the receipt is signed", (o.signature ?? null) !== null)) return false;
+  } else { // the signed text begins with what it is about
+    const about = { commitment: "[[canon_promise]]", kind, payload_sha256: hash };
+    const head = JSON.stringify({ ...about, record_id: o.record_id, recorded_at: at }).slice(0, -1);
+    const good = isText(at) && isText(by.text) && by.text.startsWith(`${head},`);
+    if (!show("promise", "it is about this record", good)) return false;
+  }
   if (!keys.length) throw new Error("no key to check against: give one (--key)");
-  const { public_key_b64: named, signature } = o, isText = (v) => typeof v === "string";
+  const { public_key_b64: named, signature } = by, over = isReceipt ? message : bytes(by.text);
   const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
-  const key = isText(named) && named.trim() ? named : current, at = o.issued_at;
+  const key = isText(named) && named.trim() ? named : current;
   const [first, last] = (days.get(key) ?? "").split(".."); // for whose receipts the key counts
   const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
   const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
   const what = "it is a key of the service for receipts of that time";
   if (!show("key", what, ours && at <= soon, key)) return false;
   const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
-  const ok = await signed(raw(key), message, raw(good ? signature : ""));
-  return show("signature", `it is one by ${key} over canonical`, ok);
+  const ok = await signed(raw(key), over, raw(good ? signature : ""));
+  return show("signature", `it is one by ${key} over ${isReceipt ? "canonical" : "its text"}`, ok);
 }
 // The public log: of a file nothing is believed before it fits what the key of the log has signed.
 const MOST = 2 ** 20, SECONDS = 20; // the bytes that a file may have, and how long it may take
@@ -195,7 +205,7 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
     !known.length ? "[[kit_no_log_key]]" :
     !web.test(log) ? "a log has an http or https address that ends in /log" : "";
   if (why) throw new Error(why);
-  if (!await check({ kind, o }, [], tell)) return false;
+  if (!await check({ kind, o }, null, tell)) return false;
   const show = worded(tell);
   get ??= (...request) => fetch(...request);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));

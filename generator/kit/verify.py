@@ -204,16 +204,26 @@ def main():
     if count:
         try: return counted(kind, o, url, proof, log_keys)
         except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
+    by, what, message, at = o, "canonical", canonical, o.get("issued_at")
     if kind == "receipt":
         step("signature", "the receipt is signed", o.get("signature") is not None)
-        if not keys: cli.error("no key to check against: give it with --key")
-        named = o.get("public_key_b64")
-        if not isinstance(named, str) or not named.strip(): named = keys[0][0]
-        days = next((days for k, _, days in keys if k == named), None)
-        good = days is not None and counts(days, o["issued_at"])
-        step("key", "it is a key of the service for receipts of that time", good)
-        raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(o["signature"]))
-        good = raw and signed(b64decode(named), canonical.encode("utf-8"), b64decode(raw[0]))
-        step("signature", "it is one by %s over canonical" % named, good)
+    elif o.get("promise") is not None:  # the signed text begins with what it is about
+        by, what, at = o["promise"], "its text", o.get("recorded_at")
+        message = by.get("text") if type(by) is dict else None
+        head = {"commitment": "[[canon_promise]]", "kind": kind, "payload_sha256": digest}
+        head.update(record_id=o.get("record_id"), recorded_at=at)
+        good = type(message) is type(at) is str
+        good = good and message.startswith(json.dumps(head, separators=(",", ":"))[:-1] + ",")
+        step("promise", "it is about this record", good)
+    else: return print("valid " + kind)
+    if not keys: cli.error("no key to check against: give it with --key")
+    named = by.get("public_key_b64")
+    if not isinstance(named, str) or not named.strip(): named = keys[0][0]
+    days = next((days for k, _, days in keys if k == named), None)
+    good = days is not None and counts(days, at)
+    step("key", "it is a key of the service for receipts of that time", good)
+    raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
+    good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
+    step("signature", "it is one by %s over %s" % (named, what), good)
     print("valid " + kind)
 if __name__ == "__main__": main()

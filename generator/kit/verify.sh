@@ -64,17 +64,27 @@ function pair(at, name, form) {
     c = ",\"commitment\":\"[[canon_charter]]\"" c }
   c = t = "{" substr(c, 2) "}"; gsub(/[\\"]/, "\\\\&", t)
   pair(at, "canonical", J[at, "canonical"] == "\"" t "\"" ? any : "^ $"); printf "%s", c >"message"
-  print "ok     fields: they rebuild into canonical"; k = J[at, "public_key_b64"]
-  k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[at, "signature"]
+  print "ok     fields: they rebuild into canonical"; time = J[(by = at), "issued_at"]; about = kind
+  if (kind != "receipt" && J[at, "promise"] !~ /^(null)?$/) { # the signed text begins so
+    by = at SUBSEP "promise"; time = J[at, "recorded_at"]; c = J[by, "text"]; about = "promise"
+    gsub(/^"|"$/, "", c); gsub(/\\"/, "\"", c); if (c ~ /\\/ || index(c, "{\"commitment\":\"" \
+      "[[canon_promise]]\",\"kind\":\"" kind "\",\"payload_sha256\":" J[at, "payload_sha256"] \
+      ",\"record_id\":" J[at, "record_id"] ",\"recorded_at\":" time ",") != 1) about = "another" }
+  printf "%s", c >"signed"; k = J[by, "public_key_b64"]
+  k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[by, "signature"]
   gsub(/[,@]/, ".", k)
   if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
-  print kind "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
-  print J[at, "issued_at"] >"facts" }' || exit
-{ read -r kind; read -r hash; read -r signature; read -r key; read -r issued; } <facts
+  print kind "\n" about "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
+  print time >"facts" }' || exit
+{ read -r kind; read -r about; read -r hash; read -r signature; read -r key; read -r issued; } <facts
 [ "$hash" = "\"$(sha256sum <message | cut -c 1-64)\"" ]
 step "hash: payload_sha256 is the SHA-256 of canonical"
-[ "$kind" = receipt ] || { echo "valid $kind"; exit 0; }
-case $signature in "" | null) false ;; esac; step "signature: the receipt is signed"
+over="its text"; case $about in
+  receipt) over=canonical; case $signature in "" | null) false ;; esac
+    step "signature: the receipt is signed" ;;
+  promise | another) [ $about = promise ]; step "promise: it is about this record" ;;
+  *) echo "valid $kind"; exit 0 ;;
+esac
 [ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%[,@]*}}
 case ,$keys, in *",$key,"*) days= ;; *",$key@"*) days=${keys#*"$key@"} ;; *) days=9 ;; esac
 soon=$(TZ=X-0:05 date +%Y-%m-%dT%H:%M:%SZ) days=${days%%,*} # in five minutes
@@ -84,5 +94,5 @@ LC_ALL=C awk -v at="$issued" -v soon="$soon" -v first="${days%%..*}" -v last="${
 step "key: it is a key of the service for receipts of that time"
 printf '\060\052\060\005\006\003\053\145\160\003\041\000' >k; echo "$key" | openssl base64 -A -d >>k
 echo "$signature" | tr -d '"' | openssl base64 -A -d >s
-openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in message -sigfile s >/dev/null 2>&1
-step "signature: it is one by $key over canonical"; echo "valid $kind"
+openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in signed -sigfile s >/dev/null 2>&1
+step "signature: it is one by $key over $over"; echo "valid $kind"

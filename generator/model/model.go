@@ -451,6 +451,7 @@ type Limits struct {
 	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
 	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
+	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as the answer to it promises."`
 	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
 	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
 

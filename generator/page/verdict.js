@@ -64,10 +64,11 @@ function card(o, json) {
 const outcomes = {
   receipt: ["good", "Valid", "The service minted exactly this receipt. It attests that someone using this name asked for it at " +
     "that time, and nothing else."],
-  registration: ["good", "The hash is right", "It is that of this registration. Nobody signs a registration, so anyone could have made this."],
-  charter: ["good", "The hash is right", "It is that of this charter. Nobody signs a charter, so anyone could have made this."],
+  registration: ["good", "The hash is right", "It is that of this registration. Nobody signs a registration: without a promise that passes, anyone could have made this."],
+  charter: ["good", "The hash is right", "It is that of this charter. Nobody signs a charter: without a promise that passes, anyone could have made this."],
   fields: ["bad", "Not valid", "This is not what was minted or filed: its members and its canonical string differ."],
   hash: ["bad", "Not valid", "The hash is that of another text."],
+  promise: ["bad", "Not valid", "The promise is about another record."],
   key: ["bad", "Not valid", "The service did not sign at that time with the key that the receipt names."],
   signature: ["bad", "Not valid", "The signature is not one over this text."],
   unsigned: ["open", "Hash intact, not signed", "Anyone could have made this receipt, so it is not valid."],
@@ -109,7 +110,7 @@ export async function verdict(json, keys) {
     answer = read(json);
     const valid = await check(answer, keys, show);
     const { kind, o } = answer;
-    outcome = outcomes[valid ? kind : failed === "signature" && (o.signature ?? null) === null ? "unsigned" : failed];
+    outcome = outcomes[valid ? kind : failed === "signature" && kind === "receipt" && (o.signature ?? null) === null ? "unsigned" : failed];
   } catch (fault) {
     outcome = ["open", "Unchecked", fault.name === "NotSupportedError"
       ? "This browser does not know Ed25519. The signature was neither passed nor failed. Use the verify kit."

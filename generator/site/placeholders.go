@@ -112,6 +112,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"mcp_name":          s.MCP.Name,
 		"writes_per_minute": service.Limits.WritesPerMinute,
 		"write_window":      api.Window,
+		"promise_days":      service.Limits.PromiseDays,
 		"batch_messages":    service.Limits.BatchMessages,
 		"batch_writes":      service.Limits.BatchWrites,
 

@@ -93,6 +93,9 @@ type Service struct {
 		WritesPerMinute int `yaml:"writes_per_minute"`      // for one client address
 		BatchMessages   int `yaml:"batch_messages" min:"1"` // messages in one MCP batch
 		BatchWrites     int `yaml:"batch_writes" min:"1"`   // write calls in one MCP batch
+
+		// PromiseDays is in how many days a record is counted, as answers promise.
+		PromiseDays int `yaml:"promise_days,omitempty" min:"1" max:"366"`
 	} `yaml:"limits"`
 	IndexNow struct {
 		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine gets changes

@@ -62,6 +62,8 @@ func Chosen(in *input.Input) bool {
 	return in.Has(OrgName.Name, commissioner.Name) || in.Has(Positions...)
 }
 
+const kind = "charter" // of its record
+
 // Answer is the answer to a charter.
 type Answer struct {
 	Chartered        bool             `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
@@ -75,6 +77,7 @@ type Answer struct {
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
 	Replayed         bool             `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key made the record; else absent."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	Promise          *record.Promise  `json:"promise,omitempty" doc:"That the record will be counted, signed where this host signs receipts; else absent."`
 	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a charter."`
 	NextActions      []respond.Action `json:"next_actions,omitempty" doc:"Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
@@ -134,11 +137,11 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.DryRun {
 		return answer(record.Made{})
 	}
-	id := record.NewID(t, in, "charter", hash)
-	return record.Store(t, in, "charter", "charters.recorded_at", turn.Statement{
+	id := record.NewID(t, in, kind, hash)
+	return record.Store(t, in, &record.Record{Kind: kind, Time: "charters.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
 		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
-	}, email, name, answer)
+	}}, answer)
 }
 
 // readRoster reads the seats of a charter and gives them in canonical order.

@@ -25,6 +25,7 @@ import (
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
@@ -100,66 +101,9 @@ type Verdict struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent beside verify."`
 }
 
-// Standing compares the key that a host signs with to the one that the content publishes.
-type Standing int
-
-// The standings. A host mints signed receipts in the first two, unsigned ones in the next two, and
-// none in the last two.
-const (
-	Live        Standing = iota // the content publishes the key
-	Unpublished                 // the content publishes no key
-	None                        // neither the host nor the content has a key
-	Missing                     // the content publishes a key, and the host has none
-	Foreign                     // the content publishes another key, or this one as retired
-	Faulty                      // the key cannot be used at all
-)
-
-// StandingOf is the standing of a host's key.
-func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
-	switch {
-	case host.KeyFault:
-		return Faulty
-	case host.PublicKey == "" && s.CurrentKey == "":
-		return None
-	case host.PublicKey == "":
-		return Missing
-	case host.PublicKey == s.CurrentKey:
-		return Live
-	case s.CurrentKey != "" || slices.ContainsFunc(s.RetiredKeys, func(k snapshot.Key) bool { return k.PublicKey == host.PublicKey }):
-		return Foreign
-	}
-	return Unpublished
-}
-
-// Fits reports whether receipts are signed as the content says: with its key, or with any if it
-// publishes none.
-func (s Standing) Fits() bool { return s <= None }
-
-// statuses say in words whether receipts are signed.
-var statuses = [...]string{
-	Live:        "live: receipts are signed with the key in public_key_b64",
-	Unpublished: "live: receipts are signed with the key in public_key_b64, which the documents of this service do not publish",
-	None:        "hash-committed only: no signing key is configured, and receipts come back with signed false",
-	Missing:     "hash-committed only: this host lacks the signing key that the service publishes, and receipts come back with signed false",
-	Foreign:     "out of order: the signing key is not the one that the service publishes, and no receipt is minted until it is",
-	Faulty:      "out of order: the signing key cannot be used, and no receipt is minted until it can",
-}
-
-// String says in words whether receipts are signed.
-func (s Standing) String() string { return statuses[s] }
-
-// signingKey is the key that receipts are signed with, "" if none are, and its standing.
-func signingKey(t *turn.Turn) (string, Standing) {
-	standing := StandingOf(&t.Host, t.Snapshot)
-	if standing > Unpublished {
-		return "", standing
-	}
-	return t.Host.PublicKey, standing
-}
-
 // WriteKey writes the members of the document that depend on the host's key.
 func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
-	key, standing := signingKey(t)
+	key, standing := signing.Key(t)
 	w.Str("public_key_b64", key)
 	w.Bool("signing_live", key != "")
 	w.Str("signing_status", standing.String())
@@ -183,7 +127,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 		emailHash = sha256.HexOf(email)
 	}
 	canonical := canon.Receipt(Spec, t.Snapshot.CanonicalHost, civil.FormatTime(t.Now), name, emailHash, text, t.Snapshot.Epoch)
-	key, standing := signingKey(t)
+	key, standing := signing.Key(t)
 	answer := func(signature string) *turn.Response {
 		signatureAt := 0
 		r := respond.OK(t, func(w *jsondoc.Writer) {
@@ -203,7 +147,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 		r.SignatureAt = signatureAt
 		return r
 	}
-	if standing >= Foreign {
+	if standing >= signing.Foreign {
 		r := unsigned(t, "Signing is "+standing.String()+".")
 		r.Log = "a receipt was refused: signing is " + standing.String()
 		return r
@@ -211,11 +155,11 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	if key == "" {
 		return answer("")
 	}
-	return turn.Presume(turn.Sign{Message: []byte(canonical)}, func(signed turn.Result) *turn.Response {
-		if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
+	return signing.Sign(canonical, func(signature string) *turn.Response {
+		if signature == "" {
 			return unsigned(t, "The operator's signing key may be at fault.")
 		}
-		return answer(base64.StdEncoding.EncodeToString(signed.Data))
+		return answer(signature)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/sha256"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
@@ -99,25 +100,25 @@ func TestStandings(t *testing.T) {
 	for _, test := range []struct {
 		name, host, content string
 		fault               bool
-		standing            receipt.Standing
+		standing            signing.Standing
 		minted              string // whether receipts are signed; "" where none is minted
 		status, checked     string
 		valid               bool // whether a receipt that the key of the host signed is valid
 	}{
-		{"the published key", ours, ours, false, receipt.Live, "true", "live: ", ours, true},
-		{"a key that is not published", ours, "", false, receipt.Unpublished, "true", "live: .* do not publish$", ours, true},
-		{"no key", "", "", false, receipt.None, "false", "hash-committed only: no signing key", retired, false},
-		{"a published key that is missing", "", ours, false, receipt.Missing, "false", "hash-committed only: this host lacks", ours, true},
-		{"another key", ours, other, false, receipt.Foreign, "", "out of order: .* not the one", other, false},
-		{"a retired key", retired, "", false, receipt.Foreign, "", "out of order: .* not the one", retired, false},
-		{"a faulty key", "", ours, true, receipt.Faulty, "", "out of order: .* cannot be used", ours, true},
-		{"a faulty key that is not published", "", "", true, receipt.Faulty, "", "out of order: .* cannot be used", retired, false},
+		{"the published key", ours, ours, false, signing.Live, "true", "live: ", ours, true},
+		{"a key that is not published", ours, "", false, signing.Unpublished, "true", "live: .* do not publish$", ours, true},
+		{"no key", "", "", false, signing.None, "false", "hash-committed only: no signing key", retired, false},
+		{"a published key that is missing", "", ours, false, signing.Missing, "false", "hash-committed only: this host lacks", ours, true},
+		{"another key", ours, other, false, signing.Foreign, "", "out of order: .* not the one", other, false},
+		{"a retired key", retired, "", false, signing.Foreign, "", "out of order: .* not the one", retired, false},
+		{"a faulty key", "", ours, true, signing.Faulty, "", "out of order: .* cannot be used", ours, true},
+		{"a faulty key that is not published", "", "", true, signing.Faulty, "", "out of order: .* cannot be used", retired, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, h := edgetest.Snapshot(), edgetest.NewFake(t)
 			s.CurrentKey, h.Host.PublicKey, h.Host.KeyFault = test.content, test.host, test.fault
 			h.Edge = edgetest.Load(t, s)
-			if got := receipt.StandingOf(&h.Host, s); got != test.standing {
+			if got := signing.StandingOf(&h.Host, s); got != test.standing {
 				t.Errorf("standing %d, want %d", got, test.standing)
 			}
 			status := regexp.MustCompile("^" + test.status)

@@ -26,6 +26,8 @@ var (
 // one is refused, and not answered with the contract.
 func Chosen(in *input.Input) bool { return in.Names() > 0 }
 
+const kind = "registration" // of its record
+
 // Answer is the answer to a registration.
 type Answer struct {
 	Converted        bool             `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts one only when a person has verified it."`
@@ -39,6 +41,7 @@ type Answer struct {
 	RecordedAt       *string          `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
 	Replayed         bool             `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key made the record; else absent."`
 	EmailOnFile      bool             `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	Promise          *record.Promise  `json:"promise,omitempty" doc:"That the record will be counted, signed where this host signs receipts; else absent."`
 	IgnoredFields    []string         `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a registration."`
 	NextActions      []respond.Action `json:"next_actions" doc:"Where to go from here. Where the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash behind #."`
 }
@@ -85,9 +88,9 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.DryRun {
 		return answer(record.Made{})
 	}
-	id := record.NewID(t, in, "registration", hash)
-	return record.Store(t, in, "registration", "registrations.recorded_at", turn.Statement{
+	id := record.NewID(t, in, kind, hash)
+	return record.Store(t, in, &record.Record{Kind: kind, Time: "registrations.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
 		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
-	}, email, name, answer)
+	}}, answer)
 }

@@ -8,9 +8,9 @@ import (
 
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/static"
+	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 	"anteroom/generator/publish"
@@ -64,14 +64,14 @@ func (s *server) read() (*site, error) {
 // without any key are served.
 func (s *server) checkKey(known *snapshot.Snapshot) error {
 	host := turn.HostInfo{PublicKey: receiptkey.Public(s.key)}
-	switch receipt.StandingOf(&host, known) {
-	case receipt.Missing:
+	switch signing.StandingOf(&host, known) {
+	case signing.Missing:
 		if !s.o.Unsigned {
 			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
 				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)",
 				s.o.Snapshot, s.o.keyFile())
 		}
-	case receipt.Foreign:
+	case signing.Foreign:
 		return fmt.Errorf("the receipt key is not the one that %s publishes: its public half is %s "+
 			"(sign with the published one, or publish this one as receipt_keys.current; anteroom key check compares them)", s.o.Snapshot, host.PublicKey)
 	}
