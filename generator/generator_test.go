@@ -484,8 +484,10 @@ func trailer(t *testing.T, o *generator.Output, path string) *jsondoc.Value {
 		t.Fatalf("%s: %v", path, err)
 	}
 	s := o.Snapshot
-	want := []string{"notice", s.Notice, "served_from", s.CanonicalHost, "canonical_host", s.CanonicalHost,
-		"host_note", "served_from is the host that this document was made for."}
+	want := []string{
+		"notice", s.Notice, "served_from", s.CanonicalHost, "canonical_host", s.CanonicalHost,
+		"host_note", "served_from is the host that this document was made for.",
+	}
 	var got []string
 	for _, m := range v.Members[max(0, len(v.Members)-4):] {
 		got = append(got, m.Name, m.Value.Text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -41,9 +42,11 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 		}
 		fmt.Fprintf(&b, "\n%s\n", paragraph)
 	}
-	// The manifest has no size: llms.txt is listed there, so each would have to be made before the
-	// other.
-	sizes := map[string]int{}
+	manifest, err := manifestSize(a, documents)
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int{"/manifest.json": manifest}
 	for i := range documents {
 		sizes[documents[i].Path] = len(documents[i].Bytes)
 	}
@@ -90,6 +93,22 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	link(published.As("/llms-full.txt").Title, "/llms-full.txt")
 	g.Add("/llms.txt", []byte(b.String()))
 	return g.Result()
+}
+
+// manifestSize is how long the manifest will be. llms.txt is listed there, so the manifest is made
+// later: this one has neither the lengths nor the hashes of the documents.
+func manifestSize(a *answers.Answers, documents []published.File) (int, error) {
+	listed, digits := []published.File{published.NewFile("/llms.txt", nil)}, len("5120")-1
+	for i := range documents {
+		d := &documents[i]
+		listed = append(listed, published.File{Path: d.Path, MediaType: d.MediaType})
+		digits += len(strconv.Itoa(len(d.Bytes))) - 1
+	}
+	made, err := Manifest(a, listed)
+	if err != nil {
+		return 0, err
+	}
+	return len(made[0].Bytes) + digits, nil
 }
 
 func usualPlaces(documents []published.File) (paths []string) {
