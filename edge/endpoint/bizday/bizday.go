@@ -144,11 +144,11 @@ func (o *Operation) needs() string {
 var Operations = []Operation{
 	{"is", "Is a date a business day?", []*input.Field{&date}},
 	{"add", "Add business days to a date", []*input.Field{&start, &days, &convention}},
-	{"count", "Count the business days of a span", []*input.Field{&start, &end}},
-	{"next", "Find the first business day after a date", []*input.Field{&date}},
-	{"previous", "Find the last business day before a date", []*input.Field{&date}},
-	{"roll", "Move a date to a business day by a convention", []*input.Field{&date, &convention}},
-	{"holidays", "List the holidays of a span or of a year", []*input.Field{&start, &end, &yearField}},
+	{"count", "Count business days", []*input.Field{&start, &end}},
+	{"next", "Find the next business day", []*input.Field{&date}},
+	{"previous", "Find the previous business day", []*input.Field{&date}},
+	{"roll", "Move a date to a business day", []*input.Field{&date, &convention}},
+	{"holidays", "List holidays", []*input.Field{&start, &end, &yearField}},
 }
 
 // query is a computation: its inputs and its result.
