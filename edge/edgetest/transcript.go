@@ -1,6 +1,7 @@
 package edgetest
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 )
 
 // Transcripts are HTTP conversations that every host must hold, word for word. A file is a list of
@@ -80,6 +82,7 @@ func InMemory(t *testing.T, s *snapshot.Snapshot) string {
 		for _, field := range answer.Header {
 			w.Header().Set(field.Name, field.Value)
 		}
+		w.Header().Set("Request-Id", new(turn.Turn).RequestID()) // Fake has no entropy
 		w.WriteHeader(answer.Status)
 		if _, err := w.Write(answer.Body); err != nil && len(answer.Body) > 0 {
 			t.Error(err)
@@ -237,6 +240,11 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", common.Name, field, common.Value))
 		}
 	}
+	id := got.header.Get("Request-Id")
+	if names := requestIDs.FindAllSubmatch(got.body, -1); len(id) != 16 || slices.ContainsFunc(names, func(m [][]byte) bool { return string(m[1]) != id }) {
+		differences = append(differences, fmt.Sprintf("the request is named %q in the header, and in the body %s", id, got.body))
+	}
+	got.body = bytes.ReplaceAll(got.body, []byte(id), []byte("<request>"))
 	switch body = strings.TrimSpace(body); body {
 	case "":
 	case "-":
@@ -256,6 +264,9 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 	}
 	return differences
 }
+
+// requestIDs are the names of requests in a body.
+var requestIDs = regexp.MustCompile(`request_id\\?":\\?"([^"\\]*)`)
 
 // documents are the names of documents of the snapshot, in a wanted body.
 var documents = regexp.MustCompile(`\$\{[^}]*\}`)

@@ -43,12 +43,14 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &recorder{ResponseWriter: out}
 	on, host, target := h.site.Load(), hostName(r.Host), originForm(r.RequestURI)
+	t := h.turn(on, turn.Request{Method: r.Method, Target: target, Host: host}, "")
+	w.Header().Set("Request-Id", t.RequestID())
 	path, _, _ := strings.Cut(target, "?")
 	defer func() {
 		took := time.Since(start)
 		h.count(on, r.Method, host, path, w.status, took)
 		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("host", cut(host)),
-			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", took))
+			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", took), slog.String("request_id", t.RequestID()))
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
@@ -63,21 +65,21 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
 	case api.IsDynamic(path), health.IsPath(path):
-		h.dynamic(w, r, on, host, target, path)
+		h.dynamic(w, r, on, t, path)
 	default:
-		h.document(w, r, on, turn.Request{Method: r.Method, Target: target, Host: host})
+		h.document(w, r, on, t)
 	}
 }
 
 // document answers with a document: the one at the request's path, or what api.Undocumented says.
-func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, request turn.Request) {
+func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn) {
 	accept, has := strings.Join(r.Header["Accept"], ", "), on.documents.Has(r.URL)
 	if has && api.TakesPage(accept) {
 		on.documents.ServeHTTP(w, r)
 		return
 	}
-	request.Header = []turn.Header{{Name: "accept", Value: accept}}
-	switch answer := h.answer(on, h.turn(on, request, ""), ""); {
+	t.Request.Header = []turn.Header{{Name: "accept", Value: accept}}
+	switch answer := h.answer(on, t, ""); {
 	case answer.Status == http.StatusOK:
 		header := w.Header()
 		addFields(header, answer.Header)
@@ -113,11 +115,11 @@ func init() {
 }
 
 // dynamic lets the core answer.
-func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, target, path string) {
+func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	// After a body that was not read to its end net/http closes the connection.
-	request := turn.Request{Method: r.Method, Target: target, Host: host, Body: body, Incomplete: err != nil}
-	tags := ""
+	request, tags := &t.Request, ""
+	request.Body, request.Incomplete, t.Host.Client = body, err != nil, h.callerAddress(r)
 	for i, name := range api.RequestHeaders {
 		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
 			value := strings.Join(lines, ", ")
@@ -127,7 +129,7 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, host, t
 			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
 		}
 	}
-	on.send(w, r, tags, h.answer(on, h.turn(on, request, h.callerAddress(r)), path))
+	on.send(w, r, tags, h.answer(on, t, path))
 }
 
 // send sends an answer of the core. tags is the If-None-Match field as the caller sent it.

@@ -220,10 +220,13 @@ func TestLog(t *testing.T) {
 		return t.Outcome(turn.Await(one("INSERT INTO nowhere VALUES (?)", "secret"), func(turn.Result) *turn.Response { return text(418, "tea").Response }))
 	}})
 	address, _ := serve(t, h)
-	raw(t, address, "POST /api/x?owner_email=secret%40example.org HTTP/1.1\r\nHost: WWW.example.org\r\nX-A: secret\r\nContent-Length: 6\r\n\r\nsecret")
+	answer := raw(t, address, "POST /api/x?owner_email=secret%40example.org HTTP/1.1\r\nHost: WWW.example.org\r\nX-A: secret\r\nContent-Length: 6\r\n\r\nsecret")
 	raw(t, address, "GET /api/panic?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
 	raw(t, address, "GET /nope%0aline?secret HTTP/1.1\r\nHost: www.example.org\r\n\r\n")
 	text := log.String()
+	if id := answer.Header.Get("Request-Id"); len(id) != 16 || strings.Count(text, " request_id="+id+"\n") != 1 {
+		t.Errorf("the log does not name the request %q: %s", id, text)
+	}
 	for _, want := range []string{"method=POST host=www.example.org path=/api/x status=418 bytes=3 duration=", "path=/api/panic status=500", "path=/nope%0aline status=418", "secret-free", "write failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %q", want)

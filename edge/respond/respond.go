@@ -18,7 +18,7 @@ var CommonHeaders = []turn.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
 	{Name: "access-control-allow-origin", Value: "*"},
-	{Name: "access-control-expose-headers", Value: "ETag, Link, Retry-After, RateLimit, RateLimit-Policy, Allow"},
+	{Name: "access-control-expose-headers", Value: "ETag, Link, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Allow"},
 }
 
 // Media types of answers.
@@ -90,6 +90,7 @@ func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string
 	w.Str("title", p.Title)
 	w.Int("status", int64(p.Status))
 	w.Str("detail", detail)
+	w.Str("request_id", t.RequestID())
 }
 
 // openAPI is the contract of a request that reached no endpoint.

@@ -26,7 +26,8 @@
 //	    append the results to turn.Journal, in the order of the effects
 //	answer that the turn was not finished
 //
-// Run is this loop. A host adds the header fields that every answer has (respond.CommonHeaders).
+// Run is this loop. A host adds the header fields that every answer has (respond.CommonHeaders),
+// and Request-Id with Turn.RequestID, which its log has too.
 // After a response with Deliver it calls edge.Deliver in the same loop, and also every few minutes,
 // for messages that are due later.
 //
@@ -248,6 +249,10 @@ func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *
 	}
 	return nil
 }
+
+// RequestID names the request in its answer and in the host's log. The rest of the entropy stays
+// secret, so that no identifier of a record follows from it.
+func (t *Turn) RequestID() string { return sha256.Hex(t.Entropy[:8]) }
 
 // NewID gives the next identifier of the turn: 32 lower-case hexadecimal digits.
 func (t *Turn) NewID() string {

@@ -1,13 +1,24 @@
 // The worker of the apex host: it sends everyone to the canonical host, whose own documents need no
 // worker at all.
 
-/** Sends a caller to the same target on another host. @param {string} target @param {string} host */
-export function redirect(target, host) {
-  const location = `https://${host}${target}`;
-  return new Response(null, { status: 308, headers: { location, 'access-control-allow-origin': '*', 'referrer-policy': 'no-referrer' } });
+/** What is random of a request: the half of it names the request. */
+export const randomness = () => crypto.getRandomValues(new Uint8Array(16));
+/** @param {Uint8Array} entropy */
+export const nameOf = (entropy) => entropy.subarray(0, 8).toHex();
+
+/** Names the request in its answer. @param {Response} response @param {string} id */
+export function named(response, id) {
+  response.headers.set('request-id', id);
+  return response;
+}
+
+/** Sends a caller to the same target on another host. @param {string} target @param {string} host @param {string} id */
+export function redirect(target, host, id) {
+  const headers = { location: `https://${host}${target}`, 'access-control-allow-origin': '*', 'referrer-policy': 'no-referrer' };
+  return named(new Response(null, { status: 308, headers }), id);
 }
 
 export default {
   /** @param {Request} request @param {{ CANONICAL_HOST: string }} env */
-  fetch: ({ url }, env) => redirect(url.slice(url.indexOf('/', url.indexOf('://') + 3)), env.CANONICAL_HOST),
+  fetch: ({ url }, env) => redirect(url.slice(url.indexOf('/', url.indexOf('://') + 3)), env.CANONICAL_HOST, nameOf(randomness())),
 };

@@ -3,6 +3,7 @@
 
 import snapshot from './snapshot.txt';
 import constantsText from './constants.txt';
+import { named } from './apex.mjs';
 import { headersOf } from './effects.mjs';
 import { encoder } from './wire.mjs';
 /** @import { Answer, Built } from './types' */
@@ -80,8 +81,8 @@ function templateOf(status, fields) {
   return template;
 }
 
-/** @param {Answer} answer */
-export function respond({ status, fields, body, log }) {
+/** @param {Answer} answer @param {string} id the name of the request */
+export function respond({ status, fields, body, log }, id) {
   if (log !== '') console.error(log);
-  return new Response(body.length === 0 ? null : body, templateOf(status, fields));
+  return named(new Response(body.length === 0 ? null : body, templateOf(status, fields)), id);
 }

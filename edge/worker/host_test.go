@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -358,7 +359,13 @@ func (s *service) mail() []mail {
 	return ask(s.t, map[string]any{"service": s.id, "mail": true}).Mail
 }
 
+// log gives what was logged since the last call, without the lines of requests.
 func (s *service) log() []string {
+	s.t.Helper()
+	return slices.DeleteFunc(s.wholeLog(), func(line string) bool { return strings.HasPrefix(line, "log: request_id=") })
+}
+
+func (s *service) wholeLog() []string {
 	s.t.Helper()
 	return ask(s.t, map[string]any{"service": s.id, "log": true}).Log
 }
@@ -711,12 +718,39 @@ func TestReceiptKeys(t *testing.T) {
 	}
 }
 
+// TestRequestID: the name of a request is in its answer, in a problem, kept messages included, and,
+// where it is more than a plain read, in the log.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := start(t, bound(t, edgetest.Snapshot()))
+	const refused = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{}}}`
+	for _, c := range []struct {
+		method, target, body string
+		problem, logged      bool
+	}{
+		{"GET", "/api/presence", "", false, false},
+		{"GET", "/api/presence", "", false, false}, // of this second
+		{"GET", "/api/nope", "", true, true},
+		{"GET", "/nope", "", true, true},
+		{"POST", "/api/waitlist?note=secret", `{"agent_name":"ada"}`, false, true},
+		{"POST", "/api/waitlist", "{}", true, true},
+		{"POST", "/api/mcp", refused, true, true},
+		{"POST", "/api/mcp", refused, true, true},
+	} {
+		answer, body := s.raw(c.method, c.target, c.body, "content-type", "application/json", "request-id", "mine", "mcp-protocol-version", "2025-06-18")
+		id, log := answer.Header.Get("Request-Id"), strings.Join(s.wholeLog(), "\n")
+		if len(id) != 16 || strings.Contains(string(body), id) != c.problem || strings.Contains(log, "request_id="+id+" ") != c.logged || strings.Contains(log, "secret") {
+			t.Errorf("%s %s: %s\n%s\nthe log says: %s", c.method, c.target, id, body, log)
+		}
+	}
+}
+
 func TestSnapshotOfAnotherFormat(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
 	o.Snapshot = strings.Replace(o.Snapshot, snapshot.Format, "anteroom-snapshot-0", 1)
 	s := start(t, o)
-	s.want(500, "GET", "/api/presence", "")
+	s.want(500, "GET", "/api/roster", "") // presence came with the bundle
 	if log := strings.Join(s.log(), "\n"); !strings.Contains(log, "anteroom-snapshot-0") || !strings.Contains(log, snapshot.Format) {
 		t.Errorf("the log does not name both formats:\n%s", log)
 	}

@@ -178,6 +178,9 @@ export interface Asked extends Invocation {
   method: string;
   host: string;
   target: string;
+  entropy: Uint8Array;
+  /** The name of the request, of its entropy. */
+  id: string;
 }
 
 export type Performer<E> = (effect: E, by: Invocation) => Promise<Result>;

@@ -6,7 +6,7 @@
 
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
-import { redirect } from './apex.mjs';
+import { named, nameOf, randomness, redirect } from './apex.mjs';
 import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
@@ -20,6 +20,14 @@ let core;
 
 /** What the core says. It throws if the core does not start. */
 const factsOf = () => (core ??= new Core(module, snapshot)).facts;
+
+// Responds, and logs under the name of the request what fails and what is more than a plain read.
+/** @param {Answer} answer @param {Asked} asked */
+function reply(answer, { id, method, target }) {
+  const [path, query] = target.split('?', 2), { status } = answer;
+  if (status >= 400 || query !== undefined || !isRead(method)) console.log(`request_id=${id} ${method} ${path.slice(0, 200)} ${status}`);
+  return respond(answer, id);
+}
 
 /** Answers one round of a turn on an instance that is whole. @param {Entry} entry @param {Turn} turn */
 function round(entry, turn) {
@@ -78,7 +86,7 @@ async function deliver(env, ctx) {
 /** @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
 function begin(method, target, host, { facts, env }, signer) {
   return {
-    now: clock(), entropy: crypto.getRandomValues(new Uint8Array(16)), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
+    now: clock(), entropy: randomness(), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env), journal: [],
   };
 }
@@ -101,8 +109,7 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
 function turnOf(asked, signer, fields = fieldsOf(asked)) {
   const { request: { headers }, method, host, target } = asked, turn = begin(method, target, host, asked, signer);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
-  turn.fields = fields;
-  return turn;
+  return Object.assign(turn, { fields, entropy: asked.entropy });
 }
 
 // Answers a request to the core or the apex. What the core knows by itself is answered without a
@@ -110,15 +117,16 @@ function turnOf(asked, signer, fields = fieldsOf(asked)) {
 /** @param {Asked} asked @returns {Response | Promise<Response>} */
 function answer(asked) {
   const { request, method, host, target, facts, env } = asked;
-  if (host === facts.apexHost) return redirect(target, facts.canonicalHost);
+  if (host === facts.apexHost) return redirect(target, facts.canonicalHost, asked.id);
   if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(asked, env.ASSETS);
   if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(asked);
+  const told = (/** @type {Answer} */ a) => reply(a, asked);
   try {
     const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
-    if (!answer || outcome.effects.length > 0) return finish('handle', turn, outcome, asked).then(respond, (e) => failed(e, asked));
+    if (!answer || outcome.effects.length > 0) return finish('handle', turn, outcome, asked).then(told, (e) => failed(e, asked));
     const alone = turn.fields === '' && !target.includes('?');
     if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now);
-    return respond(answer);
+    return reply(answer, asked);
   } catch (e) {
     return failed(e, asked);
   }
@@ -128,15 +136,16 @@ function answer(asked) {
 // Accept; see Undocumented of package api. Browsers' fields say at once that they take the page.
 /** @param {Asked} asked @param {Fetcher} assets */
 async function document(asked, assets) {
-  const { request, env } = asked, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
-  if (found.status !== 404 && /^(text\/html(,|$)|\*\/\*$|$)/.test(accept)) return found;
+  const { request, env, id } = asked, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
+  const there = found.status !== 404 && named(new Response(found.body, found), id);
+  if (there && /^(text\/html(,|$)|\*\/\*$|$)/.test(accept)) return there;
   try {
     const { answer } = round('handle', turnOf(asked, signer ?? (await signerOf(env)), `accept: ${accept}\n`));
-    if (!answer || (answer.status === 404 && found.status !== 404)) return found;
+    if (!answer || (there && answer.status === 404)) return there || named(new Response(null, found), id);
     const fields = headersOf(answer.fields), twin = fields.get('content-location');
-    if (fields.has('content-type')) return respond(answer);
+    if (fields.has('content-type')) return reply(answer, asked);
     const other = await assets.fetch(twin ? new Request(new URL(twin, request.url), request) : new URL('/404.html', request.url));
-    const response = new Response(other.body, { status: twin ? other.status : 404, headers: other.headers });
+    const response = named(new Response(other.body, { status: twin ? other.status : 404, headers: other.headers }), id);
     for (const [name, value] of fields) response.headers.set(name, value);
     return response;
   } catch (e) {
@@ -151,7 +160,7 @@ const readiness = new Map();
 async function write(asked) {
   const { request, method, host, target, facts, env, ctx } = asked, reads = isRead(method);
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
-  if (last && clock() < last.until) return respond(last.answer);
+  if (last && clock() < last.until) return reply(last.answer, asked);
   try {
     const now = clock(), fields = fieldsOf(asked), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
     const body = new Uint8Array(sent ?? nothing), incomplete = sent === undefined;
@@ -163,11 +172,11 @@ async function write(asked) {
       const taken = finish('handle', turn, round('handle', turn), asked);
       ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
       answer = await taken;
-      if (key !== '' && turn.journal.length === 0) keep(key, answer, now);
+      if (key !== '' && turn.journal.length === 0 && !decoder.decode(answer.body).includes(asked.id)) keep(key, answer, now);
       if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     }
     if (answer.observed.length > 0) observe(answer.observed, env);
-    return respond(answer);
+    return reply(answer, asked);
   } catch (e) {
     return failed(e, asked);
   }
@@ -192,32 +201,33 @@ function bodyOf(request, most) {
 }
 
 /** The answer if a turn fails. @param {unknown} e @param {Asked} asked */
-function failed(e, { facts, host, method, target }) {
+function failed(e, asked) {
+  const { facts, host, method, target } = asked;
   console.error('a turn failed:', e instanceof Error ? e.stack : '');
   const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
-  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return respond(facts.messagesUnfinished);
-  if (!serves || host === facts.canonicalHost) return respond(facts.unfinished);
-  const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), served_from: host, host_note: host_note_other };
-  return respond({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) });
+  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return reply(facts.messagesUnfinished, asked);
+  const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), request_id: asked.id };
+  if (serves && host !== facts.canonicalHost) Object.assign(body, { served_from: host, host_note: host_note_other });
+  return reply({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) }, asked);
 }
 
 export default {
   /** @param {Request} request @param {Env} env @param {ExecutionContext} ctx */
   fetch(request, env, ctx) {
-    const { method, url } = request, reads = method === 'GET';
+    const { method, url } = request, reads = method === 'GET', entropy = randomness(), id = nameOf(entropy);
     const kept = reads ? keptAnswer(request, url) : undefined;
-    if (kept) return respond(kept);
+    if (kept) return respond(kept, id);
     const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
     const built = reads ? builtAnswer(request, host, target) : undefined;
-    if (built) return respond(built);
+    if (built) return respond(built, id);
     try {
-      return answer({ request, method, host, target, facts: factsOf(), env, ctx });
+      return answer({ request, method, host, target, entropy, id, facts: factsOf(), env, ctx });
     } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
-      const body = encoder.encode('{"type":"about:blank","title":"Internal error","status":500}');
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 });
+      const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 }, id);
     }
   },
 

@@ -507,6 +507,7 @@ type Problem struct {
 	Title         string         `json:"title" doc:"Title of the problem type."`
 	Status        int            `json:"status" doc:"HTTP status."`
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`
+	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Name of this request, as in the header Request-Id; the operator finds it in the log."`
 	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract is."`

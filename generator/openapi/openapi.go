@@ -185,7 +185,7 @@ func (d *description) refusedGet(route *api.Route) object {
 		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
 	})
 	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
-		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link")}}
+		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link", "Request-Id")}}
 	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{route.Tag}},
@@ -226,7 +226,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 		{"200", d.response("An answer to every request, an array for an array. "+
 			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
 			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
-			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "RateLimit-Policy", "RateLimit")},
+			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
 		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
 		// An unknown method of the revision without a handshake.
 		{strconv.Itoa(http.StatusNotFound), failed},

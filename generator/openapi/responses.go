@@ -20,7 +20,7 @@ const maxExample = 1000
 // successResponse describes the 200 answer of the operations that a request may choose from.
 func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
-	headers := []string{"Cache-Control"}
+	headers := []string{"Cache-Control", "Request-Id"}
 	examples := object{}
 	for _, op := range operations {
 		for _, answer := range d.AnswerTypes(op) {
@@ -96,7 +96,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		return ref
 	}
 	p := types[0]
-	headers := []string{"Cache-Control", "Link"}
+	headers := []string{"Cache-Control", "Link", "Request-Id"}
 	var required []string
 	switch p.Status {
 	case 400:
@@ -141,6 +141,7 @@ var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFaile
 func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
 	return ordered.Compact(model.Problem{
 		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
+		RequestID:   "5f1d9c0e8b7a4932",
 		Errors:      []model.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
 		ContractURL: d.URL(published.OpenAPIPath),
 		Trailer: model.Trailer{
@@ -156,6 +157,7 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
 	"ETag":             {"Entity tag for If-None-Match (RFC 9110), a weak one if the answer has the time; absent if the answer is computed.", "string", `"\"5f1d9c0e\""`},
 	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Request-Id":       {"Name of the request, which the operator finds in the log: 16 hexadecimal digits. It is made afresh, whatever the request has.", "string", `"5f1d9c0e8b7a4932"`},
 	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
 	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
