@@ -42,8 +42,12 @@ func Files(a *answers.Answers) ([]published.File, error) {
 		g.Add("/"+key+".txt", []byte(key))
 	}
 	g.serverJSON()
+	logKeys, err := a.Site.Log.KeysWithEnds()
+	if err != nil {
+		g.Fail("the keys of the log: %w", err)
+	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), a.Site.Service.Log.Keys)
+		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}

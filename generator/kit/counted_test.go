@@ -344,7 +344,7 @@ func TestTampered(t *testing.T) {
 	for _, text := range []string{"<!doctype html>\n", "\xff\n", strings.Repeat("\n", 1<<20), strings.Repeat("a", 1<<20)} {
 		online(fmt.Sprintf("look-up as %.20q", text), 2, "", path, content(text))
 	}
-	proofPath := tlog.ProofPath(last.Name)
+	proofPath := tlog.ConsistencyPath(last.Name)
 	for i, faulty := range faultyAnswers {
 		online(fmt.Sprint("look-up, faulty answer ", i), 2, "", path, faulty).hasty = i > 3
 		online(fmt.Sprint("proof, faulty answer ", i), 2, "", proofPath, faulty).hasty = i > 3
@@ -354,9 +354,9 @@ func TestTampered(t *testing.T) {
 	lines(string(files[proofPath]), func(what, changed string) {
 		online("proof of the verification, "+what, either, "", proofPath, content(changed))
 	})
-	online("the proof of the first verification", 1, "inclusion", proofPath, content(files[tlog.ProofPath(l.Stages[0].Name)]))
+	online("the proof of the first verification", 1, "inclusion", proofPath, content(files[tlog.ConsistencyPath(l.Stages[0].Name)]))
 	early, _ := a.number(t, tlog.Registration, 400)
-	online("the proof of a later verification", 1, "verification", tlog.ProofPath(l.Stages[1].Name), content(files[proofPath])).input = early
+	online("the proof of a later verification", 1, "verification", tlog.ConsistencyPath(l.Stages[1].Name), content(files[proofPath])).input = early
 	lines(string(own.Append(nil)), func(what, changed string) { offline("proof in a file, "+what, either, "", []byte(changed)) })
 	body, mine, _ := strings.Cut(string(last.Checkpoint), "\n\n")
 	change := func(f func(p *tlog.Proof)) []byte {
@@ -434,7 +434,6 @@ func TestKinds(t *testing.T) {
 	first, firstSigner := tlogtest.Key(t, tlog.Origin(logHost, 1))
 	second, secondSigner := tlogtest.Key(t, tlog.Origin(logHost, 2))
 	l := tlog.New([]string{first, second}, nil)
-	both := first + "," + second
 	var entries []tlog.Entry
 	var all [][]byte
 	for i, kind := range []string{tlog.Registration, tlog.Charter, tlog.Registration, tlog.Registration, tlog.Charter} {
@@ -448,6 +447,11 @@ func TestKinds(t *testing.T) {
 	stage(t, l, firstSigner, tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.Own}, tlog.Entry{Kind: tlog.Correction, Index: 2, To: tlog.None})
 	later, e := a.number(t, tlog.Charter, 100)
 	three := stage(t, l, secondSigner, e)
+	keys, err := l.KeysWithEnds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, bare := strings.Join(keys, ","), first+","+second
 	folder := s.add(filesOf(t, l), "", nil)
 	apart := "FAILED counted: it was set apart as the operator's own on " + one.Name
 	var questions []asking
@@ -467,14 +471,31 @@ func TestKinds(t *testing.T) {
 		{"a charter that was set apart", 1, "counted", apart},
 	} {
 		add(c.name, all[i], both, folder, nil, c.status, c.failed, c.last)
-		add(c.name+", in a file", all[i], both, "", prove(t, one, int64(i)).Append(nil), c.status, c.failed, c.last)
+		p, err := l.Prove(oneOf(one, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(c.name+", in a file", all[i], both, "", p.Proof.Append(nil), c.status, c.failed, c.last)
 	}
+	add("under a replaced key, without the keys' ends", all[1], bare, folder, nil, 0, "", lastLine(tlog.Charter, one, 1))
+	add("under a replaced key, in a file that leads nowhere", all[1], both, "", prove(t, one, 1).Append(nil), 1, "key", "")
+	add("under a replaced key, in a file, without its end", all[1], bare, "", prove(t, one, 1).Append(nil), 1, "key", "")
+
+	// Who has stolen the first key signs another tree with it.
+	stolen := tlog.New([]string{first}, nil)
+	victim, mine := a.number(t, tlog.Registration, 7)
+	stage(t, stolen, firstSigner, mine)
+	p, err := stolen.Prove(mine.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("by a thief of a replaced key", victim, both, "", p.Proof.Append(nil), 1, "key", "")
+	add("by a thief of a replaced key, from a site", victim, both, s.add(filesOf(t, stolen), "", nil), nil, 1, "key", "")
 	add("under the second key", later, both, folder, nil, 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, in a file", later, second, "", prove(t, three, 1).Append(nil), 0, "", lastLine(tlog.Charter, three, 1))
 	add("under the second key, which is not known", later, first, folder, nil, 1, "checkpoint", "")
 	forged := prove(t, three, 1)
 	body, _, _ := strings.Cut(string(forged.Checkpoint), "\n\n")
-	var err error
 	if forged.Checkpoint, err = note.Sign(&note.Note{Text: body + "\n"}, firstSigner); err != nil {
 		t.Fatal(err)
 	}
@@ -485,6 +506,50 @@ func TestKinds(t *testing.T) {
 	if want := "since then: it counts as own, says the look-up\n"; !strings.Contains(said.Out, want) {
 		t.Errorf("%q is not in\n%s", want, said.Out)
 	}
+}
+
+// oneOf is the hash of an entry of a stage.
+func oneOf(s *tlog.Stage, i int) string {
+	e, err := tlog.ParseEntry(s.Tree.Entry(int64(i)))
+	if err != nil {
+		panic(err)
+	}
+	return e.Hash
+}
+
+// A second tree under the same key, shown to one reader beside the files that everybody sees, proves
+// nothing: its checkpoint is not the newest one, nor does that go beyond it.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	a, s := newAnswers(t), newSite(t)
+	key, signer := tlogtest.Key(t, tlog.Origin(logHost, 1))
+	honest, fork := tlog.New([]string{key}, nil), tlog.New([]string{key}, nil)
+	for n := range 3 {
+		_, e := a.number(t, tlog.Registration, n)
+		stage(t, honest, signer, e)
+	}
+	victim, e := a.number(t, tlog.Registration, 9)
+	stage(t, fork, signer, e)
+	published := filesOf(t, honest)
+	for path, text := range filesOf(t, fork) {
+		if _, there := published[path]; !there || strings.Contains(path, "/consistency/") {
+			published[path] = text
+		}
+	}
+	proof, err := fork.Prove(e.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := s.add(published, "", nil)
+	named := func(name string, log string, proof []byte, status int, failed string) asking {
+		return asking{question{name: name, input: victim, status: status, failed: failed}, log, proof, key}
+	}
+	ask(t, s.URL, []asking{
+		named("a fork beside the log", folder, nil, 1, "newest"),
+		named("a proof of a fork, and the log", folder, proof.Proof.Append(nil), 1, "newest"),
+		named("a proof of a fork, and an honest log", s.add(filesOf(t, honest), "", nil), proof.Proof.Append(nil), 1, "newest"),
+		named("a proof of a fork alone", "", proof.Proof.Append(nil), 0, ""), // as the page says
+	})
 }
 
 // The programs take the address and the keys of the log that they were published with, and say what

@@ -18,15 +18,22 @@
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
 //	ok     checkpoint: it is signed by the key of www.base.example/log, at 512; …
+//	ok     newest: its tree is the beginning of the newest one, of 700, which everybody sees
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
+//
+// The newest checkpoint is the one that the log publishes for everybody: a proof of another tree
+// under the same key is not taken. With --proof alone nothing is asked, and the line says what the
+// proof itself leads to; with --proof and --log it is compared. A key that was replaced counts for
+// what leads to the last checkpoint of its tree: the programs have its size and root behind the
+// key, as in KEY@SIZE:ROOT.
 //
 // The line "since then" is about an entry that was corrected, and is not signed. The date is that
 // of the verification whose checkpoint proves the entry: a proof under a later checkpoint has a
 // later date. A check reads at most six files of the log, each of at most 1 MiB and within 20
 // seconds, and follows no redirect.
 //
-// They exit with 0 if all is valid, 1 if a step fails, and 2 if nothing could be checked: the input
+// An input has at most 1 MiB and 32 levels. They exit with 0 if all is valid, 1 if a step fails, and 2 if nothing could be checked: the input
 // or a file of the log cannot be read, or a key is missing. A receipt may be in {"verify": …}, as
 // it is sent to the service; the outcome is the service's own verdict. Nobody signs a registration
 // or a charter: without the log, its hash is checked, and the promise in the answer if it has one:

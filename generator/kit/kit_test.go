@@ -200,7 +200,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 230, "verify.mjs": 283, "verify.sh": 98} {
+	for name, most := range map[string]int{"verify.py": 264, "verify.mjs": 332, "verify.sh": 102} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -329,6 +329,12 @@ func receipts(t *testing.T) (questions []question) {
 			add(name+" "+value, "", edited(t, whole, name, value))
 		}
 	}
+	for _, blank := range []string{`" \t\r\n"`, `"\u00a0"`, `"\u2003"`, `"\u000b"`, `"\u0085"`, `"\u001c"`, `"\ufeff"`} {
+		add("a key of "+blank, "", edited(t, plain, "public_key_b64", blank))
+	}
+	add("a long number", "", edited(t, plain, "x", strings.Repeat("9", 5000)))
+	add("31 levels", "", edited(t, plain, "x", strings.Repeat("[", 30)+strings.Repeat("]", 30)))
+	add("400 levels", "", edited(t, plain, "x", strings.Repeat("[", 400)+strings.Repeat("]", 400)))
 	add("empty", "fields", []byte("{}"))
 	for issued, key := range map[string]ed25519.PrivateKey{
 		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2026-11-19T23:59:59Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey,
@@ -457,6 +463,9 @@ func commitments(t *testing.T) (questions []question) {
 		}
 		for name, change := range map[string]func(string) string{
 			"an allocation edited":      func(s string) string { return strings.Replace(s, ":5", ":6", 1) },
+			"an allocation of 5.0":      func(s string) string { return strings.Replace(s, ":5", ":5.0", 1) },
+			"an allocation of 5e0":      func(s string) string { return strings.Replace(s, ":5", ":5e0", 1) },
+			"an allocation of 10^21":    func(s string) string { return strings.Replace(s, ":5", ":1"+strings.Repeat("0", 21), 1) },
 			"a seat without a position": func(s string) string { return strings.Replace(s, `"position":"scout",`, "", 1) },
 			"a seat more": func(s string) string {
 				return strings.Replace(s, "[", `[{"position":"scout","agent_name":"x","allocation":5},`, 1)
@@ -544,11 +553,47 @@ func TestArguments(t *testing.T) {
 			{"another key", whole, []string{"--key", stranger}, 1, "failed key"},
 			{"a file that is not there", nil, []string{file + "x"}, 2, "no such file"},
 			{"help", whole, []string{"--help"}, either, "2 not checked"},
+			{"two files", nil, []string{file, file}, 2, ""},
+			{"a key of another form", whole, []string{"--key", "x"}, 2, ""},
 		} {
 			a := run(t, name, program, c.input, c.arguments...)
 			if said := a.Out + a.Faults; a.Status != c.status && c.status != either || !strings.Contains(strings.ToLower(said), c.said) {
 				t.Errorf("%s, %s: status %d, want %d: %s", name, c.what, a.Status, c.status, said)
 			}
+		}
+	}
+}
+
+// verify.mjs is the program under whatever name it has, however it is started.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	program := write(t, "verify.mjs", "https://www.example.org", published, nil)
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	changed := edited(t, post(t, "/api/receipt", map[string]string{}), "note", `"another"`)
+	if err := os.WriteFile(filepath.Join(folder, "receipt"), changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"verify (1).mjs", "check.mjs", "v é#?.mjs"} {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(program, filepath.Join(folder, "link.mjs")); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{
+		{"verify (1).mjs", "receipt"}, {"./check.mjs", "receipt"}, {"v é#?.mjs", "receipt"}, {"link.mjs", "receipt"},
+		{"--input-type=module", "-", "receipt"}, {"--input-type=module", "-e", string(text), "--", "receipt"},
+	} {
+		cmd := exec.Command("node", arguments...)
+		cmd.Dir, cmd.Stdin = folder, bytes.NewReader(text)
+		out, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() == 0 || !strings.Contains(string(out), "FAILED fields") && !slices.Contains(arguments, "-e") {
+			t.Errorf("node %.100q: %d %s", arguments, cmd.ProcessState.ExitCode(), out)
 		}
 	}
 }

@@ -368,7 +368,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	case named.Kind != jsondoc.String:
 		c.mistyped("public_key_b64", named)
 	case ours >= 0:
-	case strings.TrimSpace(named.Text) != "":
+	case strings.Trim(named.Text, " \t\r\n") != "":
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")
 	case signature.Kind == jsondoc.String:
