@@ -119,7 +119,7 @@ func ungrowing(module []byte) ([]byte, error) {
 
 // maxBundle is the bound of a bundle, in bytes, each file by itself at gzip's best compression. The
 // runtime reads all of it before it answers anything. The texts of the documents do not fit.
-const maxBundle = 130_000
+const maxBundle = 140_000
 
 // TestBundleSize: the bundle of the shipped content stays within its bound.
 func TestBundleSize(t *testing.T) {
