@@ -6,23 +6,29 @@ export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read gives the kind of an answer and its members, and throws where there is nothing to check.
 export function read(json) {
-  let o = JSON.parse(json), kind = "receipt";
+  if (bytes(json).length > MOST) throw new Error("it has more than 1 MiB");
+  let o = JSON.parse(json), kind = "receipt", whole = true, last;
   const open = []; // the names in each array or object that is open, the innermost first
-  for (const [token, named] of json.matchAll(/"(?:\\.|[^"\\])*"(?=\s*(:?))|[{}[\]]/g)) {
+  const tokens = /"(?:\\.|[^"\\])*"(?=\s*(:?))|[{}[\]]|[-\d][^\s,}\]]*/g;
+  for (const [token, named] of json.matchAll(tokens)) {
     const text = token[0] === '"' ? JSON.parse(token) : "";
     if (/\p{Surrogate}/u.test(text)) throw new Error("it has an unpaired surrogate");
+    if (last === "allocation" && /^[-\d]/.test(token)) whole &&= /^(0|[1-9]\d{0,8})$/.test(token);
+    last = named ? text : "";
     if (named && open[0].size === open[0].add(text).size) throw new Error("a name is there twice");
-    if (token === "{" || token === "[") open.unshift(new Set());
+    if ((token === "{" || token === "[") && open.unshift(new Set()) > LEVELS) {
+      throw new Error(`it has more than ${LEVELS} levels`);
+    }
     if (token === "}" || token === "]") open.shift();
   }
   const has = (name) => Object.hasOwn(Object(o), name);
   if (has("verify")) o = o.verify;
   else if (!has("receipt_spec")) kind = ["registration", "charter"].find(has) ?? kind;
   if (Object.prototype.toString.call(o) !== "[object Object]") throw new Error("not an object");
-  return { kind, o };
+  return { kind, o, whole };
 }
 // rebuild gives the canonical string of the members, and rejects where one is amiss.
-async function rebuild(kind, o) {
+async function rebuild(kind, o, whole) { // whole is false where an allocation is no whole number
   const text = (v, nullable) => {
     if (typeof v === "string" ? v || !nullable : nullable && v === null) return v;
     throw new TypeError();
@@ -35,7 +41,7 @@ async function rebuild(kind, o) {
     const pair = ["agent_name", "pubkey"];
     return write(["commitment", "waitlist-canon-v0"], ...take(pair, ...pair));
   }
-  if (o.roster.length !== POSITIONS.length) text();
+  if (o.roster.length !== POSITIONS.length || !whole) text();
   const roster = o.roster.map(({ position, agent_name, allocation }, i) => {
     const good = position === POSITIONS[i] && text(agent_name) && Number.isInteger(allocation);
     return good ? { position, agent_name, allocation } : text();
@@ -48,9 +54,9 @@ const worded = (tell) => (name, what, ok, detail) => // a step that fails says "
 // check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
 // back. check resolves to whether all steps are so, and rejects where it cannot say. Without keys
 // (null) it looks at no signature.
-export async function check({ kind, o }, keys, tell) {
+export async function check({ kind, o, whole }, keys, tell) {
   const show = worded(tell);
-  const canonical = await rebuild(kind, o).catch(() => null);
+  const canonical = await rebuild(kind, o, whole).catch(() => null);
   const message = bytes(canonical ?? ""), hash = hex(await sha256(message));
   const same = canonical !== null && canonical === o.canonical, hashed = hash === o.payload_sha256;
   const built = `they ${same ? "" : "do not "}rebuild into canonical`;
@@ -68,9 +74,10 @@ export async function check({ kind, o }, keys, tell) {
     if (!show("promise", "it is about this record", good)) return false;
   }
   if (!keys.length) throw new Error("no key to check against: give one (--key)");
+  if (!keys.every((k) => KEY.test(k))) throw new Error("a key has 32 bytes, in base64");
   const { public_key_b64: named, signature } = by, over = isReceipt ? message : bytes(by.text);
   const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
-  const key = isText(named) && named.trim() ? named : current;
+  const key = isText(named) && /[^ \t\r\n]/.test(named) ? named : current;
   const [first, last] = (days.get(key) ?? "").split(".."); // for whose receipts the key counts
   const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
   const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
@@ -81,10 +88,13 @@ export async function check({ kind, o }, keys, tell) {
   return show("signature", `it is one by ${key} over ${isReceipt ? "canonical" : "its text"}`, ok);
 }
 // The public log: of a file nothing is believed before it fits what the key of the log has signed.
-const MOST = 2 ** 20, SECONDS = 20; // the bytes that a file may have, and how long it may take
+const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take
 const NUMBER = "(0|[1-9][0-9]{0,8})", HASH = "[A-Za-z0-9+/]{43}=";
+const KEY = /^[A-Za-z0-9+/]{43}=(@|$)/;
 const DATE = "([0-9]{4}-[0-9]{2}-[0-9]{2})", NAME = `(${DATE}(?:-[1-9][0-9]{0,2})?)`;
 const ENTRY = RegExp(`^([0-9a-f]{64}) ${NUMBER} ${NAME} ([a-z]+)(?: ([a-z]+))?\n$`);
+const BOARD = RegExp(`"board":"/scoreboard/${NAME}[.]json"`);
+const CONSISTENT = (log, name) => `${log}/consistency/${name}.tlog-proof`;
 const CHECKPOINT = `(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n${NUMBER}\n(${HASH})\n)\n`;
 const PROOF = RegExp(`^c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex ${NUMBER}\n` +
   `((?:${HASH}\n){0,63})\n${CHECKPOINT}((?:\u2014 [^ \n]+ [^ \n]+\n)+)$`);
@@ -106,11 +116,12 @@ function strict(base64) { // the bytes, where they are written in the one form t
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("base64 of another form");
 }
-async function logKey(vkey) { // C2SP signed-note: a name, its id and the Ed25519 key
+async function logKey(text) { // C2SP signed-note: a name, its id and the Ed25519 key
+  const [vkey, end] = text.split("@"); // behind @ the size and root at which its tree ended
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
   const good = hex(hash.subarray(0, 4)) === id && key[0] === 1 && key.length === 33;
-  if (good) return { name, id, key: key.subarray(1) };
+  if (good) return { name, id, key: key.subarray(1), end };
   throw new Error("no key of a log: " + vkey);
 }
 function proofIn(file) { // what a tlog-proof (C2SP) and the checkpoint in it say
@@ -145,6 +156,9 @@ async function climb(entry, index, size, path) { // RFC 9162, 2.1.3.2: subtrees,
     subtrees.push(sibling ? await sha256([1], ...pair) : own);
   }
   return subtrees;
+}
+function before({ index, size, path }) { // the hashes of a path that are of subtrees before it
+  return path.filter((_, k) => index >> beside(index, size)[k] & 1);
 }
 async function over(h) { // the subtree over hashes of a tile
   const half = h.length / 2;
@@ -196,25 +210,31 @@ async function siblings(get, url, index, size, edge) {
 // counted checks an answer and whether the public log has it: by the text of a proof, or else by
 // the log at an address. It calls tell as check does; ok is undefined for a mere note. It resolves
 // to where the log has the answer, or to false after a step that fails.
-export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch: get }, tell) {
+export async function counted({ kind, o, whole }, where, tell) {
+  let { log: address, proof: file, keys, fetch: get } = where;
   const id = o.record_id, known = await Promise.all(keys.map(logKey));
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
   const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
     typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "its record_id is none" :
     !known.length ? "this service keeps no log" :
-    !web.test(log) ? "a log has an http or https address that ends in /log" : "";
+    !web.test(address ?? LOG) ? "a log has an http or https address that ends in /log" : "";
   if (why) throw new Error(why);
-  if (!await check({ kind, o }, null, tell)) return false;
+  if (!await check({ kind, o, whole }, null, tell)) return false;
   const show = worded(tell);
   get ??= (...request) => fetch(...request);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
-  let kinds = [kind, "own"], name, since, proof, last, index, path;
+  const online = file === undefined || address !== undefined, log = address ?? LOG;
+  const beyond = async (name) => proofIn(textOf(await fetched(get, CONSISTENT(log, name))));
+  let kinds = [kind, "own"], name, since, proof, last, newest, index, path;
   if (file !== undefined) {
     proof = proofIn(file);
     last = proofIn(textOf(proof.extra));
-    if (last.extra[0] !== 123) last = proofIn(textOf(last.extra)); // "{" begins the verification
+    // In the extra data of the proof under the newest checkpoint; "{" begins the verification.
+    if (last.extra[0] !== 123) [newest, last] = [last, proofIn(textOf(last.extra))];
     ({ index, path } = proof);
+    name = BOARD.exec(textOf(last.extra))?.[1];
+    if (online && name) newest = await beyond(name);
   } else {
     const at = `${log}/lookup/${record.slice(0, 3)}`;
     const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
@@ -225,7 +245,8 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
     if (!show("entry", line ? "it is in the log's look-up" : missing, !!line)) return false;
     [, , index, name, , , since] = line;
     kinds = kinds.filter((k) => k === line[5]);
-    proof = last = proofIn(textOf(await fetched(get, `${log}/verifications/${name}.tlog-proof`)));
+    newest = await beyond(name);
+    proof = last = proofIn(textOf(newest.extra));
     index = +index;
   }
   const { size, origin, folder } = proof;
@@ -247,11 +268,39 @@ export async function counted({ kind, o }, { log = LOG, proof: file, keys, fetch
   const by = `it is signed by the key of ${origin}, at ${size}`;
   const carries = `it carries ${others} other signatures, unverified`;
   if (!show("checkpoint", `${by}; ${carries}`, await authentic(proof, known))) return false;
+  // A path has a hash for each subtree before the entry, which stay as they are when a tree grows.
+  let head = proof, joined = true;
+  if (newest) {
+    const grown = await climb(last.extra, newest.index, newest.size, newest.path);
+    const kept = before(newest), at = `${log.slice(0, -3) + newest.folder}/checkpoint`;
+    const seen = online && await fetched(get, at);
+    head = newest;
+    joined = same(grown.at(-1), newest.root) && newest.index === last.index &&
+      newest.origin === origin && kept.length === last.path.length &&
+      kept.every((h, k) => same(h, last.path[k])) && await authentic(newest, known) &&
+      (!online || textOf(seen).startsWith(`${newest.text}\n`));
+  }
+  const everybody = online ? "which everybody sees" : "says the proof";
+  const longer = `its tree is the beginning of the newest one, of ${head.size}, ${everybody}`;
+  if (newest && !show("newest", longer, joined)) return false;
+  // Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
+  const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
+  const replaced = newer !== origin && newer.split("/")[0] === origin.split("/")[0];
+  const at = `${head.size}:${btoa(String.fromCharCode(...head.root))}`;
+  const led = "the proof is one that leads to the last checkpoint of its key, which was replaced";
+  if ((end || replaced && !online) && !show("key", led, end === at)) return false;
   if (since) show("since then", `it counts as ${since}, says the look-up`);
   const apart = `it was set apart as the operator's own on ${date}`;
   return entry === "own" ? show("counted", apart, false) : { date, index, size, origin, kind };
 }
-if (import.meta.main ?? /(^-|verify\.mjs)$/.test(globalThis.process?.argv[1])) {
+// It runs where it is the program itself, under whatever name, and not where it is imported.
+const { process } = globalThis, started = process?.argv?.[1];
+const isProgram = import.meta.main || process?.versions?.node && (
+  /\/\[eval\d*\]$|^data:/.test(import.meta.url) || started && await (async () => {
+    const { realpathSync } = await import("node:fs"), { pathToFileURL } = await import("node:url");
+    return pathToFileURL(realpathSync(started)).href === import.meta.url;
+  })().catch(() => false));
+if (isProgram) {
   const { parseArgs } = await import("node:util"), files = await import("node:fs");
   const string = { type: "string" }, options = {
     key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
@@ -262,8 +311,9 @@ if (import.meta.main ?? /(^-|verify\.mjs)$/.test(globalThis.process?.argv[1])) {
     return ok;
   };
   try {
-    const { values, positionals: [file] } = parseArgs({ options, allowPositionals: true });
-    if (values.help) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const [file] = positionals;
+    if (values.help || positionals.length > 1) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
     const answer = read(textOf(files.readFileSync(file ?? 0))), { log } = values, parts = [];
     const keysIn = (list) => list.split(",").filter(Boolean);
     if (values.counted || log !== undefined || values.proof !== undefined) {

@@ -42,6 +42,10 @@ def rebuild(kind, o):  # the canonical string that the members give
         c["commissioner"] = text(o[kind]["commissioner"], True)
         c["roster"] = [seat(*pair) for pair in seats]
     return json.dumps(c, separators=(",", ":"), ensure_ascii=False)
+def whole(digits): return int(digits) if re.fullmatch("0|[1-9][0-9]{0,8}", digits) else .5
+def levels(v):
+    v = list(v.values()) if type(v) is dict else v
+    return 1 + max(map(levels, v), default=0) if type(v) is list else 0
 def unique(pairs):
     return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a name is there twice")
 def counts(days, issued_at):  # where days are the first and the last, if there are such
@@ -53,7 +57,7 @@ def step(name, what, passed):
     print("FAILED", name + ":", what.replace(" is ", " is not ", 1))
     sys.exit(1)
 # The public log: of a file nothing is believed before it fits what the key of the log has signed.
-MOST, SECONDS = 2**20, 20  # the bytes that a file may have, and how long it may take
+MOST, LEVELS, SECONDS = 2**20, 32, 20  # what a file may have, and how long it may take
 NUMBER, DATE, HASH = "(0|[1-9][0-9]{0,8})", "([0-9]{4}-[0-9]{2}-[0-9]{2})", "[A-Za-z0-9+/]{43}="
 ENTRY = "([0-9a-f]{64}) %s (%s(?:-[1-9][0-9]{0,2})?) ([a-z]+)(?: ([a-z]+))?\n" % (NUMBER, DATE)
 CHECKPOINT = "(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n%s\n(%s)\n)\n" % (NUMBER, HASH)
@@ -63,11 +67,12 @@ def sha256(data): return hashlib.sha256(data).digest()
 def strict(base64):  # the bytes, where they are written in the one form that there is
     data = b64decode(base64)
     return data if b64encode(data).decode() == base64 else refuse("base64 of another form")
-def log_key(vkey):  # C2SP signed-note: a name, its id and the Ed25519 key
+def log_key(vkey):  # C2SP signed-note: a name, its id and the Ed25519 key; its tree's end behind @
+    vkey, _, end = vkey.partition("@")
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
     good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
     good = good and strict(key)[:1] == b"\1" and len(strict(key)) == 33
-    return (name, number, strict(key)[1:]) if good else refuse("no key of a log: " + vkey)
+    return (name, number, strict(key)[1:], end) if good else refuse("no key of a log: " + vkey)
 class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
     def __init__(self, file):
         m = len(file) <= MOST and re.fullmatch(PROOF, file.decode("utf-8"))
@@ -78,7 +83,7 @@ class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
         self.path = [strict(line) for line in path.splitlines()]
         self.signatures = re.findall(" ([^ \n]+) ([^ \n]+)\n", notes)
     def authentic(self, keys):  # by a key of its origin: its first signature counts
-        for name, number, key in keys:
+        for name, number, key, _ in keys:
             own = [strict(s) for n, s in self.signatures if n == name == self.origin]
             own = [s[4:] for s in own if s[:4].hex() == number]
             if own and signed(key, self.text.encode("utf-8"), own[0]): return True
@@ -93,6 +98,8 @@ def climb(entry, index, size, path):  # RFC 9162, 2.1.3.2: an entry's subtrees, 
         pair = (path.get(k), subtrees[k]) if index >> k & 1 else (subtrees[k], path.get(k))
         subtrees.append(sha256(b"\1" + b"".join(pair)) if k in path else subtrees[k])
     return subtrees
+def before(p):  # the hashes of a path that are of subtrees before the entry
+    return [h for k, h in zip(beside(p.index, p.size), p.path) if p.index >> k & 1]
 def over(h):  # the subtree over hashes of a tile
     return h if len(h) == 32 else sha256(b"\1" + over(h[:len(h) // 2]) + over(h[len(h) // 2:]))
 class Stay(urllib.request.HTTPRedirectHandler):
@@ -136,13 +143,18 @@ def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
     return known
-def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the log at url
+def counted(kind, o, url, file, keys, online):  # by the proof in a file, or by the log at url
     record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
-    kinds, name, since = [kind, "own"], "", None
+    kinds, name, since, newest = [kind, "own"], "", None, None
+    def beyond(name): return Proof(fetch("%s/consistency/%s.tlog-proof" % (url, name)))
     if file is not None:
         proof = Proof(file)
         last, index = Proof(proof.extra), proof.index
-        if last.extra[:1] != b"{": last = Proof(last.extra)  # in that of the newest checkpoint
+        if last.extra[:1] != b"{": newest, last = last, Proof(last.extra)
+        m = re.search('"board":"/scoreboard/(%s(?:-[1-9][0-9]{0,2})?)[.]json"' % DATE,
+                      last.extra.decode("utf-8"))
+        if m: name = m.group(1)
+        if online and name: newest = beyond(name)
     else:
         lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
         lines = [re.fullmatch(ENTRY, s) or refuse("no line of a look-up: %.80r" % s) for s in lines]
@@ -150,7 +162,8 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
         missing = "no hand verification has counted it yet"
         step("entry", "it is in the log's look-up" if line else missing, line)
         _, index, name, _, said, since = line
-        proof = last = Proof(fetch("%s/verifications/%s.tlog-proof" % (url, name)))
+        newest = beyond(name)
+        proof = last = Proof(newest.extra)
         index, kinds = int(index), [k for k in kinds if k == said]
     edge, size = climb(last.extra, last.index, last.size, last.path), proof.size
     ends = edge[-1] == last.root and last.index == size - 1 and last.text == proof.text
@@ -166,6 +179,22 @@ def counted(kind, o, url, file, keys):  # by the proof in a file, or else by the
     others = sum(name != proof.origin for name, _ in proof.signatures)
     what = "it is signed by the key of %s, at %d; it carries %d other signatures, unverified"
     step("checkpoint", what % (proof.origin, size, others), proof.authentic(keys))
+    head = newest or proof
+    if newest:  # the hashes before an entry stay as they are when a tree grows
+        good = climb(last.extra, newest.index, newest.size, newest.path)[-1] == newest.root
+        good = good and newest.index == last.index and newest.origin == proof.origin
+        good = good and before(newest) == last.path and newest.authentic(keys)
+        seen = online and fetch(url[:-3] + newest.folder + "/checkpoint").decode("utf-8")
+        good = good and (not online or seen.startswith(newest.text + "\n"))
+        what = "its tree is the beginning of the newest one, of %d, %s"
+        what %= newest.size, "which everybody sees" if online else "says the proof"
+        step("newest", what, good)
+    # Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
+    end = [k[3] for k in keys if k[0] == proof.origin][-1]
+    newer = keys[-1][0] != proof.origin and keys[-1][0].split("/")[0] == proof.origin.split("/")[0]
+    if end or newer and not online:
+        what = "the proof is one that leads to the last checkpoint of its key, which was replaced"
+        step("key", what, end == "%d:%s" % (head.size, b64encode(head.root).decode()))
     if since: print("since then: it counts as %s, says the look-up" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
@@ -182,8 +211,11 @@ def main():
     url = "" if args.log is None else args.log
     count = args.counted or args.log is not None or args.proof is not None
     try:
-        data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read().decode("utf-8")
-        o = json.loads(data, object_pairs_hook=unique, parse_constant=refuse)
+        data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
+        if len(data) > MOST: refuse("it has more than 1 MiB")
+        hooks = {"object_pairs_hook": unique, "parse_constant": refuse, "parse_int": whole}
+        o = json.loads(data.decode("utf-8"), **hooks)
+        if levels(o) > LEVELS: refuse("it has more than %d levels" % LEVELS)
         json.dumps(o, ensure_ascii=False).encode("utf-8")  # refuses unpaired surrogates
         if "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
@@ -202,7 +234,8 @@ def main():
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
     if count:
-        try: return counted(kind, o, url, proof, log_keys)
+        online = args.proof is None or args.log is not None
+        try: return counted(kind, o, url, proof, log_keys, online)
         except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
     by, what, message, at = o, "canonical", canonical, o.get("issued_at")
     if kind == "receipt":
@@ -218,7 +251,7 @@ def main():
     else: return print("valid " + kind)
     if not keys: cli.error("no key to check against: give it with --key")
     named = by.get("public_key_b64")
-    if not isinstance(named, str) or not named.strip(): named = keys[0][0]
+    if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
     days = next((days for k, _, days in keys if k == named), None)
     good = days is not None and counts(days, at)
     step("key", "it is a key of the service for receipts of that time", good)

@@ -9,6 +9,9 @@ case $#${1-} in 0 | 1[!-]*) ;; *) fail "[--key KEY[,KEY]] [FILE]. Exit status: 0
 for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "no $t here"; done
 case $(openssl version) in "OpenSSL "[3-9]*) ;; *) fail "it needs OpenSSL 3 or later" ;; esac
 d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT && cat "${1:--}" >"$d/json" && cd "$d" || exit 2
+[ "$(wc -c <json)" -le 1048576 ] || fail "unreadable: it has more than 1 MiB"
+[ -z "$keys" ] || ! echo "$keys" | tr , '\n' | grep -Evq '^[A-Za-z0-9+/]{43}=(@.*)?$' ||
+  fail "a key has 32 bytes, in base64"
 iconv -f UTF-8 -t UTF-8 json >/dev/null 2>&1 || fail "unreadable: it is not UTF-8"
 # awk reads the JSON, writes each text as JSON.stringify does, and rebuilds canonical.
 tr '\000' '\001' <json | LC_ALL=C awk '
@@ -38,7 +41,7 @@ function value(at, depth,  end, n, name) { # J has each text and literal, and "{
   if (J[at] ~ /^"/ || J[at] != "" && take(end = J[at] == "{" ? "}" : "]")) return
   if (J[at] != "") do {
     name = end == "]" ? ++n : take("\"") ? text() : bad()
-    if ((at SUBSEP name) in J || end == "}" && !take(":") || depth > 500) bad()
+    if ((at SUBSEP name) in J || end == "}" && !take(":") || depth > 33) bad()
     value(at SUBSEP name, depth + 1)
   } while (take(",") || !take(end) && bad())
   else if (match(s, /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)/)) {
@@ -57,7 +60,8 @@ function pair(at, name, form) {
     c = pair(at, f[i], f[i] == "owner_email_sha256" ? null : any) c
   else {
     for (i = n = split("rainmaker operator verifier scout treasurer", f, " "); i; i--) {
-      r = of SUBSEP "roster" SUBSEP i; c = pair(r, "allocation", "^(0|-?[1-9][0-9]*)$") "}" c
+      r = of SUBSEP "roster" SUBSEP i; if (length(J[r, "allocation"]) > 9) J[r, "allocation"] = ""
+      c = pair(r, "allocation", "^(0|[1-9][0-9]*)$") "}" c
       c = ",{" substr(pair(r, "position", "^\"" f[i] "\"$") pair(r, "agent_name", some) c, 2) }
     pair(of, "roster", "^[[]$"); pair(of SUBSEP "roster", n + 1, "^$") # neither more nor less
     c = pair(of, "org_name", any) pair(of, "commissioner", null) ",\"roster\":[" substr(c, 2) "]"
@@ -71,7 +75,7 @@ function pair(at, name, form) {
       "counted-promise-v0\",\"kind\":\"" kind "\",\"payload_sha256\":" J[at, "payload_sha256"] \
       ",\"record_id\":" J[at, "record_id"] ",\"recorded_at\":" time ",") != 1) about = "another" }
   printf "%s", c >"signed"; k = J[by, "public_key_b64"]
-  k = k ~ /^"/ && k !~ /^"( |\\[tnfr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[by, "signature"]
+  k = k ~ /^"/ && k !~ /^"( |\\[tnr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[by, "signature"]
   gsub(/[,@]/, ".", k)
   if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
   print kind "\n" about "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
