@@ -517,8 +517,8 @@ func oneOf(s *tlog.Stage, i int) string {
 	return e.Hash
 }
 
-// A second tree under the same key, shown to one reader beside the files that everybody sees, proves
-// nothing: its checkpoint is not the newest one, nor does that go beyond it.
+// A second tree under the same key, shown to one reader beside the files that everybody sees,
+// proves nothing: its checkpoint is not the newest one, nor does that go beyond it.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	a, s := newAnswers(t), newSite(t)

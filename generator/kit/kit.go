@@ -33,8 +33,9 @@
 // later date. A check reads at most six files of the log, each of at most 1 MiB and within 20
 // seconds, and follows no redirect.
 //
-// An input has at most 1 MiB and 32 levels. They exit with 0 if all is valid, 1 if a step fails, and 2 if nothing could be checked: the input
-// or a file of the log cannot be read, or a key is missing. A receipt may be in {"verify": …}, as
+// An input has at most 1 MiB and 32 levels. They exit with 0 if all is valid, 1 if a step fails,
+// and 2 if nothing could be checked: the input or a file of the log cannot be read, or a key is
+// missing. A receipt may be in {"verify": …}, as
 // it is sent to the service; the outcome is the service's own verdict. Nobody signs a registration
 // or a charter: without the log, its hash is checked, and the promise in the answer if it has one:
 //
