@@ -92,7 +92,7 @@ form.addEventListener("submit", async (event) => {
   const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
   if (turn !== asked) return;
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
-  put(put(more, "pre", "", { class: "command" }), "code", `curl -s '${url}'`);
+  put(put(more, "pre", "", { class: "command" }), "code", `curl -s '${url}'`, { tabindex: "0" }); // it scrolls
 });
 
 form.addEventListener("input", ({ target }) => {
