@@ -16,8 +16,8 @@ import (
 // logCheckOptions are the flags of log check.
 type logCheckOptions struct {
 	logsource.Target
-	out, since, proof string
-	quick             bool
+	out, since, proof, promise string
+	quick                      bool
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -41,6 +41,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.BoolVar(&o.quick, "quick", false, "read only the newest checkpoint, verification and board, and what proves that the log extends the one of --since")
+	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is standard input")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -108,6 +109,12 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		}
 		what.Kept = [][]byte{kept}
 	}
+	var signedBy string
+	if o.promise != "" {
+		if what.Promised, signedBy, err = logsource.Promise(t.In, o.promise); err != nil {
+			return cli.Unusable("read the promise: %w", err)
+		}
+	}
 	r.Report, err = tlog.Check(what)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
 		logsource.WarnTrusted(t, r.Report.Keys)
@@ -121,6 +128,9 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return cli.Unusable("check the log of %s: %w", r.Log, err)
 	case err != nil:
 		t.Warnf("check the log of %s: not all of it was read: %v", r.Log, err)
+	}
+	if signedBy != "" && !r.names(signedBy) {
+		t.Warnf("the promise is signed by the receipt key %s, which no verification of the log names (compare it with what others have)", signedBy)
 	}
 	if err := t.Answer(r, func() { r.print(t) }); err != nil {
 		return err

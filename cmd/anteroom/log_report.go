@@ -59,6 +59,9 @@ func (r *logReport) print(t *cli.Terminal) {
 			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
+	if p := r.Promise; p != nil {
+		t.Printf("the promise to count the record by %s: %s%s", p.By, p.State, countedAs(p))
+	}
 	for _, fault := range r.Faults {
 		t.Printf("fault: %s: %s", fault.Path, fault.What)
 		printNotes(t, fault.Notes)
@@ -122,6 +125,20 @@ func (r *provedReport) String() string {
 		text += "\ncorrected since: it counts as " + *r.CountsAs
 	}
 	return text
+}
+
+func countedAs(p *tlog.PromiseReport) string {
+	if p.Verification == "" {
+		return ""
+	}
+	return fmt.Sprintf(", the verification of %s counted it as %s", p.Verification, p.Kind)
+}
+
+// names reports whether a verification of the log has signed that receipts verify by a key.
+func (r *logReport) names(key string) bool {
+	return slices.ContainsFunc(r.Verifications, func(v tlog.StageReport) bool {
+		return slices.ContainsFunc(v.ReceiptKeys, func(known string) bool { return known == key || strings.HasPrefix(known, key+"@") })
+	})
 }
 
 // cosignedBy says by when witnesses have seen a checkpoint.

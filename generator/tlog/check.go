@@ -16,8 +16,9 @@ import (
 type Report struct {
 	Keys          []string       `json:"keys"`
 	Trees         []TreeReport   `json:"trees"`
-	Verifications []StageReport  `json:"verifications"` // oldest first
-	Since         string         `json:"since"`         // Consistent, Behind or Forked; "" if nothing could be compared
+	Verifications []StageReport  `json:"verifications"`     // oldest first
+	Since         string         `json:"since"`             // Consistent, Behind or Forked; "" if nothing could be compared
+	Promise       *PromiseReport `json:"promise,omitempty"` // what became of the promise that was given
 	Forks         []Fork         `json:"forks"`
 	Faults        []PublishFault `json:"faults"`
 	Files         int64          `json:"files"` // that were read
@@ -85,7 +86,9 @@ type Checking struct {
 	Kept [][]byte                 // checkpoints, or proofs that have one, which the log must extend
 	// Policy says whose cosignatures the newest checkpoint must have; nil if none are asked for.
 	Policy *Policy
-	Now    time.Time // no verification is later; zero if that is not known
+	// Promised is what the log must have counted; nil for nothing.
+	Promised *Promised
+	Now      time.Time // no verification is later; zero if that is not known
 	// Quick reads no entry but the newest verification: it is for somebody who has checked the
 	// whole log up to the kept checkpoints, and compares those, the signatures and the newest board.
 	Quick bool
@@ -177,6 +180,9 @@ func (c *check) run() error {
 	if err == nil {
 		err = c.checkBoards()
 	}
+	if err == nil && c.Promised != nil {
+		err = c.comparePromise(c.Promised)
+	}
 	return err
 }
 
@@ -246,7 +252,7 @@ func (c *check) readKeys() (keys []string, err error) {
 		}
 		return nil
 	})
-	if err == nil && !there && len(trusted) == 0 && len(c.Kept) == 0 {
+	if err == nil && !there && len(trusted) == 0 && len(c.Kept) == 0 && (c.Promised == nil || c.Promised.Head == nil) {
 		c.report.Faults = []PublishFault{}
 		err = ErrNoLog
 	}

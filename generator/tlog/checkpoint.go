@@ -46,6 +46,9 @@ const (
 	maxSize       = 1 << 32 // entries: package tlog does not end with sizes above 2^62
 )
 
+// ParseRoot reads the root of a tree as a checkpoint has it, in base64.
+func ParseRoot(text string) (merkle.Hash, error) { return merkle.ParseHash(text) }
+
 // body is what a checkpoint signs.
 func (c *Checkpoint) body() string {
 	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()

@@ -1,19 +1,27 @@
 package logsource
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"regexp"
+	"strconv"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/canon"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/tlog"
 )
 
 // MaxFile is the largest answer, checkpoint or proof that is read, in bytes.
 const MaxFile = 1 << 20
+
+// whole says what to give.
+const whole = "give the whole answer of the registration or charter, as it was received"
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
@@ -34,16 +42,28 @@ func RecordHash(stdin io.Reader, argument string) (string, error) {
 }
 
 func readRecordHash(stdin io.Reader, name string) (string, error) {
-	const whole = "give the whole answer of the registration or charter, as it was received"
-	answer, err := cli.ReadObject(stdin, name, MaxFile, whole)
+	answer, err := readAnswer(stdin, name)
 	if err != nil {
 		return "", err
 	}
-	for _, wrapping := range []string{"result", "structuredContent"} { // of an MCP tool
+	return hashOf(answer, name)
+}
+
+// readAnswer reads an answer, which may be in that of an MCP tool.
+func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
+	answer, err := cli.ReadObject(stdin, name, MaxFile, whole)
+	if err != nil {
+		return nil, err
+	}
+	for _, wrapping := range []string{"result", "structuredContent"} {
 		if inner := answer.Get(wrapping); inner.Kind == jsondoc.Object {
 			answer = inner
 		}
 	}
+	return answer, nil
+}
+
+func hashOf(answer *jsondoc.Value, name string) (string, error) {
 	id, recorded := answer.Get("record_id").Text, answer.Get("recorded")
 	payload, hashed := tlog.ParseHash(answer.Get("payload_sha256").Text)
 	wrong := "has no payload_sha256 of 64 hexadecimal digits"
@@ -60,4 +80,48 @@ func readRecordHash(stdin io.Reader, name string) (string, error) {
 		return tlog.RecordHash(id, ""), nil
 	}
 	return "", fmt.Errorf("%s %s (%s)", name, wrong, whole)
+}
+
+// Promise reads the promise in an answer, and verifies that it is about the answer's record and
+// signed by the receipt key that it names.
+func Promise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
+	answer, err := readAnswer(stdin, name)
+	if err != nil {
+		return nil, "", err
+	}
+	p = &tlog.Promised{}
+	if p.Hash, err = hashOf(answer, name); err != nil {
+		return nil, "", err
+	}
+	given := answer.Get("promise")
+	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
+	said, err := jsondoc.Parse([]byte(text))
+	if err != nil || said.Kind != jsondoc.Object {
+		return nil, "", fmt.Errorf("%s has no promise: a service that signs receipts adds one (%s)", name, whole)
+	}
+	size := said.Get("size")
+	about := canon.Promised{
+		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text, RecordID: answer.Get("record_id").Text,
+		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text, CountedBy: said.Get("counted_by").Text,
+		Log: said.Get("log").Text, Root: said.Get("root").Text,
+	}
+	about.Size, _ = strconv.ParseInt(size.Text, 10, 64)
+	public, wrong := base64.StdEncoding.DecodeString(key)
+	signature, wrong2 := base64.StdEncoding.DecodeString(given.Get("signature").Text)
+	_, noDay := time.Parse(time.DateOnly, about.CountedBy)
+	switch {
+	case canon.Promise(&about) != text || noDay != nil:
+		return nil, "", fmt.Errorf("the promise in %s is not about its record, or not in the form %s", name, canon.PromiseRule)
+	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize || !ed25519.Verify(public, []byte(text), signature):
+		return nil, "", fmt.Errorf("the promise in %s is not signed by the key that it names", name)
+	}
+	p.By = about.CountedBy
+	if about.Log != "" {
+		root, err := tlog.ParseRoot(about.Root)
+		if err != nil {
+			return nil, "", fmt.Errorf("the promise in %s: root: %w", name, err)
+		}
+		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
+	}
+	return p, key, nil
 }
