@@ -403,7 +403,7 @@ func (f *fuzzer) fault(r *request, host string, a *said) string {
 }
 
 // varying is what differs between two answers to the same.
-var varying = regexp.MustCompile(`[0-9a-f]{64}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|[A-Za-z0-9+/]{86}==|/log/lookup/[0-9a-f]{3}#`)
+var varying = regexp.MustCompile(`[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|[A-Za-z0-9+/]{86}==|/log/lookup/[0-9a-f]{3}#`)
 
 // unlike are the header fields in which two answers to the same may differ: what frames the answer,
 // and what a CDN decides by itself.
