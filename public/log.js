@@ -6,7 +6,7 @@ import { element, headed, line } from "/verdict.js";
 const form = document.getElementById("counted");
 const verdict = document.getElementById("verdict");
 const { answer, file, proof } = form.elements;
-const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint"];
+const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint", "newest"];
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
 // failures say what it means that a step failed, where its own words do not.
@@ -40,13 +40,13 @@ async function prove() {
   };
   try {
     const kept = await text(proof);
-    const log = new URL("/log", location.href).href;
-    const found = await counted(read(answer.value), { log, proof: kept, keys: LOG_KEYS }, show);
+    const where = kept ? { proof: kept } : { log: new URL("/log", location.href).href };
+    const found = await counted(read(answer.value), { ...where, keys: LOG_KEYS }, show);
     const alone = kept ? " The proof was checked alone: it says nothing of the log since." : "";
     heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
     outcome = found ? sentence(found) + (since ?? "") + alone : failure;
     for (const name of steps) {
-      if (!seen.has(name) && !(kept && name === "entry")) list.append(line("open", name, "not looked at"));
+      if (!seen.has(name) && !(kept && ["entry", "newest"].includes(name))) list.append(line("open", name, "not looked at"));
     }
   } catch (fault) {
     outcome = fault.name === "NotSupportedError"

@@ -586,8 +586,12 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{
-		{"verify (1).mjs", "receipt"}, {"./check.mjs", "receipt"}, {"v é#?.mjs", "receipt"}, {"link.mjs", "receipt"},
-		{"--input-type=module", "-", "receipt"}, {"--input-type=module", "-e", string(text), "--", "receipt"},
+		{"verify (1).mjs", "receipt"},
+		{"./check.mjs", "receipt"},
+		{"v é#?.mjs", "receipt"},
+		{"link.mjs", "receipt"},
+		{"--input-type=module", "-", "receipt"},
+		{"--input-type=module", "-e", string(text), "--", "receipt"},
 	} {
 		cmd := exec.Command("node", arguments...)
 		cmd.Dir, cmd.Stdin = folder, bytes.NewReader(text)

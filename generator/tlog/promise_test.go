@@ -33,8 +33,10 @@ func TestPromise(t *testing.T) {
 		"broken":                 {tlog.Promised{Hash: never, By: "2027-01-01", Head: head(1, 0)}, tlog.Broken, " ", "does not have the record"},
 		"of another tree":        {tlog.Promised{Hash: first, By: "2026-11-20", Head: head(0, 1)}, tlog.Kept, "2026-11-20 registration", "other first 2 entries"},
 		"of a tree taken back":   {tlog.Promised{Hash: first, By: "2026-11-20", Head: larger}, tlog.Kept, "2026-11-20 registration", "names its tree of 5"},
-		"of another log": {tlog.Promised{Hash: first, By: "2026-11-20", Head: &tlog.Checkpoint{Origin: "www.other.example/log", Size: 1}},
-			tlog.Kept, "2026-11-20 registration", "is not published"},
+		"of another log": {
+			tlog.Promised{Hash: first, By: "2026-11-20", Head: &tlog.Checkpoint{Origin: "www.other.example/log", Size: 1}},
+			tlog.Kept, "2026-11-20 registration", "is not published",
+		},
 	} {
 		r, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Keys: b.Keys, Now: today.Add(11 * time.Hour), Promised: &c.Promised})
 		if err != nil {
