@@ -271,7 +271,7 @@ func TestLinks(t *testing.T) {
 	ids["/"] = ids["/index.html"]
 	check := func(from, target string) {
 		target = strings.TrimPrefix(target, o.Snapshot.BaseURL())
-		if regexp.MustCompile(`^(https|mailto):`).MatchString(target) {
+		if regexp.MustCompile(`^(https|mailto|cursor|vscode):`).MatchString(target) {
 			return
 		}
 		to, anchor, _ := strings.Cut(target, "#")

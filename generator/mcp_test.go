@@ -2,7 +2,10 @@ package generator_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -298,6 +301,35 @@ func TestPrompts(t *testing.T) {
 	want := []string{"service_onboard", "service_audit_this_server", "service_verify_receipt receipt", "service_draft_org org_name mission?"}
 	if !slices.Equal(got, want) {
 		t.Errorf("prompts %q, want %q", got, want)
+	}
+}
+
+// The links of the page that add the server at one click hold the configuration of the page.
+func TestInstallLinks(t *testing.T) {
+	o := generate(t, shippedContent)
+	html := string(document(t, o, "/mcp.html"))
+	link := func(pattern string) string {
+		t.Helper()
+		m := regexp.MustCompile(`href="` + pattern + `"`).FindStringSubmatch(html)
+		if m == nil {
+			t.Fatalf("no link matches %s", pattern)
+		}
+		text, err := url.PathUnescape(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	endpoint := o.Snapshot.BaseURL() + "/api/mcp"
+	cursor, err := base64.StdEncoding.DecodeString(link(`cursor://anysphere\.cursor-deeplink/mcp/install\?name=anteroom&amp;config=([^"]*)`))
+	if want := `{"url":"` + endpoint + `"}`; err != nil || string(cursor) != want {
+		t.Errorf("Cursor adds %s (%v), want %s", cursor, err, want)
+	}
+	if got, want := link(`vscode:mcp/install\?([^"]*)`), `{"name":"anteroom","type":"http","url":"`+endpoint+`"}`; got != want {
+		t.Errorf("Visual Studio Code adds %s, want %s", got, want)
+	}
+	if strings.Contains(html, `<h3 id="install-`) || !strings.Contains(html, `<div id="install-curl">`) {
+		t.Error("the clients are not sections that open")
 	}
 }
 

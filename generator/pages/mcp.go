@@ -1,14 +1,18 @@
 package pages
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator/answers"
+	"anteroom/generator/page"
 	"anteroom/generator/site"
 )
 
@@ -70,4 +74,38 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
 	}
 	return text
+}
+
+// folds are the clients as sections that open, without their headings.
+func (g *family) folds() (folds []page.Fold) {
+	for _, client := range g.Site.MCP.Install {
+		body, err := page.Markdown([]byte(g.execute("client", client)), nil)
+		if err != nil {
+			g.Fail("client %s: %w", client.ID, err)
+		}
+		folds = append(folds, page.Fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
+	}
+	return folds
+}
+
+// installLink is the address that has a client on the reader's machine add the server of its
+// configuration. It is "" for a client that has no such address.
+func (g *family) installLink(client site.Install) string {
+	var config struct{ MCPServers, Servers map[string]map[string]any }
+	if client.Config != "" {
+		if err := json.Unmarshal([]byte(client.Config), &config); err != nil {
+			g.Fail("client %s: %w", client.ID, err)
+		}
+	}
+	name := g.Site.MCP.Name
+	switch cursor, code := config.MCPServers[name], config.Servers[name]; {
+	case client.ID == "cursor" && cursor != nil:
+		text, _ := json.Marshal(cursor)
+		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" + url.QueryEscape(base64.StdEncoding.EncodeToString(text))
+	case client.ID == "vscode" && code != nil:
+		code["name"] = name
+		text, _ := json.Marshal(code)
+		return "vscode:mcp/install?" + url.PathEscape(string(text))
+	}
+	return ""
 }

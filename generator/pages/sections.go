@@ -41,6 +41,7 @@ var components = map[string]func(*family) templ.Component{
 	"board-charts":       func(g *family) templ.Component { return page.Charts(g.series()) },
 	"business-days-form": func(g *family) templ.Component { return page.BusinessDaysForm(g.businessDaysForm()) },
 	"verifier":           func(g *family) templ.Component { return page.Verifier(strings.Join(g.ReceiptKeys(), ",")) },
+	"install":            func(g *family) templ.Component { return page.Folds(g.folds()) },
 	"log-check": func(g *family) templ.Component {
 		if g.Stage() == nil {
 			return nil
@@ -59,6 +60,7 @@ func (g *family) parse() *template.Template {
 		// Addresses.
 		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
 		"calendarPath": published.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+		"installLink": g.installLink,
 		// Endpoints.
 		"routes": func() []*api.Route { return api.Routes }, "readsFirst": answers.ReadsFirst, "summary": g.Summary, "withItems": answers.WithItems, "fieldRules": fieldRules,
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
