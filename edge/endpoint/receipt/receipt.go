@@ -267,6 +267,8 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 // verdict gives the worst that the checks have found.
 func (c *checks) verdict() string {
 	switch {
+	case c.isFiled():
+		return "Not a receipt: this is the answer to a registration or a charter. The programs of its verify_kit check it."
 	case !c.isReceipt:
 		return "Not a receipt: the object has no member of one. Send the whole receipt as it was received."
 	case !c.fieldsMatch || !c.hashOK:
@@ -281,6 +283,12 @@ func (c *checks) verdict() string {
 		return "TAMPERED or forged: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
 	}
 	return "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
+}
+
+// isFiled reports whether what was sent is the answer to a registration or a charter.
+func (c *checks) isFiled() bool {
+	has := func(name string) bool { return c.receipt.Get(name).Kind == jsondoc.Object }
+	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && (has("registration") || has("charter"))
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }

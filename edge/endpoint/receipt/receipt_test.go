@@ -239,6 +239,10 @@ func TestVerdicts(t *testing.T) {
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
 		}, "true true false", "TAMPERED or forged", "64 bytes"},
 		{"no member of one", func(r map[string]any) { clear(r); r["foo"], r["notice"] = 1, "x" }, "false false null", "Not a receipt", "foo is not a member"},
+		{"a registration", func(r map[string]any) {
+			delete(r, "receipt_spec")
+			r["registration"] = map[string]any{"agent_name": "x"}
+		}, "false true true", "Not a receipt: this is the answer to a registration", "registration is not a member"},
 		{"nothing at all", func(r map[string]any) { clear(r) }, "false false null", "Not a receipt", "receipt_spec is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
