@@ -64,8 +64,8 @@ function card(o, json) {
 const outcomes = {
   receipt: ["good", "Valid", "The service minted exactly this receipt. It attests that someone using this name asked for it at " +
     "that time, and nothing else."],
-  registration: ["good", "The hash is right", "It is that of this registration. Nobody signs a registration: without a promise that passes, anyone could have made this."],
-  charter: ["good", "The hash is right", "It is that of this charter. Nobody signs a charter: without a promise that passes, anyone could have made this."],
+  registration: ["good", "The hash is right", "It is that of this registration. Without a promise, anyone could have made this."],
+  charter: ["good", "The hash is right", "It is that of this charter. Without a promise, anyone could have made this."],
   fields: ["bad", "Not valid", "This is not what was minted or filed: its members and its canonical string differ."],
   hash: ["bad", "Not valid", "The hash is that of another text."],
   promise: ["bad", "Not valid", "The promise is about another record."],
@@ -110,6 +110,10 @@ export async function verdict(json, keys) {
     answer = read(json);
     const valid = await check(answer, keys, show);
     const { kind, o } = answer;
+    const { text: promised } = o.promise ?? {};
+    if (valid && kind !== "receipt" && promised) {
+      return [...headed("good", "Valid", `The service has this ${kind} on record, and promises that a hand verification takes it in by ${JSON.parse(promised).counted_by}.`), list];
+    }
     outcome = outcomes[valid ? kind : failed === "signature" && kind === "receipt" && (o.signature ?? null) === null ? "unsigned" : failed];
   } catch (fault) {
     outcome = ["open", "Unchecked", fault.name === "NotSupportedError"
@@ -120,5 +124,5 @@ export async function verdict(json, keys) {
     if (!seen.has(name)) list.append(line("open", name, "an earlier step ended the check"));
   }
   const said = [...headed(...outcome), ...failed === "fields" ? await differences(answer, keys) : []];
-  return outcome === outcomes.receipt ? [...said, card(answer.o, json), folded("The four steps, all passed", list)] : [...said, list];
+  return outcome === outcomes.receipt ? [...said, card(answer.o, json), folded("The steps, all passed", list)] : [...said, list];
 }
