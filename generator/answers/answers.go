@@ -99,10 +99,8 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	for _, key := range service.ReceiptKeys.Retired {
 		made.RetiredKeys = append(made.RetiredKeys, snapshot.Key(key))
 	}
-	if len(service.Log.Keys) > 0 {
-		made.LogLookup = tlog.LookupFolder
-	}
 	if stage := g.Stage(); stage != nil {
+		made.LogLookup = tlog.LookupFolder
 		root, err := stage.Tree.Root(stage.Size)
 		if err != nil {
 			return nil, fmt.Errorf("the newest checkpoint of the log: %w", err)
