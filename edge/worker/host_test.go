@@ -718,8 +718,8 @@ func TestReceiptKeys(t *testing.T) {
 	}
 }
 
-// TestRequestID: the name of a request is in its answer, in a problem, kept messages included, and,
-// where it is more than a plain read, in the log.
+// TestRequestID: the name of a request is in its answer, in a problem, kept messages included, and
+// in the log if it is refused by its status.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	s := start(t, bound(t, edgetest.Snapshot()))
@@ -732,10 +732,10 @@ func TestRequestID(t *testing.T) {
 		{"GET", "/api/presence", "", false, false}, // of this second
 		{"GET", "/api/nope", "", true, true},
 		{"GET", "/nope", "", true, true},
-		{"POST", "/api/waitlist?note=secret", `{"agent_name":"ada"}`, false, true},
-		{"POST", "/api/waitlist", "{}", true, true},
-		{"POST", "/api/mcp", refused, true, true},
-		{"POST", "/api/mcp", refused, true, true},
+		{"POST", "/api/waitlist?note=secret", `{"agent_name":"ada"}`, false, false},
+		{"POST", "/api/waitlist?note=secret", "{}", true, true},
+		{"POST", "/api/mcp", refused, true, false},
+		{"POST", "/api/mcp", refused, true, false},
 	} {
 		answer, body := s.raw(c.method, c.target, c.body, "content-type", "application/json", "request-id", "mine", "mcp-protocol-version", "2025-06-18")
 		id, log := answer.Header.Get("Request-Id"), strings.Join(s.wholeLog(), "\n")

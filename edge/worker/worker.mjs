@@ -21,11 +21,11 @@ let core;
 /** What the core says. It throws if the core does not start. */
 const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
-// Responds, and logs under the name of the request what fails and what is more than a plain read.
+// Responds, and logs a refusal under the name of the request. To log costs more than most answers.
 /** @param {Answer} answer @param {Asked} asked */
 function reply(answer, { id, method, target }) {
-  const [path, query] = target.split('?', 2), { status } = answer;
-  if (status >= 400 || query !== undefined || !isRead(method)) console.log(`request_id=${id} ${method} ${path.slice(0, 200)} ${status}`);
+  const { status } = answer;
+  if (status >= 400) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
   return respond(answer, id);
 }
 
