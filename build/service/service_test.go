@@ -108,7 +108,7 @@ func TestUnits(t *testing.T) {
 // Every variable that is set for the program is one of its flags: an unknown one would be ignored.
 func TestSettings(t *testing.T) {
 	for file, command := range map[string]string{
-		"anteroom.service": "serve", "anteroom.env": "serve", "anteroom-backup.service": "backup", "anteroom-reminder.service": "verify",
+		"anteroom.service": "serve", "anteroom.env": "serve", "anteroom-backup.service": "backup",
 	} {
 		help, err := exec.Command(program(), command, "--help").CombinedOutput()
 		names := regexp.MustCompile(`(?m)^#?(?:Environment=)?ANTEROOM_([A-Z_]+)=`).FindAllStringSubmatch(text(t, file), -1)
@@ -160,8 +160,7 @@ func runUnit(t *testing.T, unit, dir string, environment ...string) (string, err
 	return out.String(), nil
 }
 
-// A backup has the day in its name, and the oldest ones go, unless the new one failed. The reminder
-// is one line with the numbers.
+// A backup has the day in its name, and the oldest ones go, unless the new one failed.
 func TestTimers(t *testing.T) {
 	data, backups := t.TempDir(), t.TempDir()
 	for day := range 20 {
@@ -188,11 +187,6 @@ func TestTimers(t *testing.T) {
 	names := list()
 	if newest := names[len(names)-1]; len(names) != 14 || !slices.Equal(names[:13], before[7:]) || !strings.HasPrefix(newest, time.Now().UTC().Format("anteroom-2006-01-")) {
 		t.Errorf("%q are left", names)
-	}
-	root, _ := filepath.Abs("../..")
-	out, err := runUnit(t, "anteroom-reminder.service", root, "ANTEROOM_DATA="+data)
-	if line, _, _ := strings.Cut(out, "\n"); err != nil || line != "waiting for a hand verification: Registrations: 1 new" {
-		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -28,7 +28,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			}
 			if ask {
 				if err := askAnswers(cmd.Context(), t, questions); err != nil {
-					return fmt.Errorf("init %s: %w", args[0], err)
+					return fmt.Errorf("init %s: %w (nothing was written; flags answer too)", args[0], err)
 				}
 			}
 			now, err := sourceDate(t.Now())

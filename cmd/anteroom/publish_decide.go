@@ -61,6 +61,24 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	return cli.Plural(int(p.waiting), "record") + " to be verified", nil
 }
 
+// nothing says that nothing waits, and how to correct what was decided before.
+func (p *publication) nothing(ctx context.Context) (string, error) {
+	if len(p.site.Service.OwnNames) > 0 {
+		r, err := p.store.reader(ctx)
+		if err != nil {
+			return "", err
+		}
+		found, err := verification.Audit(ctx, r, p.site)
+		if err := errors.Join(err, r.Close()); err != nil {
+			return "", err
+		}
+		for _, own := range found.Own {
+			p.t.Warnf("%s (anteroom verify proposes to set it apart; then run anteroom publish)", own)
+		}
+	}
+	return "nothing waits (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
+}
+
 // decide verifies what waits, unless a verification is still to be published.
 func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
@@ -68,8 +86,8 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	switch {
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
-	case p.waiting == 0 && err != nil:
-		return "nothing waits", nil
+	case p.waiting == 0 && err != nil && p.verify.Answers == "":
+		return p.nothing(ctx)
 	}
 	if err := verification.Run(ctx, p.t, p.verify); err != nil {
 		return "", err

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"anteroom/cmd/anteroom/internal/cli"
 
@@ -20,10 +16,8 @@ import (
 // run is the whole program and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := cli.New(stdin, stdout, stderr)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-
+	ctx, stop := t.Context()
+	defer stop(nil)
 	root := rootCommand(t)
 	root.SetArgs(args)
 	called, err := root.ExecuteContextC(ctx)

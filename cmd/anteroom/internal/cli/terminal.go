@@ -54,6 +54,8 @@ type Terminal struct {
 	Colour      bool // whether Out may show colours
 	JSON        bool // whether the command was asked to print JSON
 	Now         func() time.Time
+
+	interrupts chan os.Signal // what Context waits for
 }
 
 // New is the terminal of a program with these streams.
@@ -313,11 +315,11 @@ func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, prese
 		select {
 		case <-ctx.Done():
 			fmt.Fprintln(t.Err)
-			return "", errors.New("interrupted (nothing was written)")
+			return "", ErrInterrupted
 		case err := <-read:
 			if err != nil {
 				fmt.Fprintln(t.Err)
-				return "", fmt.Errorf("read the answer: %w (nothing was written; flags answer too)", err)
+				return "", fmt.Errorf("read the answer: %w", err)
 			}
 		}
 		answer := cmp.Or(strings.TrimSpace(text), preset)
@@ -327,6 +329,23 @@ func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, prese
 		}
 		fmt.Fprintln(t.Err, want)
 	}
+}
+
+// ErrInterrupted is the error of what an interrupt has ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// Context is done once the program is interrupted or asked to end, and not by an interrupt that is
+// for an editor. The second one ends the program at once.
+func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc) {
+	ctx, stop = context.WithCancelCause(context.Background())
+	t.interrupts = make(chan os.Signal, 1)
+	signal.Notify(t.interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		why := <-t.interrupts
+		signal.Stop(t.interrupts)
+		stop(errors.New(why.String() + " signal received"))
+	}()
+	return ctx, stop
 }
 
 // Edit opens a file in the editor of $VISUAL or $EDITOR, or else vi, as git does, until that ends.
@@ -345,21 +364,25 @@ func (t *Terminal) Edit(file string) error {
 	if w, wrapped := t.Err.(WithoutSecrets); wrapped {
 		command.Stderr = w.Writer // the terminal itself
 	}
-	// An interrupt is for the editor.
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
-	if err := command.Run(); err != nil {
-		return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
+	typed := make(chan os.Signal, 1) // at the editor
+	signal.Notify(typed, os.Interrupt)
+	if t.interrupts != nil {
+		signal.Stop(t.interrupts)
+		defer signal.Notify(t.interrupts, os.Interrupt, syscall.SIGTERM)
 	}
-	return nil
+	err := command.Run()
+	signal.Stop(typed)
+	switch {
+	case err == nil:
+		return nil
+	case len(typed) > 0:
+		return ErrInterrupted
+	}
+	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose asks a question whose answer is one of some words, and gives the first letter of that. An
-// interrupt before it, of an editor, does not end it.
+// Choose asks a question whose answer is one of some words, and gives the first letter of that.
 func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
-	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "", func(answer string) string {
 		for _, letter := range letters {
 			if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {

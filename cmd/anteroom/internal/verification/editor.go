@@ -47,7 +47,7 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 	}
 	for marked := false; err == nil; marked = true {
 		if err = open(); err != nil {
-			return nil, fmt.Errorf("%w (your answers are kept in %s)", err, draft)
+			return nil, err
 		}
 		var edited []byte
 		if edited, err = os.ReadFile(draft); err != nil {
@@ -66,7 +66,7 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 		case wrong == nil:
 			return decided, disk.Replace(draft, edited)
 		case marked && bytes.Equal(edited, text):
-			return nil, fmt.Errorf("%w\nnothing was changed (your answers are kept in %s: anteroom verify opens them again)", wrong, draft)
+			return nil, fmt.Errorf("%w\nnothing was changed", wrong)
 		}
 		text, err = edited, disk.Replace(draft, withFaults(edited, wrong))
 	}

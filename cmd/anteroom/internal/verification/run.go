@@ -243,7 +243,13 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 
 // decide applies the answers, or has them written in an editor, shows the result, and writes it.
 func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte) error {
-	draft := Draft(o.Content)
+	draft, again := Draft(o.Content), map[bool]string{true: "anteroom publish", false: "anteroom verify"}[o.Publishing]
+	kept := func(err error) error {
+		if _, gone := os.Stat(draft); answers != nil || gone != nil {
+			return err
+		}
+		return fmt.Errorf("%w (your answers are kept in %s: %s opens them again)", err, draft, again)
+	}
 	decide := func(a *Answers) (*Decided, error) {
 		decided, err := p.Decide(a, key)
 		return decided, content.InFolder(o.Content, err)
@@ -255,8 +261,11 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 		} else {
 			decided, err = Edit(draft, template, func() error { return t.Edit(draft) }, decide)
 		}
+		if errors.Is(err, cli.ErrInterrupted) {
+			err = errors.New("the editor was interrupted, and nothing was written")
+		}
 		if err != nil {
-			return err
+			return kept(err)
 		}
 		if decided == nil {
 			t.Printf("Nothing was written: the answers are empty.")
@@ -271,14 +280,14 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			return errors.New("verify: nothing was written (--yes writes it)")
 		} else if !o.Yes {
 			if choice, err = t.Choose(ctx, "Write this verification?", "yes", "no", "edit"); err != nil {
-				return err
+				return kept(fmt.Errorf("%w: nothing was written", err))
 			}
 		}
 		switch {
 		case choice == "y":
 			return o.write(t, decided)
 		case answers == nil && choice == "n":
-			t.Printf("Nothing was written. Your answers are kept in %s: anteroom verify opens them again.", draft)
+			t.Printf("Nothing was written. Your answers are kept in %s: %s opens them again.", draft, again)
 			return nil
 		case answers != nil:
 			t.Printf("Nothing was written.")
