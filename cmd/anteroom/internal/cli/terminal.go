@@ -352,7 +352,8 @@ func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc)
 func (t *Terminal) Edit(file string) error {
 	preset := map[bool]string{true: "notepad", false: "vi"}[runtime.GOOS == "windows"]
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), preset)
-	command := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
+	// An interrupt is for the editor: the shell waits for what that makes of it.
+	command := exec.Command("sh", "-c", "trap : INT\n"+editor+` "$@"`, editor, file)
 	if runtime.GOOS == "windows" {
 		words := append(strings.Fields(editor), file)
 		command = exec.Command(words[0], words[1:]...)
