@@ -197,7 +197,7 @@ func TestDoctorFinds(t *testing.T) {
 
 		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},
 		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* publishes no receipt key \(write this one into it`},
-		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key new makes a key\)`},
+		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key rotate makes one, `},
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and there is no key`},
 		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: .* publishes another receipt key \(sign with its secret`},

@@ -87,7 +87,7 @@ func (p *publication) run(ctx context.Context) error {
 			did, err = step.take(ctx)
 		}
 		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
+			err = cli.ErrInterrupted
 		}
 		if err != nil {
 			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on from there)", step.name))

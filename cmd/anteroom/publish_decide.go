@@ -86,7 +86,7 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	switch {
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
-	case p.waiting == 0 && err != nil && p.verify.Answers == "":
+	case p.waiting == 0 && err != nil:
 		return p.nothing(ctx)
 	}
 	if err := verification.Run(ctx, p.t, p.verify); err != nil {

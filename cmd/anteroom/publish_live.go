@@ -19,7 +19,9 @@ func (p *publication) commit(ctx context.Context) (string, error) {
 	git := func(args ...string) (string, error) {
 		command := exec.CommandContext(ctx, "git", append([]string{"-C", filepath.Dir(p.verify.Content)}, args...)...)
 		said, err := command.CombinedOutput()
-		if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else if err != nil {
 			err = fmt.Errorf("git %s: %w\n%s", args[0], err, strings.TrimSpace(string(said)))
 		}
 		return strings.TrimSpace(string(said)), err
@@ -82,7 +84,9 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stdout, command.Stderr = p.t.Err, p.t.Err
-	if err := command.Run(); err != nil {
+	if err := command.Run(); ctx.Err() != nil {
+		return "", ctx.Err()
+	} else if err != nil {
 		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)
 	}
 	return "ran " + p.reload, nil

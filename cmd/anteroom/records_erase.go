@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				if remains := store.RetentionNote(); remains != "" {
 					t.Printf("%s", remains)
 				}
-				for _, file := range work.leftovers() {
+				for _, file := range work.leftovers(ids) {
 					t.Printf("%s may hold it too: remove it when you need it no longer", file)
 				}
 			}
@@ -91,13 +92,23 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	return cmd
 }
 
-// leftovers are files of a data folder that may hold addresses and that the server reads no more:
-// copies from before a migration, and messages and backups that were killed in the making.
-func (w *storeWork) leftovers() (files []string) {
-	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder + "/tmp/*"} {
-		names, _ := fs.Glob(os.DirFS(w.flags.data), pattern)
+// leftovers are files of a data folder that may hold the addresses of some records and that the
+// server reads no more: copies from before a migration, messages and backups that were killed in
+// the making, and messages about these records.
+func (w *storeWork) leftovers(ids []string) (files []string) {
+	if w.flags.remote != "" {
+		return nil
+	}
+	const messages = native.MailFolder + "/[cn]*/*" // cur and new
+	data := os.DirFS(w.flags.data)
+	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder + "/tmp/*", messages} {
+		names, _ := fs.Glob(data, pattern)
 		for _, name := range names {
-			if w.flags.remote == "" {
+			about := func(id string) bool {
+				text, err := fs.ReadFile(data, name)
+				return err == nil && bytes.Contains(text, []byte(id))
+			}
+			if pattern != messages || slices.ContainsFunc(ids, about) {
 				files = append(files, filepath.Join(w.flags.data, name))
 			}
 		}

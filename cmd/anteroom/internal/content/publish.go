@@ -101,9 +101,8 @@ func (r *Report) Stale(content string) error {
 		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 
-// Print prints a table and a summary, or one JSON object. The table of a check leaves out the
-// documents that stay, but not the files that generate did not make. A log has thousands of files:
-// those of one status share a line.
+// Print prints a table of what changes and a summary, or one JSON object, which has the documents
+// that stay too. A log has thousands of files: those of one status share a line.
 func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.printTable(t) }) }
 
 func (r *Report) printTable(t *cli.Terminal) {
@@ -111,7 +110,7 @@ func (r *Report) printTable(t *cli.Terminal) {
 	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
 	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
 	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
-		if r.Check && e.Status == publish.Same {
+		if e.Status == publish.Same {
 			continue
 		}
 		if tlog.Published(e.Path) && e.Status != publish.Kept {

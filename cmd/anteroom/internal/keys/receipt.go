@@ -16,7 +16,7 @@ import (
 // Receipt is where a command reads the secret receipt key.
 type Receipt struct{ File string }
 
-var receipts = kind[ed25519.PrivateKey]{"receipt key", "key-file", "ANTEROOM_KEY", receiptkey.Parse, "anteroom key new makes a key"}
+var receipts = kind[ed25519.PrivateKey]{"receipt key", "key-file", "ANTEROOM_KEY", receiptkey.Parse, "anteroom key rotate makes one, and publishes its public half"}
 
 // AddFlag adds --key-file to a command.
 func (s *Receipt) AddFlag(flags *pflag.FlagSet) {
