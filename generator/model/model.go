@@ -9,7 +9,8 @@
 // absent from an answer. from:"edge" marks a member that is in every answer and absent from the
 // published text only: the edge adds it when it answers. total:"true" marks a list that is cut
 // where it is long: a member <name>_total then says how many entries there were. A member with the
-// tag is is in a content file under the same name; package site has the meaning.
+// tag is is in a content file under the same name; package site has the meaning. Its format is that
+// of the member, and a count is 0 or more.
 package model
 
 import (
@@ -62,7 +63,7 @@ type Presence struct {
 	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
 	AwayMessage   string           `json:"away_message" is:"text" optional:"true" doc:"What the operator says about the status; empty when there is nothing to say."`
-	Since         string           `json:"since" is:"time" format:"date-time" doc:"When the operator set the status."`
+	Since         string           `json:"since" is:"time" doc:"When the operator set the status."`
 	StatusNote    string           `json:"status_note" is:"text" doc:"Who set the status, and when."`
 	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
 	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"What is planned and does not exist."`
@@ -130,10 +131,10 @@ type Prohibited struct {
 // without the members that the edge adds.
 type Roster struct {
 	Board             string            `json:"board" is:"text" doc:"Name of the board."`
-	AsOf              string            `json:"as_of" is:"date" format:"date" doc:"Date of the last hand verification."`
-	VerifiedThrough   string            `json:"counts_verified_by_hand_through" is:"date" format:"date" doc:"Last day that the hand-verified counts cover."`
+	AsOf              string            `json:"as_of" is:"date" doc:"Date of the last hand verification."`
+	VerifiedThrough   string            `json:"counts_verified_by_hand_through" is:"date" doc:"Last day that the hand-verified counts cover."`
 	CountsAgeNote     string            `json:"counts_age_note" is:"text" doc:"How to read the age of the counts."`
-	MonitoredThrough  string            `json:"operations_monitored_through" is:"date" format:"date" doc:"Last day on which the operation was watched."`
+	MonitoredThrough  string            `json:"operations_monitored_through" is:"date" doc:"Last day on which the operation was watched."`
 	MonitoringNote    string            `json:"monitoring_note" is:"text" doc:"What watching means here."`
 	CountingPolicy    string            `json:"counting_policy" is:"text" doc:"How numbers come about."`
 	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" is:"group" doc:"Registrations for the pilot."`
@@ -159,8 +160,8 @@ type Correction struct {
 
 // PilotWaitlist counts registrations.
 type PilotWaitlist struct {
-	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" minimum:"0" doc:"Distinct agents that the operator vouches for."`
-	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" minimum:"0" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
+	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" doc:"Distinct agents that the operator vouches for."`
+	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
 	IdentityNote          string  `json:"identity_note" is:"text" doc:"What is known about who registered."`
 	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, plus 1. Registrations that were recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
@@ -180,7 +181,7 @@ type Convert struct {
 
 // Orgs counts charters.
 type Orgs struct {
-	ChartersFiled     int      `json:"charters_filed" is:"count" minimum:"0" doc:"Charters filed up to the moment of the verification, less the operator's own."`
+	ChartersFiled     int      `json:"charters_filed" is:"count" doc:"Charters filed up to the moment of the verification, less the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
 	File              FileCall `json:"file" doc:"How to file a charter."`
@@ -197,9 +198,9 @@ type FileCall struct {
 
 // Suggestions counts suggestions. Shipped is never more than the sum of the other two.
 type Suggestions struct {
-	ReceivedExternal     int      `json:"received_external" is:"count" minimum:"0" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
-	OriginatedInternally int      `json:"originated_internally" is:"count" minimum:"0" doc:"Suggestions that came from the operator's side."`
-	Shipped              int      `json:"shipped" is:"count" minimum:"0" doc:"Suggestions that shipped, of both kinds."`
+	ReceivedExternal     int      `json:"received_external" is:"count" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
+	OriginatedInternally int      `json:"originated_internally" is:"count" doc:"Suggestions that came from the operator's side."`
+	Shipped              int      `json:"shipped" is:"count" doc:"Suggestions that shipped, of both kinds."`
 	Reconciliation       string   `json:"reconciliation" is:"text" doc:"How the three numbers reconcile."`
 	File                 FileCall `json:"file" doc:"How to send a suggestion."`
 	Deal                 string   `json:"deal" is:"text" doc:"What happens with a suggestion."`
@@ -207,22 +208,22 @@ type Suggestions struct {
 
 // Excluded are the records that no count includes.
 type Excluded struct {
-	Records int    `json:"development_seed_and_test_records" is:"count" minimum:"0" doc:"Records made by development, seeding and tests."`
+	Records int    `json:"development_seed_and_test_records" is:"count" doc:"Records made by development, seeding and tests."`
 	Note    string `json:"note" is:"text" doc:"What they are."`
 }
 
 // ObservedAttention is what was seen of clients.
 type ObservedAttention struct {
-	AsOf               string            `json:"as_of" is:"date" format:"date" doc:"Date of this observation."`
+	AsOf               string            `json:"as_of" is:"date" doc:"Date of this observation."`
 	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"What was observed."`
 	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"What the clients are."`
 	HonestRead         string            `json:"honest_read" is:"text" doc:"What it does and does not show."`
 	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
-	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" minimum:"0" doc:"How many of them completed a handshake."`
+	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" doc:"How many of them completed a handshake."`
 	NamedClients       []string          `json:"named_clients" is:"text" unique:"true" doc:"The names they gave, as text."`
-	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" is:"count" minimum:"0" doc:"Tool calls by clients that were not auditing the service."`
+	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" is:"count" doc:"Tool calls by clients that were not auditing the service."`
 	ToolCallsNote      string            `json:"tool_calls_note" is:"text" doc:"How tool calls are counted."`
-	SecurityReports    int               `json:"security_reports_received" is:"count" minimum:"0" doc:"Security reports received."`
+	SecurityReports    int               `json:"security_reports_received" is:"count" doc:"Security reports received."`
 	Updates            []Update          `json:"-" yaml:"updates"`
 	ByDate             map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
 }

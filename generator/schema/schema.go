@@ -2,6 +2,7 @@
 package schema
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"reflect"
@@ -189,16 +190,37 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 	if doc := f.Tag.Get("doc"); s.inline || tells(doc) {
 		schema.Set("description", doc)
 	}
-	for _, key := range []string{"format", "pattern"} {
-		if value := f.Tag.Get(key); value != "" {
-			schema.Set(key, value)
+	if items, is := schema.Get("items").(object); is && f.Type.Elem().Kind() == reflect.String {
+		schema.Set("items", limited(items, f.Tag))
+		if most := f.Tag.Get("maxItems"); most != "" {
+			schema.Set("maxItems", model.JSON(most))
 		}
+		return schema
 	}
-	if enum := f.Tag.Get("enum"); enum != "" {
+	return limited(schema, f.Tag)
+}
+
+// limited is the schema of a text or a number with what the tags of its member say of it.
+func limited(schema object, tag reflect.StructTag) object {
+	format, pattern := site.Keywords(tag.Get("is"))
+	minimum, most := tag.Get("minimum"), "maxLength"
+	if tag.Get("is") == "count" {
+		minimum, most = "0", "maximum"
+	}
+	if format = cmp.Or(tag.Get("format"), format); format != "" {
+		schema.Set("format", format)
+	}
+	if pattern = cmp.Or(tag.Get("pattern"), pattern); pattern != "" {
+		schema.Set("pattern", pattern)
+	}
+	if enum := tag.Get("enum"); enum != "" {
 		schema.Set("enum", strings.Split(enum, ","))
 	}
-	if minimum := f.Tag.Get("minimum"); minimum != "" {
+	if minimum != "" {
 		schema.Set("minimum", model.JSON(minimum))
+	}
+	if limit := tag.Get("max"); limit != "" {
+		schema.Set(most, model.JSON(limit))
 	}
 	return schema
 }
@@ -354,40 +376,7 @@ func OfList(l *site.List, ref string) object {
 // OfEntry is the schema of one entry of a list that grows, with the name of what an entry
 // is as its title. It refers to nothing outside itself.
 func OfEntry(entry string, l *site.List) object {
-	properties, required := object{}, []string{}
-	for _, m := range l.Members() {
-		text := object{{"type", "string"}}
-		if m.Format != "" {
-			text.Set("format", m.Format)
-		}
-		if m.Pattern != "" {
-			text.Set("pattern", m.Pattern)
-		}
-		if m.Values != nil {
-			text.Set("enum", m.Values)
-		}
-		schema := text
-		switch m.Type {
-		case "integer":
-			schema = object{{"type", m.Type}, {"minimum", 0}, {"maximum", m.Max}}
-		case "array":
-			text.Set("maxLength", m.Max)
-			schema = object{{"type", m.Type}, {"items", text}, {"maxItems", m.MaxItems}}
-		default:
-			if m.Max > 0 {
-				schema.Set("maxLength", m.Max)
-			}
-			if m.Nullable {
-				schema.Set("type", []string{m.Type, "null"})
-			}
-		}
-		schema.Set("description", m.Doc)
-		properties.Set(m.Name, schema)
-		if !m.Optional {
-			required = append(required, m.Name)
-		}
-	}
-	return object{{"title", entry}, {"type", "object"}, {"properties", properties}, {"required", required}}
+	return append(object{{"title", entry}}, Inline(l.EntryType())...)
 }
 
 // JSONType names the JSON type of a field in the words of a contract.

@@ -17,6 +17,8 @@ import (
 type format struct {
 	ok   func(string) bool
 	want string // what a good one looks like, for the hint
+
+	format, pattern string // keywords of JSON Schema that say the same
 }
 
 // publicKey is the format of a public receipt key. A fault never repeats the value, because a
@@ -26,27 +28,33 @@ const publicKey = "key"
 // formats are the rules that a field can name, in the tag "is" of a content type or in the schema
 // of a list.
 var formats = map[string]format{
-	"date":         {validDate, "want a date of the calendar: 2026-11-20"},
-	"time":         {validTime, "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z"},
-	"host":         {validHost, "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {func(s string) bool { return input.ValidEmail(s) }, "want a bare address: name@anteroom.example"},
-	publicKey:      {validPublicKey, "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
-	"indexnow-key": {regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString, "want 8 to 128 letters, digits and hyphens"},
-	"upstream":     {validUpstream, "want an absolute https URL, or http on a loopback address"},
-	"contact":      {validContact, "want a URI: mailto:…, tel:… or https://…"},
-	"url":          {validURL, "want an absolute https URL"},
-	"id":           {validID, "want lower-case letters, digits and single hyphens"},
-	"sha256":       {validSHA256, "want 64 lower-case hex digits"},
-	"spdx":         {regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, "want an SPDX identifier: CC-BY-4.0"},
+	"date":         {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
+	"time":         {ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z", format: "date-time"},
+	"host":         {ok: validHost, want: "want a bare host name in lower case: www.anteroom.example"},
+	"email":        {ok: func(s string) bool { return input.ValidEmail(s) }, want: "want a bare address: name@anteroom.example"},
+	publicKey:      {ok: validPublicKey, want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
+	"indexnow-key": {ok: regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString, want: "want 8 to 128 letters, digits and hyphens"},
+	"upstream":     {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
+	"contact":      {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
+	"url":          {ok: validURL, want: "want an absolute https URL", format: "uri"},
+	"id":           {ok: validID, want: "want lower-case letters, digits and single hyphens", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"},
+	"sha256":       {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
+	"spdx":         {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
 	"prefix": {
-		regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
-		"want lower-case letters, digits and underscores, with an underscore at the end: service_",
+		ok:   regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
+		want: "want lower-case letters, digits and underscores, with an underscore at the end: service_",
 	},
 	"languages": {
-		regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,
-		"want language tags with a comma and a space between: en, de",
+		ok:   regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,
+		want: "want language tags with a comma and a space between: en, de",
 	},
-	"line": {func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, "want one line"},
+	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
+}
+
+// Keywords are those of JSON Schema for the named format: a format, a pattern or neither.
+func Keywords(name string) (format, pattern string) {
+	f := formats[name]
+	return f.format, f.pattern
 }
 
 // Wanted says what a text of the named format looks like, and "" where s is one. The formats are

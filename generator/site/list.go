@@ -61,7 +61,7 @@ type listKind struct {
 	unique string    // name of what ListEntry.unique gives
 }
 
-func (k *listKind) member() string { return membersOf(k.file)[1].Name }
+func (k *listKind) member() string { return membersOf(k.file)[1].name }
 
 // Job is work for agents.
 type Job struct {
@@ -174,8 +174,8 @@ func (a *Audit) check(fault func(member, what, hint string)) {
 	}
 }
 
-// Members describes the members of the list's entries.
-func (l *List) Members() []Member { return membersOf(l.kind.entry) }
+// EntryType is the type of the list's entries.
+func (l *List) EntryType() reflect.Type { return l.kind.entry }
 
 // AppendJSON appends the entries of a group as a JSON array, with their members in the order of
 // their types.
@@ -195,13 +195,13 @@ func Values(e ListEntry) (values []Value) {
 	v := reflect.ValueOf(e).Elem()
 	for _, m := range membersOf(v.Type()) {
 		switch value := v.FieldByIndex(m.index); {
-		case m.Optional && value.IsZero():
-		case m.Type == "array":
-			values = append(values, Value{m.Name, strings.Join(value.Interface().([]string), ", ")})
-		case m.Nullable && value.IsNil():
-			values = append(values, Value{m.Name, "null"})
+		case m.optional && value.IsZero():
+		case value.Kind() == reflect.Slice:
+			values = append(values, Value{m.name, strings.Join(value.Interface().([]string), ", ")})
+		case m.nullable && value.IsNil():
+			values = append(values, Value{m.name, "null"})
 		default:
-			values = append(values, Value{m.Name, fmt.Sprint(reflect.Indirect(value))})
+			values = append(values, Value{m.name, fmt.Sprint(reflect.Indirect(value))})
 		}
 	}
 	return values
@@ -237,7 +237,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	list := &List{Size: len(src), Counts: map[string]int{}, kind: kind}
 	if top != nil {
 		head := reflect.New(kind.file).Elem()
-		d.decodeValue(top, head, "", &Member{})
+		d.decodeValue(top, head, "", &member{})
 		list.AsOf = head.Field(0).String()
 		r.checkTogether(list.AsOf)
 	}
@@ -392,7 +392,7 @@ func (j *jsonReader) scalar(n *yaml.Node) error {
 func (r *listReader) addJSON(value jsontext.Value, at int) {
 	v, members := reflect.New(r.kind.entry), membersOf(r.kind.entry)
 	for _, m := range members {
-		if m.Nullable { // a blank text is not valid: it shows that the member is missing
+		if m.nullable { // a blank text is not valid: it shows that the member is missing
 			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
 		}
 	}
@@ -414,7 +414,7 @@ func (r *listReader) addJSON(value jsontext.Value, at int) {
 }
 
 // holds trims the texts of a member, and reports whether it is as its tags say.
-func (m *Member) holds(v reflect.Value) bool {
+func (m *member) holds(v reflect.Value) bool {
 	text := func(s *string, optional bool) bool {
 		*s = strings.TrimSpace(*s)
 		what, _ := m.checkText(*s)
@@ -422,25 +422,25 @@ func (m *Member) holds(v reflect.Value) bool {
 	}
 	switch at := v.Addr().Interface().(type) {
 	case *string:
-		return text(at, m.Optional)
+		return text(at, m.optional)
 	case **string:
-		return *at == nil || text(*at, m.Optional)
+		return *at == nil || text(*at, m.optional)
 	case **int:
-		return *at == nil || 0 < **at && **at <= m.Max // 0 may be written as -0
+		return *at == nil || 0 < **at && **at <= m.max // 0 may be written as -0
 	case *[]string:
 		for i := range *at {
-			if !text(&(*at)[i], false) || m.Unique && slices.Contains((*at)[:i], (*at)[i]) {
+			if !text(&(*at)[i], false) || m.unique && slices.Contains((*at)[:i], (*at)[i]) {
 				return false
 			}
 		}
-		return *at != nil && len(*at) <= m.MaxItems
+		return *at != nil && len(*at) <= m.maxItems
 	}
 	return false
 }
 
 func (r *listReader) add(node *yaml.Node) {
 	d, v := newDocument(r.file), reflect.New(r.kind.entry)
-	d.decodeValue(node, v.Elem(), "", &Member{})
+	d.decodeValue(node, v.Elem(), "", &member{})
 	entry := v.Interface().(ListEntry)
 	if len(d.faults) == 0 {
 		entry.check(d.fault)

@@ -2,7 +2,6 @@ package site
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,66 +12,43 @@ import (
 // RotateKey gives the text of service.yaml with another current receipt key, from a date on. The
 // key that was current before becomes the last of the retired ones, on that date.
 func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
-	want, faults := decodeService(service)
-	if faults != nil {
-		return nil, faults
-	}
-	keys := &want.ReceiptKeys
-	if keys.Current != "" {
-		keys.Retired = append(slices.Clone(keys.Retired), RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
-	}
-	keys.Current, keys.CurrentFrom = publicKey, date
-
-	block := fmt.Sprintf("receipt_keys:\n"+
-		"  current: %q # the public half of the signing key; without one, receipts are hash-committed only\n"+
-		"  current_from: %q\n", keys.Current, keys.CurrentFrom) + listHead("retired", len(keys.Retired))
-	for _, key := range keys.Retired {
-		block += fmt.Sprintf("    - public_key: %q\n", key.PublicKey)
-		if key.CurrentFrom != "" {
-			block += fmt.Sprintf("      current_from: %q\n", key.CurrentFrom)
+	const comment = "the public half of the signing key; without one, receipts are hash-committed only"
+	return withBlock(service, "receipt_keys:", comment, func(s *Service) any {
+		keys := &s.ReceiptKeys
+		if keys.Current != "" {
+			keys.Retired = append(keys.Retired, RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
 		}
-		block += fmt.Sprintf("      retired_on: %q\n", key.RetiredOn)
-		if key.Revoked != "" {
-			block += fmt.Sprintf("      revoked: %q\n", key.Revoked)
-		}
-	}
-	return withBlock(service, block, &want)
+		keys.Current, keys.CurrentFrom = publicKey, date
+		return keys
+	})
 }
 
 // RotateLogKey gives the text of service.yaml with one more key of the log, which is the last.
 func RotateLogKey(service []byte, key string) ([]byte, error) {
+	return withBlock(service, "log:", "without a key there is no log", func(s *Service) any {
+		s.Log.Keys = append(s.Log.Keys, key)
+		if s.Log.Witnesses == nil {
+			s.Log.Witnesses = []tlog.Witness{} // as an empty list is read
+		}
+		return &s.Log
+	})
+}
+
+// withBlock replaces the block of service.yaml that a change gives, and keeps every other line. The
+// new text must be that of the changed service.
+func withBlock(service []byte, name, comment string, change func(*Service) any) ([]byte, error) {
 	want, faults := decodeService(service)
 	if faults != nil {
 		return nil, faults
 	}
-	log := &want.Log
-	log.Keys = append(slices.Clone(log.Keys), key)
-	if log.Witnesses == nil {
-		log.Witnesses = []tlog.Witness{} // as an empty list is read
+	text, err := dumpYAML(change(&want))
+	if err != nil {
+		return nil, err
 	}
-
-	block := "log:\n  keys: # without a key there is no log\n"
-	for _, key := range log.Keys {
-		block += fmt.Sprintf("    - %q\n", key)
+	block := name + "\n"
+	for line := range strings.Lines(strings.Replace(string(text), "\n", " # "+comment+"\n", 1)) {
+		block += "  " + line
 	}
-	block += listHead("witnesses", len(log.Witnesses))
-	for _, w := range log.Witnesses {
-		block += fmt.Sprintf("    - key: %q\n      url: %q\n", w.Key, w.URL)
-	}
-	return withBlock(service, block, &want)
-}
-
-func listHead(name string, n int) string {
-	if n == 0 {
-		return "  " + name + ": []\n"
-	}
-	return "  " + name + ":\n"
-}
-
-// withBlock replaces a block of service.yaml, which begins with its name, and keeps every other
-// line. The new text must be that of the wanted service.
-func withBlock(service []byte, block string, want *Service) ([]byte, error) {
-	name, _, _ := strings.Cut(block, "\n")
 	lines := slices.Collect(strings.Lines(string(service)))
 	from := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, name) })
 	if from < 0 {
@@ -88,8 +64,8 @@ func withBlock(service []byte, block string, want *Service) ([]byte, error) {
 	if strings.Contains(string(service), "\r\n") {
 		block = strings.ReplaceAll(block, "\n", "\r\n")
 	}
-	text := []byte(strings.Join(slices.Replace(lines, from, to, block), ""))
-	if got, faults := decodeService(text); faults != nil || !reflect.DeepEqual(got, *want) {
+	text = []byte(strings.Join(slices.Replace(lines, from, to, block), ""))
+	if got, faults := decodeService(text); faults != nil || !reflect.DeepEqual(got, want) {
 		return nil, errors.New("cannot edit " + name + " of service.yaml, or it lists this key already " +
 			"(write " + name + " at the beginning of a line, and what belongs to it indented below)")
 	}

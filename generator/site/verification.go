@@ -133,13 +133,17 @@ func (s *Site) Covered() (store string, last []int64) {
 // Encode gives the text of the file, and sets Sum and SHA256.
 func (v *Verification) Encode() []byte {
 	v.Sum = ""
-	text, _ := yaml.Dump(v, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false)) // texts and numbers do not fail
+	text, _ := dumpYAML(v) // texts and numbers do not fail
 	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. It is never edited.\n"),
 		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
 	v.Sum = assets.SumOf(text)
 	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
 	v.SHA256 = assets.SumOf(text)
 	return text
+}
+
+func dumpYAML(v any) ([]byte, error) {
+	return yaml.Dump(v, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
 }
 
 // sumHolds reports whether the last line of a verification's file is the sum of the lines above.

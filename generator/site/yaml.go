@@ -101,7 +101,7 @@ func (d *document) decode(src []byte, target any) {
 		return
 	}
 	first := len(d.faults)
-	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &Member{})
+	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &member{})
 	d.decoded = true
 	for _, f := range d.faults[first:] {
 		d.faultyPlaces = append(d.faultyPlaces, f.place)
@@ -276,37 +276,27 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// Member is one field of a content type, and what the tags of the field say of its value, in the
-// terms of JSON Schema.
-type Member struct {
-	Name, Doc          string
-	Type               string // the JSON type of a member of a list's entries
-	Optional, Nullable bool   // it may be absent or blank; it may be null
-	Format, Pattern    string // of a text, or of each text of an array; "" for none
-	Values             []string
-	Min, Max           int // of a number; Max characters of a text; a Max of 0 is without limit
-	MinItems, MaxItems int // of an array; a MaxItems of 0 is without limit
-	Unique             bool
-
-	is    string // key of formats
-	index []int  // of the field
+// member is one field of a content type, and what the tags of the field say of its value.
+type member struct {
+	name               string
+	optional, nullable bool   // it may be absent or blank; it may be null
+	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
+	values             []string
+	min, max           int // of a number; max characters of a text; a max of 0 is without limit
+	minItems, maxItems int // of a list; a maxItems of 0 is without limit
+	unique             bool
+	index              []int // of the field
 }
 
-// inJSONSchema are the formats for which JSON Schema has a name or a pattern.
-var inJSONSchema = map[string]struct{ format, pattern string }{
-	"date": {format: "date"}, "time": {format: "date-time"}, "url": {format: "uri"},
-	"id": {pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"}, "sha256": {pattern: "^[0-9a-f]{64}$"},
-}
-
-var membersByType sync.Map // []Member by reflect.Type
+var membersByType sync.Map // []member by reflect.Type
 
 // membersOf are the fields of a struct type that have a key, those of embedded structs too. The key
 // is in the tag yaml. A field with the tag is and without the tag yaml has its name in JSON.
-func membersOf(t reflect.Type) []Member {
+func membersOf(t reflect.Type) []member {
 	if known, ok := membersByType.Load(t); ok {
-		return known.([]Member)
+		return known.([]member)
 	}
-	var members []Member
+	var members []member
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag
 		named := tag.Get("yaml")
@@ -318,22 +308,15 @@ func membersOf(t reflect.Type) []Member {
 			continue
 		}
 		optional := options == "omitempty" || tag.Get("optional") == "true"
-		m := Member{
-			Name: key, Doc: tag.Get("doc"), Type: "string", Optional: optional, Nullable: f.Type.Kind() == reflect.Pointer && !optional,
-			Unique: tag.Get("unique") == "true", is: tag.Get("is"), index: f.Index,
+		m := member{
+			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
+			is: tag.Get("is"), unique: tag.Get("unique") == "true", index: f.Index,
 		}
-		m.Format, m.Pattern = inJSONSchema[m.is].format, inJSONSchema[m.is].pattern
-		switch {
-		case f.Type.Kind() == reflect.Slice:
-			m.Type = "array"
-		case f.Type == reflect.TypeFor[*int]():
-			m.Type = "integer"
-		}
-		for name, limit := range map[string]*int{"min": &m.Min, "max": &m.Max, "minItems": &m.MinItems, "maxItems": &m.MaxItems} {
+		for name, limit := range map[string]*int{"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems} {
 			*limit, _ = strconv.Atoi(tag.Get(name))
 		}
 		if enum := tag.Get("enum"); enum != "" {
-			m.Values = strings.Split(enum, ",")
+			m.values = strings.Split(enum, ",")
 		}
 		members = append(members, m)
 	}
@@ -352,7 +335,7 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 }
 
 // decodeValue decodes a node into v, by what the tags of its field say.
-func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *Member) {
+func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *member) {
 	kind := kindOf(node)
 	if v.Kind() == reflect.Pointer && kind != kindNothing { // else it stays nil
 		v.Set(reflect.New(v.Type().Elem()))
@@ -388,25 +371,25 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		v.Set(reflect.MakeMap(v.Type()))
 		for _, e := range d.mapping(node) {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.decodeValue(e.value, item, join(path, e.key), &Member{is: m.is})
+			d.decodeValue(e.value, item, join(path, e.key), &member{is: m.is})
 			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
 	case reflect.Slice:
 		n := len(node.Content)
-		if m.MaxItems > 0 && n > m.MaxItems {
-			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", m.MaxItems))
+		if m.maxItems > 0 && n > m.maxItems {
+			d.report(at, fmt.Sprintf("%s: has %d elements", path, n), fmt.Sprintf("at most %d", m.maxItems))
 			return
 		}
-		if n < m.MinItems {
+		if n < m.minItems {
 			d.report(at, path+" is empty", "write one")
 		}
 		element := *m
-		element.Optional = false
+		element.optional = false
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i, item := range node.Content {
 			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", &element)
-			if m.Unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
+			if m.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
 			}
 		}
@@ -425,10 +408,10 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
-		case i < int64(m.Min):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.Min))
-		case m.Max > 0 && i > int64(m.Max):
-			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", m.Max))
+		case i < int64(m.min):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.min))
+		case m.max > 0 && i > int64(m.max):
+			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("at most %d", m.max))
 		default:
 			v.SetInt(i)
 		}
@@ -449,13 +432,13 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	found := make([]*entry, len(members))
 	for i := range entries {
 		e := &entries[i]
-		if at := slices.IndexFunc(members, func(m Member) bool { return m.Name == e.key }); at >= 0 {
+		if at := slices.IndexFunc(members, func(m member) bool { return m.name == e.key }); at >= 0 {
 			found[at] = e
 			continue
 		}
 		var known []string
 		for i := range members {
-			known = append(known, members[i].Name)
+			known = append(known, members[i].name)
 		}
 		d.report(e.at, "unknown key "+shorten(e.key), didYouMean(e.key, known))
 	}
@@ -463,21 +446,21 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 		m, e := &members[i], found[i]
 		switch {
 		case e != nil:
-			d.places[join(path, m.Name)] = e.at
-			if !m.Optional || kindOf(e.value) != kindNothing {
-				d.decodeValue(e.value, v.FieldByIndex(m.index), join(path, m.Name), m)
+			d.places[join(path, m.name)] = e.at
+			if !m.optional || kindOf(e.value) != kindNothing {
+				d.decodeValue(e.value, v.FieldByIndex(m.index), join(path, m.name), m)
 			}
-		case !m.Optional:
-			d.fault(path, "lacks "+join(path, m.Name), "add it")
+		case !m.optional:
+			d.fault(path, "lacks "+join(path, m.name), "add it")
 		}
 	}
 }
 
 // checkText says what is wrong with a text, "" where nothing is. What is wrong follows the name of
 // the text.
-func (m *Member) checkText(s string) (what, hint string) {
+func (m *member) checkText(s string) (what, hint string) {
 	if s == "" {
-		if m.Optional {
+		if m.optional {
 			return "", ""
 		}
 		return " is blank", "write it"
@@ -487,13 +470,13 @@ func (m *Member) checkText(s string) (what, hint string) {
 			return fmt.Sprintf(" holds the control character U+%04X", c), "remove it"
 		}
 	}
-	if m.Max > 0 && len(s) > m.Max {
-		if n := utf8.RuneCountInString(s); n > m.Max {
-			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", m.Max)
+	if m.max > 0 && len(s) > m.max {
+		if n := utf8.RuneCountInString(s); n > m.max {
+			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", m.max)
 		}
 	}
-	if m.Values != nil && !slices.Contains(m.Values, s) {
-		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, m.Values)
+	if m.values != nil && !slices.Contains(m.values, s) {
+		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, m.values)
 	}
 	if f, ok := formats[m.is]; ok && !f.ok(s) {
 		value := strconv.Quote(shorten(s))
