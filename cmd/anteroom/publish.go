@@ -45,18 +45,12 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	p.store.add(flags)
-	contentFlag(flags, &p.verify.Content)
+	verifyFlags(flags, p.verify, p.store)
 	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
-	inboxFlag(flags, &p.verify.Inbox)
-	p.verify.LogKey.AddFlag(flags)
 	p.deployment.host.Receipt.AddFlag(flags)
-	flags.StringVar(&p.verify.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
-	flags.BoolVar(&p.verify.Yes, "yes", false, "write without asking; with --answers")
 	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
 	flags.StringVar(&p.address, "addr", defaultAddress, "the `address` at which the server on this machine listens")
 	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with --remote, the canonical host)")
-	flags.BoolVar(&p.verify.Offline, "offline", false, "do not ask the service whether it publishes more than the content has")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not look at what is live then")
 	return cmd

@@ -10,6 +10,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
@@ -43,17 +44,21 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		p.service = reach(s.Service.CanonicalHost)
 	}
 	p.verify.Live = p.service.Facts
-	public, err := p.verify.Compare(ctx, s)
+	inFolder, byService, err := p.verify.Compare(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	p.written, p.verify.Offline = !public, true // verify need not ask again
+	p.written = !byService && !(p.verify.Offline && inFolder)
+	p.verify.Offline = true // verify need not ask again
 	r, err := p.store.reader(ctx)
 	if err != nil {
 		return "", err
 	}
 	_, after := s.Covered()
 	extent, err := records.Measure(ctx, r, after)
+	if err == nil {
+		err = inbox.Belongs(extent, s, false)
+	}
 	if err := errors.Join(err, r.Close()); err != nil {
 		return "", err
 	}

@@ -34,14 +34,13 @@ type Suggestion struct {
 
 // Look finds what waits in a store. folder is the Maildir of the operator.
 func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, now time.Time) (*Report, error) {
-	store, covered := s.Covered()
+	_, covered := s.Covered()
 	extent, err := records.Measure(ctx, r, covered)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = Belongs(extent, s, false)
 	}
-	if store != "" && store != extent.Store {
-		return nil, fmt.Errorf("look for what waits: this is store %s, and the verifications are of store %s "+
-			"(name the right one with --data or --remote)", extent.Store, store)
+	if err != nil {
+		return nil, fmt.Errorf("look for what waits: %w", err)
 	}
 	found := &Report{New: extent.Waiting, Suggestions: []Suggestion{}, now: now}
 	if n := len(s.Verifications); n > 0 {
@@ -68,6 +67,24 @@ func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, no
 	}
 	found.Outbox, err = records.Undelivered(ctx, r)
 	return found, err
+}
+
+// Belongs refuses a store that is not the one that was verified or, before any was, that is of
+// another service. If begins, the store is to begin in place of the one that was verified.
+func Belongs(extent *records.Extent, s *site.Site, begins bool) error {
+	const hint = "(name the right one with --data or --remote"
+	verified, _ := s.Covered()
+	same := verified == extent.Store
+	switch host := s.Service.CanonicalHost; {
+	case begins && (verified == "" || same):
+		return fmt.Errorf("the verifications are of no other store than %s (leave --new-store out)", extent.Store)
+	case !begins && verified != "" && !same:
+		return fmt.Errorf("this is store %s, and the verifications are of store %s "+hint+"; "+
+			"anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)", extent.Store, verified)
+	case !same && extent.Host != "" && extent.Host != host:
+		return fmt.Errorf("this store is of the service %s, and the content of %s "+hint+")", extent.Host, host)
+	}
+	return nil
 }
 
 // Waits reports whether anything waits.

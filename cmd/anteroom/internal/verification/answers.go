@@ -56,39 +56,27 @@ const Unchanged = "unchanged"
 
 // Answer is a decision about one record, or about those of an agent, a name or a key.
 type Answer struct {
-	Agent     string `yaml:"agent"`
-	AgentName string `yaml:"agent_name"`
-	Pubkey    string `yaml:"pubkey"`
-	OrgName   string `yaml:"org_name"`
-	RecordID  string `yaml:"record_id"`
-	Earlier   bool   `yaml:"earlier"`
-	Decision  string `yaml:"decision"`
-	Reason    string `yaml:"reason"`
+	About    map[string]string `yaml:",inline"` // one of subjects, and its value
+	Earlier  bool              `yaml:"earlier"`
+	Decision string            `yaml:"decision"`
+	Reason   string            `yaml:"reason"`
 }
 
-// allowed are the members that say what an answer is about, by the kinds of records.
-var allowed = map[string][]string{
+// subjects are the members that say what an answer is about, by the kinds of records.
+var subjects = map[string][]string{
 	site.Registration: {"agent", "agent_name", "pubkey", "record_id"},
 	site.Charter:      {"org_name", "record_id"},
 	site.Suggestion:   {"record_id"},
 }
 
-// subjects gives the members that say what an answer is about, each a name and a value.
-func (a *Answer) subjects() (given [][2]string) {
-	for _, member := range [][2]string{
-		{"agent", a.Agent}, {"agent_name", a.AgentName}, {"pubkey", a.Pubkey}, {"org_name", a.OrgName}, {"record_id", a.RecordID},
-	} {
-		if member[1] != "" {
-			given = append(given, member)
+// about says in words what an answer is about.
+func (a *Answer) about() (text string) {
+	for member, value := range a.About {
+		if value != "" {
+			text = member + " " + value
 		}
 	}
-	return given
-}
-
-// about says in words what an answer is about.
-func (a *Answer) about() string {
-	subject := a.subjects()[0]
-	return subject[0] + " " + subject[1]
+	return text
 }
 
 // of gives the answers about a kind of record.
@@ -234,11 +222,11 @@ func (a *Answers) locate(node *yaml.Node, at string) {
 // check finds what is wrong with an answer by itself.
 func (a *Answer) check(kind, at string, faults *Faults) {
 	given := 0
-	for _, member := range a.subjects() {
-		if slices.Contains(allowed[kind], member[0]) {
+	for _, member := range slices.Sorted(maps.Keys(a.About)) {
+		if !slices.Contains(subjects[kind], member) {
+			faults.add(at, "%s does not name a %s", member, kind)
+		} else if a.About[member] != "" {
 			given++
-		} else {
-			faults.add(at, "%s does not name a %s", member[0], kind)
 		}
 	}
 	choices, unexplained := site.Choices[kind], strings.TrimSpace(a.Reason) == ""
@@ -246,7 +234,7 @@ func (a *Answer) check(kind, at string, faults *Faults) {
 		is   bool
 		what string
 	}{
-		{given != 1, fmt.Sprintf("it has %d of %s, and needs one", given, strings.Join(allowed[kind], ", "))},
+		{given != 1, fmt.Sprintf("it has %d of %s, and needs one", given, strings.Join(subjects[kind], ", "))},
 		{!slices.Contains(choices, a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(choices, ", "))},
 		{a.Decision == site.Vouch && unexplained, "a vouch needs a reason"},
 		{a.Earlier && unexplained, "what was verified before needs a reason to be decided otherwise"},

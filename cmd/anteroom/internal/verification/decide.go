@@ -138,8 +138,8 @@ func (d *decider) apply(a *Answer, at string) {
 	applied := 0
 	if len(found) == 0 {
 		switch {
-		case a.RecordID != "":
-			d.faults.add(at, "there is no %s %s up to %s", d.kind.Name, a.RecordID, d.Through)
+		case a.About["record_id"] != "":
+			d.faults.add(at, "there is no %s %s up to %s", d.kind.Name, a.About["record_id"], d.Through)
 		case a.Earlier:
 			d.faults.add(at, "%s matches no earlier %s", a.about(), d.kind.Name)
 		default:
@@ -171,52 +171,37 @@ func (d *decider) apply(a *Answer, at string) {
 
 // match gives the records that an answer is about.
 func (d *decider) match(a *Answer) (found []*records.Record, err error) {
-	add := func(agent *Agent) {
+	about := a.About
+	if text := about["record_id"] + about["agent"]; text != "" {
+		named := d.byID[text]
+		if named == nil {
+			id, err := records.Unique(text, maps.Keys(d.byID))
+			if err != nil {
+				return nil, err
+			}
+			named = d.byID[id]
+		}
 		switch {
-		case agent == nil:
-		case a.Earlier:
-			found = append(found, agent.Earlier...)
-		default:
-			found = append(found, agent.New...)
-		}
-	}
-	named := d.byID[cmp.Or(a.RecordID, a.Agent)]
-	if text := a.RecordID + a.Agent; named == nil && text != "" {
-		id, err := records.Unique(text, maps.Keys(d.byID))
-		if err != nil {
-			return nil, err
-		}
-		named = d.byID[id]
-	}
-	switch {
-	case a.RecordID != "":
-		if named != nil && named.Seq <= d.end {
+		case named == nil:
+			return nil, nil
+		case about["agent"] != "":
+			return d.by[identityOf(d.kind.Name, named)].records(a.Earlier), nil
+		case named.Seq <= d.end:
 			found = append(found, named)
 		}
-	case a.Agent != "":
-		if named != nil {
-			add(d.byName[identityOf(named)])
-		}
-	case a.Pubkey != "":
-		add(d.byName[identity{a.Pubkey, true}])
-	case a.AgentName != "" && !strings.Contains(a.AgentName, "*"):
-		add(d.byName[identity{a.AgentName, false}])
-	case a.AgentName != "":
-		pattern := like(a.AgentName)
-		for _, agent := range d.agents {
-			if !agent.nameless && pattern.MatchString(agent.text) {
-				add(agent)
-			}
-		}
-	default:
-		list, pattern := d.fresh, like(a.OrgName)
-		if a.Earlier {
-			list = d.covered
-		}
-		for i := range list {
-			if pattern.MatchString(list[i].Values[0]) {
-				found = append(found, &list[i])
-			}
+		return found, nil
+	}
+	if key := about["pubkey"]; key != "" {
+		return d.by[identity{key, true}].records(a.Earlier), nil
+	}
+	name := about["agent_name"] + about["org_name"]
+	if !strings.Contains(name, "*") {
+		return d.by[identity{name, false}].records(a.Earlier), nil
+	}
+	pattern := like(name)
+	for _, s := range d.subjects {
+		if !s.nameless && pattern.MatchString(s.text) {
+			found = append(found, s.records(a.Earlier)...)
 		}
 	}
 	return found, nil
@@ -236,8 +221,8 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 	write := func(r *records.Record, decision, reason string) {
 		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: d.coveredBy(r), Reason: strings.TrimSpace(reason)}
 		if decision == site.Vouch {
-			id := identityOf(r)
-			known[id] = cmp.Or(known[id], d.byName[id].vouched, hashOf(d.kind.Name, r))
+			id := identityOf(d.kind.Name, r)
+			known[id] = cmp.Or(known[id], d.by[id].vouched, hashOf(d.kind.Name, r))
 			one.Agent = known[id]
 		}
 		i, there := at[one]

@@ -53,7 +53,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("the answers are %+v\n%s", a, text)
 	}
 	for i := range a.Registrations {
-		if want := map[bool]string{true: "own", false: "leave"}[i == 0]; a.Registrations[i].Decision != want || a.Registrations[i].AgentName != "" {
+		if want := map[bool]string{true: "own", false: "leave"}[i == 0]; a.Registrations[i].Decision != want || a.Registrations[i].About["agent_name"] != "" {
 			t.Errorf("proposed: %+v", a.Registrations[i])
 		}
 	}
@@ -342,7 +342,7 @@ func FuzzTemplate(f *testing.F) {
 		s.quote(name)
 		s.line(`  - {decision: leave, record_id: "1"}`)
 		a, err := ParseAnswers(s.Bytes())
-		if err != nil || len(a.Registrations) != 1 || a.Registrations[0].RecordID != "1" || a.Through != "" || a.Lost != "" {
+		if err != nil || len(a.Registrations) != 1 || a.Registrations[0].About["record_id"] != "1" || a.Through != "" || a.Lost != "" {
 			t.Fatalf("%+v, %v\n%s", a, err, s.Bytes())
 		}
 		text := s.Bytes()

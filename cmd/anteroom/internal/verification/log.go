@@ -138,32 +138,25 @@ func hashOf(kind string, r *records.Record) string { return site.RecordHash(kind
 // those that are no longer vouched for, or again. An agent is identified by the registration by
 // which it is known or, if that is gone or own, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
-	entries, agents := ledger.Entries(), map[string][]string{} // hashes of registrations, by agents
+	entries, first := ledger.Entries(), map[string]int64{} // the registrations that identify agents, by these
 	for hash, e := range entries {
 		if e.Decision != site.Vouch {
 			continue
 		}
 		if known, there := entries[e.Agent]; there && known.Decision != site.Own {
-			agents[e.Agent] = []string{e.Agent}
-		} else {
-			agents[e.Agent] = append(agents[e.Agent], hash)
+			hash = e.Agent
+		}
+		at, logged := s.logged[hash]
+		if !logged {
+			return fmt.Errorf("the log has no entry %s, of a registration that is vouched for (bring back content/log from git)", hash)
+		}
+		if before, there := first[e.Agent]; !there || at < before {
+			first[e.Agent] = at
 		}
 	}
-	now := map[int64]bool{} // by the registrations that tell them
-	// Who is known by one registration comes before whoever can be told by several.
-	for _, hashes := range slices.SortedFunc(maps.Values(agents), func(a, b []string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(slices.Min(a), slices.Min(b)))
-	}) {
-		least := int64(-1)
-		for _, hash := range hashes {
-			if at, logged := s.logged[hash]; logged && !now[at] && (least < 0 || at < least) {
-				least = at
-			}
-		}
-		if least < 0 {
-			return fmt.Errorf("the log has no entry %s, of a registration that is vouched for (bring back content/log from git)", hashes[0])
-		}
-		now[least] = true
+	now := map[int64]bool{}
+	for _, registration := range first {
+		now[registration] = true
 	}
 	at := s.log.VouchedAt()
 	for _, registration := range slices.Sorted(maps.Keys(now)) {

@@ -97,7 +97,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	}
 	var key note.Signer
 	if !o.Template {
-		if _, err := o.Compare(ctx, s); err != nil {
+		if _, _, err := o.Compare(ctx, s); err != nil {
 			return err
 		}
 		signer, err := o.LogKey.Signer(t, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
@@ -145,39 +145,43 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 
 // Compare refuses content that is behind what is published, in the folder of documents or by the
 // service: its next board would be another one of the same name, and what the key of the log has
-// signed is out already. It reports whether the newest board of the content is published: by the
-// service or, Offline, in that folder.
-func (o *Options) Compare(ctx context.Context, s *site.Site) (public bool, err error) {
-	next := continuity.FromSite(s)
+// signed is out already. It reports where the newest board of the content is published. Offline, the
+// service is not asked.
+func (o *Options) Compare(ctx context.Context, s *site.Site) (inFolder, byService bool, err error) {
+	newest := "/scoreboard/" + s.Current().File + ".json"
+	refuse := func(published continuity.Facts, place string) (has bool, err error) {
+		if err = continuity.Refuse(continuity.Check(published.Counted(), continuity.FromSite(s))); err != nil {
+			err = fmt.Errorf("verify: %s is behind %s: %w", o.Content, place, err)
+		}
+		_, has = published.Documents[newest]
+		return has, err
+	}
 	published, err := continuity.FromFolder(o.Public, "")
-	if err == nil {
-		err = continuity.Refuse(continuity.Check(published.Counted(), next))
-	}
 	if err != nil {
-		return false, fmt.Errorf("verify: %s is behind %s: %w", o.Content, o.Public, err)
+		return false, false, fmt.Errorf("verify: %w", err)
 	}
-	if !o.Offline {
-		ask := o.Live
-		if ask == nil {
-			service, err := live.New(s.Service.BaseURL())
-			if err != nil {
-				return false, err
-			}
-			ask = service.Facts
-		}
-		published, err = ask(ctx)
-		switch {
-		case errors.Is(err, live.ErrNothing):
-			return false, nil
-		case err != nil:
-			return false, fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
-		}
-		if err := continuity.Refuse(continuity.Check(published.Counted(), next)); err != nil {
-			return false, fmt.Errorf("verify: %s is behind %s: %w", o.Content, s.Service.BaseURL(), err)
-		}
+	if inFolder, err = refuse(published, o.Public); err != nil {
+		return false, false, err
+	} else if o.Offline {
+		return inFolder, false, nil
 	}
-	_, public = published.Documents["/scoreboard/"+s.Current().File+".json"]
-	return public, nil
+	ask := o.Live
+	if ask == nil {
+		service, err := live.New(s.Service.BaseURL())
+		if err != nil {
+			return inFolder, false, err
+		}
+		ask = service.Facts
+	}
+	published, err = ask(ctx)
+	switch {
+	case errors.Is(err, live.ErrNothing):
+		return inFolder, false, nil
+	case err != nil:
+		return inFolder, false, fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
+	}
+	byService, err = refuse(published, s.Service.BaseURL())
+	return inFolder, byService, err
 }
 
 // read reads the file of the answers, nil if there is none. through is the time of these answers,
@@ -271,7 +275,13 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			t.Printf("Nothing was written: the answers are empty.")
 			return nil
 		}
-		p.show(t, decided)
+		p.summary(decided, func(changed bool, line string) {
+			if changed {
+				t.Highlight(line)
+			} else {
+				t.Printf("%s", line)
+			}
+		})
 		if err := t.Out.Flush(); err != nil {
 			return err
 		}

@@ -34,7 +34,9 @@ type scanned struct {
 	early   []string // new records of a time that was verified already
 	notes   []string // records of such a time that a verification covers
 
-	byID map[string]*records.Record
+	byID     map[string]*records.Record
+	subjects []*Subject // in the order of their first records
+	by       map[identity]*Subject
 
 	// While it compares: what verifications name that was not found yet, and the verifications before
 	// the segment and after all.

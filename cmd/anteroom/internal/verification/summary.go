@@ -2,34 +2,17 @@ package verification
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 )
 
-// show prints the summary, and what readers will see changed in colour.
-func (p *Pending) show(t *cli.Terminal, d *Decided) {
-	for line := range strings.Lines(p.Summary(d)) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, readersSee) || slices.ContainsFunc(d.Board.Changes, func(c Change) bool {
-			return c.Was != c.Is && strings.HasPrefix(line, c.Path+" ")
-		}) {
-			t.Highlight(line)
-		} else {
-			t.Printf("%s", line)
-		}
-	}
-}
-
-// readersSee begins the line of a public correction.
-const readersSee = "Readers will see of "
-
-// Summary shows what a verification says, and what readers will see.
-func (p *Pending) Summary(d *Decided) string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	say("Verification %s, of everything recorded through %s:\n", p.Name, p.Through)
+// summary shows what a verification says, and what readers will see: a line each, and whether it
+// is about a number that changes.
+func (p *Pending) summary(d *Decided, show func(changed bool, line string)) {
+	say := func(format string, args ...any) { show(false, fmt.Sprintf(format, args...)) }
+	say("Verification %s, of everything recorded through %s:", p.Name, p.Through)
+	say("")
 	for _, decision := range d.Verification.Decisions {
 		what := decision.Decision
 		if decision.Corrects != "" {
@@ -45,8 +28,10 @@ func (p *Pending) Summary(d *Decided) string {
 	}
 	const row = "%-59s %5v %5v  %s" // within 80 columns
 	say(row, "number", "was", "is", "from")
+	changes := false
 	for _, c := range d.Board.Changes {
-		say(row, c.Path, c.Was, c.Is, map[bool]string{true: "entered", false: "counted"}[c.Manual])
+		changes = changes || c.Was != c.Is
+		show(c.Was != c.Is, fmt.Sprintf(row, c.Path, c.Was, c.Is, map[bool]string{true: "entered", false: "counted"}[c.Manual]))
 	}
 	say("")
 	for _, found := range p.kinds {
@@ -56,14 +41,16 @@ func (p *Pending) Summary(d *Decided) string {
 		say("log: %d entries, %d of them new: %s", d.Log.Log.Size(), len(d.Log.Added), d.Log)
 	}
 	for _, c := range d.Site.Current().Corrections {
-		say("\n"+readersSee+"%s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason)
+		say("")
+		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason))
 	}
 	read := d.Site.Current().ObservedAttention.HonestRead
-	if read == p.Site.Current().ObservedAttention.HonestRead && slices.ContainsFunc(d.Board.Changes, func(c Change) bool { return c.Was != c.Is }) {
-		say("\nStays beside the new numbers, %s: %s", honestRead, read)
+	if changes && read == p.Site.Current().ObservedAttention.HonestRead {
+		say("")
+		say("Stays beside the new numbers, %s: %s", honestRead, read)
 	}
 	for _, odd := range p.Odd {
-		say("\nOdd: %s", odd)
+		say("")
+		say("Odd: %s", odd)
 	}
-	return b.String()
 }

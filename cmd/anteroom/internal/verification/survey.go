@@ -13,6 +13,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 )
@@ -33,29 +34,38 @@ type Pending struct {
 	own      []*regexp.Regexp    // of own_names
 	board    []byte              // the file of the current board
 	manifest string              // SHA-256 of the published manifest; "" if there is none
-	agents   []*Agent            // in the order of their first registrations
-	byName   map[identity]*Agent // the same
 }
 
-// identity tells the agents of registrations apart: a name, or the key of one without a name.
+// identity tells subjects of a kind apart: the name of an agent or an org, or the key of an agent
+// without a name.
 type identity struct {
 	text     string
 	nameless bool
 }
 
-func identityOf(r *records.Record) identity {
-	if r.Values[0] == "" {
+func identityOf(kind string, r *records.Record) identity {
+	if kind == site.Registration && r.Values[0] == "" {
 		return identity{r.Values[1], true}
 	}
 	return identity{r.Values[0], false}
 }
 
-// Agent is the registrations of one name or, without a name, of one key.
-type Agent struct {
+// Subject is the records of one identity. Those of suggestions are not told apart.
+type Subject struct {
 	identity
-	New, Earlier []*records.Record // registrations that no verification covers, and others
-	Own          string            // the first of own_names that it matches; "" if none does
-	vouched      string            // the hash of the record by which it is known, if it was vouched for
+	New, Earlier []*records.Record // records that no verification covers, and others
+	vouched      string            // the hash of the record by which an agent is known, if it was vouched for
+}
+
+// records gives the records that an answer is about: new ones, or earlier ones.
+func (s *Subject) records(earlier bool) []*records.Record {
+	switch {
+	case s == nil:
+		return nil
+	case earlier:
+		return s.Earlier
+	}
+	return s.New
 }
 
 // Scope is what a new verification is to be about.
@@ -102,12 +112,11 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 	if p.board, err = fs.ReadFile(content, BoardFile(s.Current().File)); err != nil {
 		return nil, fmt.Errorf("read the current board: %w", err)
 	}
-	p.group()
 	return p, nil
 }
 
 func newPending(s *site.Site) *Pending {
-	p := &Pending{Site: s, ledger: s.Ledger(), byName: map[identity]*Agent{}}
+	p := &Pending{Site: s, ledger: s.Ledger()}
 	for _, pattern := range s.Service.OwnNames {
 		p.own = append(p.own, like(pattern))
 	}
@@ -138,15 +147,8 @@ func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) er
 	if err != nil {
 		return err
 	}
-	switch host := p.Site.Service.CanonicalHost; {
-	case scope.NewStore && (last.Store == "" || last.Store == extent.Store):
-		return fmt.Errorf("compare the records: the verifications are of no other store than %s (leave --new-store out)", extent.Store)
-	case !scope.NewStore && last.Store != "" && last.Store != extent.Store:
-		return fmt.Errorf("compare the records: this is store %s, and the verifications are of store %s (name the right one with --data or --remote; "+
-			"anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)", extent.Store, last.Store)
-	case last.Store != extent.Store && extent.Host != "" && extent.Host != host:
-		return fmt.Errorf("compare the records: this store is of the service %s, and the content of %s "+
-			"(name the right one with --data or --remote)", extent.Host, host)
+	if err := inbox.Belongs(extent, p.Site, scope.NewStore); err != nil {
+		return fmt.Errorf("compare the records: %w", err)
 	}
 	p.store = extent.Store
 	through := p.Through
@@ -177,37 +179,35 @@ func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) er
 		}
 		p.kinds, p.Broken = append(p.kinds, found), append(p.Broken, found.broken...)
 		p.Odd = slices.Concat(p.Odd, found.altered, found.early)
+		found.group(p.ledger)
 	}
 	return nil
 }
 
-// group finds the agents of the registrations.
-func (p *Pending) group() {
-	found, entries := p.kinds[0], p.ledger.Entries()
-	for i := range found.covered {
-		r := &found.covered[i]
-		a := p.agent(r)
-		a.Earlier = append(a.Earlier, r)
-		if e := entries[hashOf(site.Registration, r)]; e.Decision == site.Vouch {
-			a.vouched = e.Agent
+// group finds the subjects of the records.
+func (s *scanned) group(ledger *site.Ledger) {
+	s.by = map[identity]*Subject{}
+	subject := func(r *records.Record) *Subject {
+		id := identityOf(s.kind.Name, r)
+		one := s.by[id]
+		if one == nil {
+			one = &Subject{identity: id}
+			s.by[id], s.subjects = one, append(s.subjects, one)
+		}
+		return one
+	}
+	for i := range s.covered {
+		r := &s.covered[i]
+		one := subject(r)
+		one.Earlier = append(one.Earlier, r)
+		if e := ledger.Entries()[hashOf(s.kind.Name, r)]; e.Decision == site.Vouch {
+			one.vouched = e.Agent
 		}
 	}
-	for i := range found.fresh {
-		a := p.agent(&found.fresh[i])
-		a.New = append(a.New, &found.fresh[i])
+	for i := range s.fresh {
+		one := subject(&s.fresh[i])
+		one.New = append(one.New, &s.fresh[i])
 	}
-}
-
-// agent is the agent of a registration.
-func (p *Pending) agent(r *records.Record) *Agent {
-	id := identityOf(r)
-	a := p.byName[id]
-	if a == nil {
-		a = &Agent{identity: id, Own: p.ownName(r.Values[0])}
-		p.byName[id] = a
-		p.agents = append(p.agents, a)
-	}
-	return a
 }
 
 // ownName is the first of own_names that one of some names matches, "" if none does.
@@ -227,7 +227,7 @@ func (p *Pending) ownName(names ...string) string {
 func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	switch kind {
 	case site.Registration:
-		return p.byName[identityOf(r)].Own
+		return p.ownName(r.Values[0])
 	case site.Charter:
 		names := r.Values[:2:2]
 		for _, s := range seats(r) {
@@ -238,27 +238,26 @@ func (p *Pending) ownRecord(kind string, r *records.Record) string {
 	return ""
 }
 
-// counted is a record that was counted, or the agent of one, and what is said of it.
-type counted struct{ kind, id, what string }
-
-// nowOwn gives what was counted before own_names had its name.
-func (p *Pending) nowOwn() (list []counted) {
-	entries := p.ledger.Entries()
-	counts := func(kind string, r *records.Record) bool { return entries[hashOf(kind, r)].Decision != site.Own }
-	registered := func(r *records.Record) bool { return counts(site.Registration, r) }
-	for _, a := range p.agents {
-		if a.Own != "" && slices.ContainsFunc(a.Earlier, registered) {
-			list = append(list, counted{site.Registration, a.Earlier[0].ID, fmt.Sprintf("%q was counted, with %s, and own_names has %q",
-				a.text, cli.Plural(len(a.Earlier), "registration"), a.Own)})
+// nowOwn gives what was counted of a kind before own_names had its name: by the identifiers of a
+// record each, what is said of it.
+func (p *Pending) nowOwn(found *scanned) (ids, said []string) {
+	kind, entries := found.kind.Name, p.ledger.Entries()
+	for _, s := range found.subjects {
+		for _, r := range s.Earlier {
+			own := p.ownRecord(kind, r)
+			if own == "" || entries[hashOf(kind, r)].Decision == site.Own {
+				continue
+			}
+			ids = append(ids, r.ID)
+			if kind == site.Charter {
+				said = append(said, fmt.Sprintf("charter %q was counted, and own_names has %q", s.text, own))
+				continue
+			}
+			said = append(said, fmt.Sprintf("%q was counted, with %s, and own_names has %q", s.text, cli.Plural(len(s.Earlier), kind), own))
+			break
 		}
 	}
-	for i := range p.kinds[1].covered {
-		r := &p.kinds[1].covered[i]
-		if own := p.ownRecord(site.Charter, r); own != "" && counts(site.Charter, r) {
-			list = append(list, counted{site.Charter, r.ID, fmt.Sprintf("charter %q was counted, and own_names has %q", r.Values[0], own)})
-		}
-	}
-	return list
+	return ids, said
 }
 
 // like is the expression of a pattern, in which * is any characters and \* an asterisk.

@@ -47,14 +47,22 @@ func (s *sheet) note(indent, format string, args ...any) {
 func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(text, "\n", "\n  > ")) }
 
 // propose writes the proposed answer about a record, or about the agent of one: the harmless one,
-// or to set apart what matches own, one of own_names.
-func (s *sheet) propose(kind, member string, r *records.Record, own string) {
-	decision, reason := site.Choices[kind][0], `""`
-	if own != "" {
+// or to set apart what matches own_names.
+func (p *Pending) propose(s *sheet, found *scanned, r *records.Record) {
+	decision, reason := site.Choices[found.kind.Name][0], `""`
+	if own := p.ownRecord(found.kind.Name, r); own != "" {
 		s.note("  ", "  own_names has %q", own)
 		decision, reason = site.Own, ownReason
 	}
-	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, member, r.ID)
+	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, found.named(), r.ID)
+}
+
+// named is the member of an answer that names a record, or the agent of one.
+func (s *scanned) named() string {
+	if s.kind.Name == site.Registration {
+		return "agent"
+	}
+	return "record_id"
 }
 
 // Template is the file in which an operator decides. It proposes the harmless decisions. Only its
@@ -90,7 +98,7 @@ func (p *Pending) Template() ([]byte, error) {
 }
 
 func (p *Pending) registrations(s *sheet) {
-	agents := slices.DeleteFunc(slices.Clone(p.agents), func(a *Agent) bool { return len(a.New) == 0 })
+	agents := slices.DeleteFunc(slices.Clone(p.kinds[0].subjects), func(a *Subject) bool { return len(a.New) == 0 })
 	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
 		"  vouch  the agent counts as one verified conversion; say why, without a name\n"+
@@ -101,7 +109,7 @@ func (p *Pending) registrations(s *sheet) {
 		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(p.kinds[0].fresh), len(agents))
 	s.line("registrations:")
 	if len(agents) > maxListed { // those that were vouched for come first, then others that are known
-		slices.SortStableFunc(agents, func(a, b *Agent) int {
+		slices.SortStableFunc(agents, func(a, b *Subject) int {
 			return cmp.Or(cmp.Compare(min(1, len(b.vouched)), min(1, len(a.vouched))), cmp.Compare(min(1, len(b.Earlier)), min(1, len(a.Earlier))))
 		})
 		defer s.fold(agents[maxListed:])
@@ -114,13 +122,13 @@ func (p *Pending) registrations(s *sheet) {
 		if !a.nameless {
 			s.others(a, "looks like", alike[skeleton(a.text)])
 		}
-		s.propose(site.Registration, "agent", a.New[0], a.Own)
+		p.propose(s, p.kinds[0], a.New[0])
 	}
-	p.proposeOwn(s, site.Registration, "agent")
+	p.proposeOwn(s, p.kinds[0])
 }
 
 // others notes the names of other agents than a.
-func (s *sheet) others(a *Agent, how string, names []string) {
+func (s *sheet) others(a *Subject, how string, names []string) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.nameless && name == a.text })
 	for _, name := range names[:min(maxLookAlikes, len(names))] {
 		s.note("  ", "  %s %q", how, name)
@@ -131,7 +139,7 @@ func (s *sheet) others(a *Agent, how string, names []string) {
 // registered with a key, by that.
 func (p *Pending) names() (alike, byKey map[string][]string) {
 	alike, byKey = map[string][]string{}, map[string][]string{}
-	for _, a := range p.agents {
+	for _, a := range p.kinds[0].subjects {
 		if a.nameless {
 			continue
 		}
@@ -149,7 +157,7 @@ func (p *Pending) names() (alike, byKey map[string][]string) {
 
 // describe says who an agent is, and how often and when it registered. A burst is a run of
 // registrations, each at most records.BurstSeconds after the one before.
-func (s *sheet) describe(a *Agent) {
+func (s *sheet) describe(a *Subject) {
 	bursts, first, last, newest := 0, a.New[0].At, "", time.Time{}
 	key, several := a.New[0].Values[1], false
 	for _, r := range a.New {
@@ -186,7 +194,7 @@ func (s *sheet) describe(a *Agent) {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // fold lists by patterns the agents that get no answer each.
-func (s *sheet) fold(agents []*Agent) {
+func (s *sheet) fold(agents []*Subject) {
 	type pattern struct{ agents, registrations int }
 	patterns := map[string]pattern{}
 	for _, a := range agents {
@@ -211,12 +219,11 @@ func (s *sheet) fold(agents []*Agent) {
 }
 
 // proposeOwn proposes to set apart what was counted before own_names had its name.
-func (p *Pending) proposeOwn(s *sheet, kind, member string) {
-	for _, own := range p.nowOwn() {
-		if own.kind == kind {
-			s.note("  ", "%s. To set it apart, remove the # before its answer:", own.what)
-			s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, member, own.id)
-		}
+func (p *Pending) proposeOwn(s *sheet, found *scanned) {
+	ids, said := p.nowOwn(found)
+	for i, id := range ids {
+		s.note("  ", "%s. To set it apart, remove the # before its answer:", said[i])
+		s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, found.named(), id)
 	}
 }
 
@@ -256,9 +263,9 @@ func (p *Pending) charters(s *sheet) {
 		for _, seat := range seats(r) {
 			s.note("  ", "  %.40q %q, %s", seat.Position, seat.AgentName, seat.Allocation)
 		}
-		s.propose(site.Charter, "record_id", r, p.ownRecord(site.Charter, r))
+		p.propose(s, p.kinds[1], r)
 	}
-	p.proposeOwn(s, site.Charter, "record_id")
+	p.proposeOwn(s, p.kinds[1])
 }
 
 func (p *Pending) suggestions(s *sheet) {
@@ -273,7 +280,7 @@ func (p *Pending) suggestions(s *sheet) {
 			shown += len(text)
 			s.quote(text)
 		}
-		s.propose(site.Suggestion, "record_id", r, "")
+		p.propose(s, p.kinds[2], r)
 	}
 }
 

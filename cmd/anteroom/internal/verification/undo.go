@@ -32,18 +32,14 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
 		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects what is wrong)", name)
 	}
-	local := *o
-	local.Offline = true
-	for _, place := range []struct {
-		options *Options
-		name    string
-	}{{&local, o.Public}, {o, s.Service.BaseURL()}} {
-		public, err := place.options.Compare(ctx, s)
-		if err != nil {
-			return err
-		} else if public {
-			return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place.name)
+	inFolder, byService, err := o.Compare(ctx, s)
+	for place, public := range map[string]bool{o.Public: inFolder, s.Service.BaseURL(): byService} {
+		if public {
+			return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	lines, checkpoint := site.LogFiles(name)
 	gone, err := takeBack(o.Content, checkpoint, lines, BoardFile(name), VerificationFile(name))

@@ -15,7 +15,7 @@
 // Run does all of it for the command, after it has compared the content with what is published
 // (run.go). Audit compares a store with the verifications, and changes nothing.
 //
-// A record is a records.Record throughout, an Agent is the registrations of one name, an Answer is
+// A record is a records.Record throughout, a Subject is the registrations of one agent or the charters of one org, an Answer is
 // what the operator says, and a site.Decision is what is published. Whatever is wrong with answers
 // is a Fault, which names its place in the file. To ask for something more, write it in Template,
 // give Answers a member, and read that in Decide. To show something more, write it in Summary.
@@ -63,12 +63,10 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error
 		return nil, err
 	}
 	a := &Audited{Changed: p.Broken}
-	for _, kind := range p.kinds {
-		a.Changed, a.Early, a.Notes = append(a.Changed, kind.altered...), append(a.Early, kind.early...), append(a.Notes, kind.notes...)
-	}
-	p.group()
-	for _, own := range p.nowOwn() {
-		a.Own = append(a.Own, own.what)
+	for _, found := range p.kinds {
+		_, own := p.nowOwn(found)
+		a.Changed, a.Early = append(a.Changed, found.altered...), append(a.Early, found.early...)
+		a.Notes, a.Own = append(a.Notes, found.notes...), append(a.Own, own...)
 	}
 	return a, nil
 }

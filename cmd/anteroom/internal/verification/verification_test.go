@@ -173,6 +173,11 @@ func (s *service) put(pending *Pending, answers string) *site.Site {
 	return decided.Site
 }
 
+func summaryOf(p *Pending, d *Decided) (text string) {
+	p.summary(d, func(_ bool, line string) { text += line + "\n" })
+	return text
+}
+
 // counts are conversions, registrations, charters, suggestions and excluded records of the current
 // board.
 func counts(s *site.Site) (list [5]int) {
@@ -261,7 +266,7 @@ func TestConversions(t *testing.T) {
 
 	s.register(6, "lark", "", "13:00:00")
 	survey := s.take("14:00:00")
-	if a := survey.agents[0]; a.vouched != hashOf(site.Registration, survey.kinds[0].byID[id(1)]) || len(a.Earlier) != 2 {
+	if a := survey.kinds[0].subjects[0]; a.vouched != hashOf(site.Registration, survey.kinds[0].byID[id(1)]) || len(a.Earlier) != 2 {
 		t.Errorf("the survey forgot: %+v", a)
 	}
 	if survey.Name != day+"-2" || len(survey.kinds[0].fresh) != 1 || len(survey.kinds[1].fresh) != 0 {
@@ -532,7 +537,7 @@ func TestRestored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if summary := survey.Summary(decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
+		if summary := summaryOf(survey, decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
 			t.Errorf("%v:\n%s", c.since, summary)
 		}
 		loaded := s.put(survey, "lost: a disk")
@@ -626,8 +631,8 @@ func TestManyRecords(t *testing.T) {
 	s := newService(t)
 	s.exec(fmt.Sprintf(rows, 12_000, 5_000, hexSum("")))
 	survey := s.take("12:00:00")
-	if len(survey.agents) != 5_000 || len(survey.kinds[0].fresh) != 12_000 {
-		t.Errorf("%d agents with %d registrations", len(survey.agents), len(survey.kinds[0].fresh))
+	if len(survey.kinds[0].subjects) != 5_000 || len(survey.kinds[0].fresh) != 12_000 {
+		t.Errorf("%d agents with %d registrations", len(survey.kinds[0].subjects), len(survey.kinds[0].fresh))
 	}
 	s.wantCounts(s.put(survey, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
 	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T00:00:00Z' WHERE seq = 11999")
@@ -865,10 +870,10 @@ func FuzzParseAnswers(f *testing.F) {
 		}
 		for _, kind := range site.Kinds {
 			for _, answer := range a.of(kind) {
-				if strings.TrimPrefix(answer.about(), "record_id ") == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
+				if answer.about() == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
 					t.Fatalf("taken: %+v", answer)
 				}
-				like(answer.AgentName)
+				like(answer.About["agent_name"])
 			}
 		}
 	})
@@ -930,7 +935,7 @@ func TestStays(t *testing.T) {
 	s := newService(t)
 	stays := func(p *Pending, answers string) (bool, error) {
 		d, err := s.try(p, answers)
-		return err == nil && strings.Contains(p.Summary(d), "Stays beside the new numbers, observed_attention.honest_read: "+s.site().Current().ObservedAttention.HonestRead), err
+		return err == nil && strings.Contains(summaryOf(p, d), "Stays beside the new numbers, observed_attention.honest_read: "+s.site().Current().ObservedAttention.HonestRead), err
 	}
 	if is, err := stays(s.take("11:00:00"), ""); err != nil || is {
 		t.Errorf("no number changes: %v", err)
