@@ -65,8 +65,7 @@ type Decision struct {
 	Agent    string `yaml:"agent,omitempty"`
 	Corrects string `yaml:"corrects,omitempty"` // the verification that covered the records before; "" for new ones
 	Reason   string `yaml:"reason,omitempty" is:"line"`
-	// Records has a line for each: its RecordHash. A file of an older program has record_ids instead,
-	// each with a space and the SHA-256 of the commitment: who reads it can pass for their holders.
+	// Records has a line for each: its RecordHash. Who reads a record_id can pass for its holder.
 	Records string `yaml:"records"`
 }
 
@@ -161,25 +160,14 @@ func RecordHash(kind, id, commitment string) string {
 	return tlog.RecordHash(id, commitment)
 }
 
-// list gives the hashes of the records of a decision, and their record_ids where it has them. ok is
-// false where a line is none.
-func (d *Decision) list() (hashes, ids []string, ok bool) {
+// list gives the hashes of the records of a decision. ok is false where a line is none.
+func (d *Decision) list() (hashes []string, ok bool) {
 	ok = true
 	for line := range strings.Lines(d.Records) {
-		hash, id := strings.TrimSpace(line), ""
-		if before, sum, old := strings.Cut(hash, " "); old {
-			hash, id = RecordHash(d.Kind, before, sum), before
-			ok = ok && len(id) == 32 && validSHA256(id+id) && validSHA256(sum)
-		}
-		hashes, ids = append(hashes, hash), append(ids, id)
-		ok = ok && validSHA256(hash)
+		hash := strings.TrimSpace(line)
+		hashes, ok = append(hashes, hash), ok && validSHA256(hash)
 	}
-	return hashes, ids, ok && len(hashes) > 0
-}
-
-// Exposes reports whether the file names a record by its record_id.
-func (v *Verification) Exposes() bool {
-	return slices.ContainsFunc(v.Decisions, func(d Decision) bool { return strings.Contains(d.Records, " ") })
+	return hashes, ok && len(hashes) > 0
 }
 
 // Number is one number of a hand verification.
@@ -222,11 +210,10 @@ var Numbers = []Number{
 
 // Ledger is what a series of verifications says of single records.
 type Ledger struct {
-	entries map[string]Entry  // by the hashes of the records
-	hashes  map[string]string // by record_id, where that is known
-	agents  map[string]int    // the vouched records of each agent
-	own     map[string]int    // by kind
-	totals  map[string]int    // by kind
+	entries map[string]Entry // by the hashes of the records
+	agents  map[string]int   // the vouched records of each agent
+	own     map[string]int   // by kind
+	totals  map[string]int   // by kind
 }
 
 // Entry is what holds for a record that a verification has named.
@@ -234,7 +221,7 @@ type Entry struct{ Kind, Decision, Agent string }
 
 // NewLedger makes a ledger of no verification.
 func NewLedger() *Ledger {
-	return &Ledger{entries: map[string]Entry{}, hashes: map[string]string{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+	return &Ledger{entries: map[string]Entry{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
 }
 
 // Ledger is the ledger of all verifications of the site.
@@ -258,7 +245,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 	seen := map[string]bool{}
 	for i := range v.Decisions {
 		d := &v.Decisions[i]
-		list, ids, ok := d.list()
+		list, ok := d.list()
 		switch {
 		case !ok:
 			fault("decisions[%d].records has a line that is not the hash of a record", i)
@@ -269,15 +256,6 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 		case (d.Decision == Vouch) != (d.Agent != ""):
 			fault("decisions[%d] has an agent or a vouch, and not both", i)
 		}
-		for n, id := range ids {
-			if before := l.hashes[id]; before != "" && before != list[n] {
-				fault("decisions[%d] names %s, which had another commitment or kind before", i, id)
-			}
-			if id != "" {
-				l.hashes[id] = list[n]
-			}
-		}
-		agent := cmp.Or(l.hashes[d.Agent], d.Agent)
 		for _, hash := range list {
 			before, known := l.entries[hash]
 			switch {
@@ -294,7 +272,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 				delete(l.entries, hash)
 				continue
 			}
-			now := Entry{d.Kind, d.Decision, agent}
+			now := Entry{d.Kind, d.Decision, d.Agent}
 			l.count(now, 1)
 			l.entries[hash] = now
 		}

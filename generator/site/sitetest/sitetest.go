@@ -88,13 +88,12 @@ const day = len("2026-11-20")
 
 // decision is what is decided about one made-up record.
 func decision(what, series string, n int) string {
-	commitment := sum(fmt.Append(nil, series, n))
-	id := commitment[:32]
+	record := sum(fmt.Append(nil, series, n))
 	text := "  - {kind: registration, decision: " + what + ", "
 	if what == "vouch" {
-		text += "agent: \"" + id + "\", "
+		text += "agent: \"" + record + "\", "
 	}
-	return text + "records: \"" + id + " " + commitment + "\"}\n"
+	return text + "records: \"" + record + "\"}\n"
 }
 
 func sum(text []byte) string {

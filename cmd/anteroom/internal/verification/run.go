@@ -89,12 +89,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range s.Verifications {
-		if v := &s.Verifications[i]; v.Exposes() {
-			t.Warnf("%s has record_ids, with which anybody who reads it can prove that an agent was counted, as if it was the holder of "+
-				"the answer: do not publish it (newer ones have hashes)", filepath.Join(o.Content, VerificationFile(v.File)))
-		}
-	}
 	var key note.Signer
 	if !o.Template {
 		if _, _, err := o.Compare(ctx, s); err != nil {
@@ -145,8 +139,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 
 // Compare refuses content that is behind what is published, in the folder of documents or by the
 // service: its next board would be another one of the same name, and what the key of the log has
-// signed is out already. It reports where the newest board of the content is published. Offline, the
-// service is not asked.
+// signed is out already. It reports where the newest board of the content is published. The service
+// is not asked if Offline is set.
 func (o *Options) Compare(ctx context.Context, s *site.Site) (inFolder, byService bool, err error) {
 	newest := "/scoreboard/" + s.Current().File + ".json"
 	refuse := func(published continuity.Facts, place string) (has bool, err error) {

@@ -9,16 +9,17 @@
 //	Edit     opens it in an editor until its answers are accepted (editor.go, answers.go)
 //	Decide   applies the answers and makes the verification, its board and its stage of the log:
 //	         a Decided (decide.go, board.go, log.go)
-//	Summary  shows what was decided (summary.go)
+//	summary  shows what was decided (summary.go)
 //	Write    puts the files into the content folder, all or none (write.go)
 //
 // Run does all of it for the command, after it has compared the content with what is published
 // (run.go). Audit compares a store with the verifications, and changes nothing.
 //
-// A record is a records.Record throughout, a Subject is the registrations of one agent or the charters of one org, an Answer is
-// what the operator says, and a site.Decision is what is published. Whatever is wrong with answers
-// is a Fault, which names its place in the file. To ask for something more, write it in Template,
-// give Answers a member, and read that in Decide. To show something more, write it in Summary.
+// A record is a records.Record throughout, a Subject is the registrations of one agent or the
+// charters of one org, an Answer is what the operator says, and a site.Decision is what is
+// published. Whatever is wrong with answers is a Fault, which names its place in the file. To ask
+// for something more, write it in Template, give Answers a member, and read that in Decide. To show
+// something more, write it in summary.
 //
 // # What is covered
 //
