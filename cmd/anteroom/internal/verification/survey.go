@@ -31,9 +31,9 @@ type Pending struct {
 	store    string                // its identifier
 	kinds    []*scanned            // in the order of records.Kinds
 	ledger   *site.Ledger
-	own      []*regexp.Regexp    // of own_names
-	board    []byte              // the file of the current board
-	manifest string              // SHA-256 of the published manifest; "" if there is none
+	own      []*regexp.Regexp // of own_names
+	board    []byte           // the file of the current board
+	manifest string           // SHA-256 of the published manifest; "" if there is none
 }
 
 // identity tells subjects of a kind apart: the name of an agent or an org, or the key of an agent
