@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 
 	"anteroom/generator"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -73,24 +71,14 @@ func TestSkill(t *testing.T) {
 	}
 }
 
-// boards is the shipped content with a second board on the day of the last one, which corrects it.
-func boards(t *testing.T) fs.FS {
-	t.Helper()
-	return overlay(t, map[string]func(string) string{
-		"scoreboard/2026-11-20-2.yaml": func(string) string {
-			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.Replace(string(text), "received_external: 0", "received_external: 3", 1) +
-				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"
-		},
-	})
-}
-
 // Both feeds have the same items: one for each board, the newest first, with its numbers.
 func TestFeeds(t *testing.T) {
-	o := generate(t, boards(t))
+	o := generate(t, overlay(t, map[string]func(string) string{ // a second board on the day of the last one corrects it
+		"scoreboard/2026-11-20-2.yaml": func(string) string {
+			return board(t, "received_external: 0", "received_external: 3")("") +
+				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"
+		},
+	}))
 	type item struct{ ID, Title, Text, Time, Board string }
 	var feed struct {
 		Version     string `json:"version"`
@@ -211,36 +199,13 @@ func TestListSchemas(t *testing.T) {
 		{"/schemas/jobs.json", "/jobs.json", "job", "open", map[string]any{"id": "A B", "status": "lost", "posted": "yesterday", "tags": "data", "title": nil, "reward_credit_units": -1}},
 		{"/schemas/auditors.json", "/auditors.json", "audit", "ledger", map[string]any{"report_sha256": "ab", "claimed_at": "2026-11-01", "verified_by_hand_on": nil}},
 	} {
-		text := document(t, o, c.schema)
-		raw, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		top := raw.(map[string]any)
+		raw := value(t, string(document(t, o, c.schema))).(map[string]any)
 		id := o.Snapshot.BaseURL() + c.schema
-		if top["$id"] != id || top["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
-			t.Errorf("%s is %v of %v", c.schema, top["$id"], top["$schema"])
+		if raw["$id"] != id || raw["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+			t.Errorf("%s is %v of %v", c.schema, raw["$id"], raw["$schema"])
 		}
-		compiler := jsonschema.NewCompiler()
-		compiler.AssertFormat()
-		if err := compiler.AddResource(id, raw); err != nil {
-			t.Fatal(err)
-		}
-		whole, err := compiler.Compile(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		entry, err := compiler.Compile(id + "#/$defs/" + c.definition)
-		if err != nil {
-			t.Fatal(err)
-		}
-		read := func() map[string]any {
-			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(document(t, o, c.list)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v.(map[string]any)
-		}
+		whole, entry := compiled(t, id, raw, ""), compiled(t, id, raw, "#/$defs/"+c.definition)
+		read := func() map[string]any { return value(t, string(document(t, o, c.list))).(map[string]any) }
 		if err := whole.Validate(read()); err != nil {
 			t.Errorf("%s: %v", c.list, err)
 		}

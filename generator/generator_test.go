@@ -49,20 +49,27 @@ func generate(t testing.TB, content fs.FS) *generator.Output {
 
 var shippedContent = os.DirFS("../content")
 
+// documents are the published documents, by their paths.
+func documents(o *generator.Output) map[string][]byte {
+	texts := map[string][]byte{}
+	for _, d := range o.Documents {
+		texts[d.Path] = d.Bytes
+	}
+	return texts
+}
+
 // document gives the bytes of a published document.
 func document(t testing.TB, o *generator.Output, path string) []byte {
 	t.Helper()
-	for _, d := range o.Documents {
-		if d.Path == path {
-			return d.Bytes
-		}
+	text, is := documents(o)[path]
+	if !is {
+		t.Fatalf("%s is not published", path)
 	}
-	t.Fatalf("%s is not published", path)
-	return nil
+	return text
 }
 
 // overlay is a copy of the shipped content with some files changed or added.
-func overlay(t testing.TB, change map[string]func(old string) string) fs.FS {
+func overlay(t testing.TB, change map[string]func(old string) string) fstest.MapFS {
 	t.Helper()
 	content := fstest.MapFS{}
 	err := fs.WalkDir(shippedContent, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -111,6 +118,16 @@ jobs:
 			return "as_of: 2026-11-20\nledger:\n" + audit + "null}\n" + strings.Replace(audit, "report_sha256: ab", "report_sha256: cd", 1) + "2026-11-10}\n"
 		},
 	})
+}
+
+// board is the newest board of the shipped content with other texts, old before new.
+func board(t testing.TB, oldnew ...string) func(string) string {
+	t.Helper()
+	text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(string) string { return strings.NewReplacer(oldnew...).Replace(string(text)) }
 }
 
 func replace(old, new string) func(string) string {
@@ -368,14 +385,8 @@ func TestSecurityTxtExpires(t *testing.T) {
 // which what it shows has changed.
 func TestSitemap(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{
-		"scoreboard/2026-11-30.yaml": func(string) string {
-			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.ReplaceAll(string(text), "2026-11-20", "2026-11-30")
-		},
-		"jobs.yaml": replace("as_of: 2026-11-20", "as_of: 2026-11-29"),
+		"scoreboard/2026-11-30.yaml": board(t, "2026-11-20", "2026-11-30"),
+		"jobs.yaml":                  replace("as_of: 2026-11-20", "as_of: 2026-11-29"),
 		"pages/privacy.md": func(old string) string {
 			return regexp.MustCompile(`(?m)^updated: .*$`).ReplaceAllString(old+"\n", "updated: 2026-11-23")
 		},
@@ -504,15 +515,9 @@ func TestVerificationNeverChanges(t *testing.T) {
 	const file = "/scoreboard/2026-11-20.json"
 	before := document(t, generate(t, shippedContent), file)
 	content := overlay(t, map[string]func(string) string{
-		"service.yaml":  replace("license: CC-BY-4.0", "license: CC0-1.0"),
-		"presence.yaml": replace(`away_message: ""`, "away_message: gone"),
-		"scoreboard/2026-11-20-2.yaml": func(string) string {
-			text, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return strings.Replace(string(text), "received_external: 0", "received_external: 3", 1)
-		},
+		"service.yaml":                 replace("license: CC-BY-4.0", "license: CC0-1.0"),
+		"presence.yaml":                replace(`away_message: ""`, "away_message: gone"),
+		"scoreboard/2026-11-20-2.yaml": board(t, "received_external: 0", "received_external: 3"),
 	})
 	o := generate(t, content)
 	if !bytes.Equal(document(t, o, file), before) {
@@ -798,7 +803,7 @@ func withEntries(b *testing.B, n int) fs.FS {
 	content := overlay(b, map[string]func(string) string{
 		"jobs.json":     func(string) string { return `{"as_of":"2026-11-20","jobs":[` + strings.Join(jobs, ",") + `]}` },
 		"auditors.json": func(string) string { return `{"as_of":"2026-11-20","ledger":[` + strings.Join(audits, ",") + `]}` },
-	}).(fstest.MapFS)
+	})
 	delete(content, "jobs.yaml")
 	delete(content, "auditors.yaml")
 	return content

@@ -14,8 +14,6 @@ import (
 	"anteroom/edge/edgetest"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // tool is an entry of tools/list.
@@ -126,30 +124,17 @@ func TestToolPrefix(t *testing.T) {
 		}
 	}
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lobby_quest"}}`, "host", o.Snapshot.CanonicalHost)
-	if !strings.Contains(string(r.Body), `"isError":false`) {
-		t.Errorf("%s", r.Body)
-	}
+	structured(t, h, o, "lobby_quest", "{}")
 }
 
-// structured calls a tool and gives its structured content.
-func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) json.RawMessage {
+// structured calls a tool and gives its structured content, which is its text too.
+func structured(t testing.TB, h *edgetest.Fake, o *generator.Output, name, arguments string) json.RawMessage {
 	t.Helper()
-	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`, "host", host)
-	var answer struct {
-		Result struct {
-			IsError           bool
-			StructuredContent json.RawMessage
-			Content           []struct{ Text string }
-		}
+	result := callTool(t, h, o, name, arguments)
+	if result.IsError || result.Content[0].Text != string(result.StructuredContent) {
+		t.Fatalf("%s %s: %+v", name, arguments, result)
 	}
-	if err := json.Unmarshal(r.Body, &answer); err != nil || r.Status != 200 || answer.Result.IsError {
-		t.Fatalf("%s %s: %d %s", name, arguments, r.Status, r.Body)
-	}
-	if text := answer.Result.Content[0].Text; text != string(answer.Result.StructuredContent) {
-		t.Errorf("%s: the text is %.100s, the structured content %.100s", name, text, answer.Result.StructuredContent)
-	}
-	return answer.Result.StructuredContent
+	return result.StructuredContent
 }
 
 // What every tool takes and gives is as its schemas say, and has no member besides those of its
@@ -159,7 +144,7 @@ func structured(t testing.TB, h *edgetest.Fake, host, name, arguments string) js
 func TestToolSchemas(t *testing.T) {
 	o := generate(t, shippedContent)
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)}}
-	minted := string(structured(t, h, o.Snapshot.CanonicalHost, "service_mint_receipt", `{}`))
+	minted := string(structured(t, h, o, "service_mint_receipt", `{}`))
 	roster := `"roster":[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
 		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
 	more := map[string]struct{ good, bad []string }{
@@ -182,15 +167,8 @@ func TestToolSchemas(t *testing.T) {
 	}
 	description := readOpenAPI(t, document(t, o, "/openapi.json"))
 	for i, tool := range toolsOf(t, o) {
-		c := jsonschema.NewCompiler()
-		c.AssertFormat()
-		compile := func(url string, text json.RawMessage) *jsonschema.Schema {
-			if err := c.AddResource(url, value(t, string(text))); err != nil {
-				t.Fatal(err)
-			}
-			return c.MustCompile(url)
-		}
-		in, out := compile(tool.Name+".in.json", tool.InputSchema), compile(tool.Name+".out.json", tool.OutputSchema)
+		in := compiled(t, "in.json", value(t, string(tool.InputSchema)), "")
+		out := compiled(t, "out.json", value(t, string(tool.OutputSchema)), "")
 		listed := &api.Tools[i]
 		route, op := api.Find(listed.Operation)
 		known := properties(description.schema(t, "paths", route.Path, strings.ToLower(op.Methods[len(op.Methods)-1]), "responses", "200", "content", "application/json", "schema"))
@@ -221,7 +199,7 @@ func TestToolSchemas(t *testing.T) {
 			if err := in.Validate(value(t, arguments)); err != nil {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
 			}
-			answer := value(t, string(structured(t, h, o.Snapshot.CanonicalHost, tool.Name, arguments)))
+			answer := value(t, string(structured(t, h, o, tool.Name, arguments)))
 			if err := out.Validate(answer); err != nil {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
 			}
@@ -241,9 +219,8 @@ func TestToolSchemas(t *testing.T) {
 			if err := in.Validate(value(t, arguments)); err == nil {
 				t.Errorf("%s takes %s", tool.Name, arguments)
 			}
-			r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool.Name+`","arguments":`+arguments+`}}`, "host", o.Snapshot.CanonicalHost)
-			if !strings.Contains(string(r.Body), `"isError":true`) {
-				t.Errorf("%s %s: %s", tool.Name, arguments, r.Body)
+			if result := callTool(t, h, o, tool.Name, arguments); !result.IsError {
+				t.Errorf("%s %s: %s", tool.Name, arguments, result.StructuredContent)
 			}
 		}
 	}

@@ -22,7 +22,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestMembers compares real answers of every operation with their descriptions. A member is named
+// TestMembers compares real answers of every operation with their descriptions. Each has a status, a
+// media type and header fields that are described. A member is named
 // in two places: in the type that describes it, and where it is written. The test fails where the
 // two differ in a name, a type or the required members, and where a member is described and never
 // answered.
@@ -33,7 +34,7 @@ func TestMembers(t *testing.T) {
 	}}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	seen, checked := map[string]bool{}, map[string]*jsonschema.Schema{}
-	for _, a := range recordAnswers(t, output.Snapshot) {
+	for _, a := range recordAnswers(t, output.Snapshot, o) {
 		path, _, _ := strings.Cut(a.request.Target, "?")
 		if len(a.response.Body) == 0 || !api.IsDynamic(path) || path == "/api/mcp" && a.request.Method == http.MethodPost {
 			continue // only endpoints are described, and package mcp has tests for the messages of its protocol
@@ -86,14 +87,9 @@ func TestMembers(t *testing.T) {
 func (o *openapi) compile(t *testing.T, content map[string]any) *jsonschema.Schema {
 	t.Helper()
 	for _, media := range content {
-		c := jsonschema.NewCompiler()
-		c.AssertFormat()
 		document := maps.Clone(o.doc)
 		document["answer"] = member(media, "schema")
-		if err := c.AddResource("openapi.json", document); err != nil {
-			t.Fatal(err)
-		}
-		return c.MustCompile("openapi.json#/answer")
+		return compiled(t, "openapi.json", document, "#/answer")
 	}
 	return nil
 }
@@ -166,9 +162,10 @@ type recordedAnswer struct {
 }
 
 // recordAnswers runs the transcripts on the native host, and records what the core would have
-// answered with the documents of the content.
-func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recordedAnswer) {
+// answered with the documents of the content. What the host itself answers must be described.
+func recordAnswers(t *testing.T, content *snapshot.Snapshot, o *openapi) (recorded []recordedAnswer) {
 	var mu sync.Mutex
+	answered := 0
 	serve := func(t *testing.T, s *snapshot.Snapshot) string {
 		host, err := native.Open(native.Config{
 			Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler),
@@ -190,7 +187,19 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewServer(host)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			host.ServeHTTP(answer, r)
+			if r.Host != s.ApexHost && r.URL.RawPath == "" && slices.ContainsFunc(api.Routes, func(route *api.Route) bool { return route.Path == r.URL.Path }) {
+				mu.Lock()
+				answered++
+				mu.Unlock()
+				o.checkDescribed(t, r.URL.Path, r.Method, answer.Code, answer.Header())
+			}
+			maps.Copy(w.Header(), answer.Header())
+			w.WriteHeader(answer.Code)
+			w.Write(answer.Body.Bytes())
+		}))
 		t.Cleanup(func() {
 			server.Close()
 			if err := host.Close(); err != nil {
@@ -200,6 +209,9 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot) (recorded []recorde
 		return server.URL
 	}
 	edgetest.RunTranscripts(t, serve)
+	if answered < 150 {
+		t.Errorf("only %d answers", answered)
+	}
 	full := edgetest.Snapshot()
 	full.Documents = content.Documents
 	base, host := serve(t, full), full.CanonicalHost

@@ -3,8 +3,6 @@ package generator_test
 import (
 	"bytes"
 	"encoding/json"
-	"io/fs"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,12 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge"
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/native"
 	"anteroom/edge/native/static"
-	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 	"anteroom/generator"
 	"anteroom/generator/site"
@@ -35,16 +30,29 @@ type openapi struct {
 
 func readOpenAPI(t *testing.T, text []byte) *openapi {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	doc := value(t, string(text))
+	return &openapi{doc.(map[string]any), compiler(t, "openapi.json", doc)}
+}
+
+// compiler compiles schemas in a document.
+func compiler(t *testing.T, url string, doc any) *jsonschema.Compiler {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(url, doc); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// compiled is the schema at a fragment of a document.
+func compiled(t *testing.T, url string, doc any, fragment string) *jsonschema.Schema {
+	t.Helper()
+	s, err := compiler(t, url, doc).Compile(url + fragment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	return &openapi{doc.(map[string]any), c}
+	return s
 }
 
 // resolve follows a reference.
@@ -128,45 +136,12 @@ func (o *openapi) checkDescribed(t *testing.T, path, method string, status int, 
 	}
 }
 
-// Whatever a host answers in the transcripts, at a path of the route table, is described.
-func TestOpenAPIDescribesTranscripts(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
-	seen := 0
-	edgetest.RunTranscripts(t, func(t *testing.T, s *snapshot.Snapshot) string {
-		host, err := native.Open(native.Config{Data: t.TempDir(), Create: true, Key: edgetest.Key, Snapshot: s, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer := httptest.NewRecorder()
-			host.ServeHTTP(answer, r)
-			if r.Host != s.ApexHost && r.URL.RawPath == "" && slices.ContainsFunc(api.Routes, func(route *api.Route) bool { return route.Path == r.URL.Path }) {
-				seen++
-				o.checkDescribed(t, r.URL.Path, r.Method, answer.Code, answer.Header())
-			}
-			maps.Copy(w.Header(), answer.Header())
-			w.WriteHeader(answer.Code)
-			w.Write(answer.Body.Bytes())
-		}))
-		t.Cleanup(func() {
-			server.Close()
-			if err := host.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return server.URL
-	})
-	if seen < 150 {
-		t.Errorf("only %d answers", seen)
-	}
-}
-
 // The documents that programs read are described, and no others. Each is as its schema says,
 // without a member besides. The answer of a server to a request for it is described too.
 func TestOpenAPIDescribesDocuments(t *testing.T) {
 	output := generate(t, withLists(t))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	documents, err := static.New(output.Documents)
+	host, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +149,7 @@ func TestOpenAPIDescribesDocuments(t *testing.T) {
 		r := httptest.NewRequest(method, path, nil)
 		r.Header.Set("If-None-Match", etag)
 		answer := httptest.NewRecorder()
-		documents.ServeHTTP(answer, r)
+		host.ServeHTTP(answer, r)
 		return answer
 	}
 	described := slices.DeleteFunc(slices.Sorted(maps.Keys(member(o.doc, "paths").(map[string]any))), func(path string) bool {
@@ -313,26 +288,18 @@ func TestConsent(t *testing.T) {
 // A new board changes what speaks of counts, and nothing else: no schema, no contract, no tool.
 func TestNewBoardChangesLittle(t *testing.T) {
 	before := generate(t, shippedContent)
-	after := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-21.yaml": func(string) string {
-		board, err := fs.ReadFile(shippedContent, "scoreboard/2026-11-20.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		counts := strings.NewReplacer("2026-11-20", "2026-11-21", "registrations_recorded: 0", "registrations_recorded: 7", "charters_filed: 0", "charters_filed: 2")
-		return counts.Replace(string(board))
-	}}))
-	documents := func(o *generator.Output) map[string][]byte {
-		all := map[string][]byte{}
-		for _, d := range o.Documents {
-			all[d.Path] = d.Bytes
-		}
+	after := generate(t, overlay(t, map[string]func(string) string{
+		"scoreboard/2026-11-21.yaml": board(t, "2026-11-20", "2026-11-21", "registrations_recorded: 0", "registrations_recorded: 7", "charters_filed: 0", "charters_filed: 2"),
+	}))
+	all := func(o *generator.Output) map[string][]byte {
+		texts := documents(o)
 		for id, text := range o.Snapshot.Documents {
-			all["snapshot "+id] = text
+			texts["snapshot "+id] = text
 		}
-		return all
+		return texts
 	}
-	old, changed := documents(before), []string{}
-	for path, text := range documents(after) {
+	old, changed := all(before), []string{}
+	for path, text := range all(after) {
 		if !bytes.Equal(old[path], text) {
 			changed = append(changed, path)
 		}
@@ -454,19 +421,14 @@ func TestOpenAPIExamples(t *testing.T) {
 func TestPublishedTemplatesAreRefused(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
-	e, err := edge.Load(output.Snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused := func(method, target string, body any) {
-		text := []byte(nil)
+	refused := func(method, path string, body any) {
+		text := ""
 		if body != nil {
-			text, _ = json.Marshal(body)
+			encoded, _ := json.Marshal(body)
+			text = string(encoded)
 		}
-		outcome := e.Handle(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: output.Snapshot.CanonicalHost, Body: text}})
-		if len(outcome.Effects) > 0 || outcome.Response == nil || outcome.Response.Status != 400 || !strings.Contains(string(outcome.Response.Body), `"code":"placeholder"`) {
-			t.Errorf("%s %s %s: %+v", method, target, text, outcome)
-		}
+		h := keyedHost(t, output)
+		refusedAsTemplate(t, h, path+" "+text, send(t, h, output, call{method, output.Snapshot.BaseURL() + path, text}))
 	}
 	checked := 0
 	for _, route := range api.Routes {

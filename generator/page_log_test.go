@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,33 +16,16 @@ import (
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 	"anteroom/generator/tlog"
-
-	"golang.org/x/mod/sumdb/note"
+	"anteroom/generator/tlog/tlogtest"
 )
 
 // logged is the shipped content with a log of two hand verifications, which have records.
 func logged(t *testing.T) (fstest.MapFS, *tlog.Log) {
 	t.Helper()
-	content := fstest.MapFS{}
-	shipped := os.DirFS("../content")
-	err := fs.WalkDir(shipped, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(shipped, name)
-		content[name] = &fstest.MapFile{Data: text}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers := strings.NewReplacer(
-		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 2", "registrations_recorded: 0", "registrations_recorded: 5",
+	content := overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": board(
+		t, "verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 2", "registrations_recorded: 0", "registrations_recorded: 5",
 		"charters_filed: 0", "charters_filed: 3", "received_external: 0", "received_external: 4", "seed_and_test_records: 0", "seed_and_test_records: 1",
-	)
-	newest := content["scoreboard/2026-11-20.yaml"]
-	newest.Data = []byte(numbers.Replace(string(newest.Data)))
-	sitetest.Verify(content)
+	)})
 	before := made(t, content, nil)
 	return content, sitetest.Log(t, content, func(path string) []byte { return before[path] })
 }
@@ -62,11 +44,7 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents := map[string][]byte{}
-	for _, d := range o.Documents {
-		documents[d.Path] = d.Bytes
-	}
-	return documents
+	return documents(o)
 }
 
 // What a public log does is said only where there is one. Without one, presence names it among what
@@ -129,7 +107,7 @@ func manifestLog(t *testing.T, manifest []byte) *model.ManifestLog {
 func TestLogPage(t *testing.T) {
 	content, log := logged(t)
 	const origin = "www.anteroom.example/log"
-	second, signer := keyOf(t, origin+"/2")
+	second, signer := tlogtest.Key(t, origin+"/2")
 	rotated := reread(t, append(slices.Clone(log.Keys), second), content)
 	last := tlog.VerificationOf("2026-11-21", "2026-11-21", nil)
 	if _, _, err := rotated.Append("2026-11-21", []tlog.Entry{last}, signer); err != nil {
@@ -201,19 +179,6 @@ func TestLogPage(t *testing.T) {
 	}
 }
 
-// keyOf makes a key of a log.
-func keyOf(t *testing.T, origin string) (key string, signer note.Signer) {
-	t.Helper()
-	secret, key, err := note.GenerateKey(nil, origin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if signer, err = note.NewSigner(secret); err != nil {
-		t.Fatal(err)
-	}
-	return key, signer
-}
-
 // reread is the log of a content under more keys than it was written with.
 func reread(t *testing.T, keys []string, content fstest.MapFS) *tlog.Log {
 	t.Helper()
@@ -254,5 +219,19 @@ func TestLogFiles(t *testing.T) {
 		if n == 0 {
 			t.Errorf("no file is %s", path)
 		}
+	}
+}
+
+// The edge knows of the look-up where the log has begun, and nowhere else: neither the snapshot nor
+// an example has anything of it then.
+func TestLookupOfTheLog(t *testing.T) {
+	key, _ := tlogtest.Key(t, tlog.Origin("www.anteroom.example", 1))
+	begun, _ := logged(t)
+	if o := generate(t, begun); o.Snapshot.LogLookup != tlog.LookupFolder {
+		t.Errorf("with a log the look-up is in %q", o.Snapshot.LogLookup)
+	}
+	keyed := overlay(t, map[string]func(string) string{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
+	if o := generate(t, keyed); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(tlog.LookupFolder)) {
+		t.Errorf("with a key that has signed nothing the look-up is in %q, or in an example", o.Snapshot.LogLookup)
 	}
 }

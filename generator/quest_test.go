@@ -43,7 +43,7 @@ func keyedHost(t *testing.T, o *generator.Output) *edgetest.Fake {
 }
 
 // send sends a call to the canonical host of a generated content.
-func send(t *testing.T, h *edgetest.Fake, o *generator.Output, c call) *turn.Response {
+func send(t testing.TB, h *edgetest.Fake, o *generator.Output, c call) *turn.Response {
 	t.Helper()
 	target, canonical := strings.CutPrefix(c.url, o.Snapshot.BaseURL())
 	if !canonical {
@@ -59,7 +59,7 @@ func ownWords(body string) string {
 
 // refusedAsTemplate reports an answer that is not a refusal of a placeholder, and a call with
 // effects.
-func refusedAsTemplate(t *testing.T, h *edgetest.Fake, what string, r *turn.Response) {
+func refusedAsTemplate(t testing.TB, h *edgetest.Fake, what string, r *turn.Response) {
 	t.Helper()
 	var problem struct{ Errors []struct{ Code string } }
 	if err := json.Unmarshal(r.Body, &problem); err != nil || r.Status != 400 || len(problem.Errors) == 0 {
@@ -176,9 +176,10 @@ func keep(files map[string]string, command string, r *turn.Response) {
 type toolResult struct {
 	IsError           bool
 	StructuredContent json.RawMessage
+	Content           []struct{ Text string }
 }
 
-func callTool(t *testing.T, h *edgetest.Fake, o *generator.Output, tool, arguments string) toolResult {
+func callTool(t testing.TB, h *edgetest.Fake, o *generator.Output, tool, arguments string) toolResult {
 	t.Helper()
 	r := send(t, h, o, call{"POST", o.Snapshot.BaseURL() + "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`})
 	var answer struct{ Result *toolResult }

@@ -32,9 +32,6 @@ func TestEdges(t *testing.T) {
 	sixteen := "    tags: [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16"
 	messages := turn.MaxRounds - 3*10 - 4
 	for _, c := range []struct{ name, file, old, new, want string }{
-		{"a batch of one", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 1\n", ""},
-		{"a batch of none", "service.yaml", limits, "  batch_messages: 0\n  batch_writes: 1\n", "service.yaml:17:19: limits.batch_messages is 0 (want 1 or more)"},
-		{"a batch without a write", "service.yaml", limits, "  batch_messages: 1\n  batch_writes: 0\n", "service.yaml:18:17: limits.batch_writes is 0 (want 1 or more)"},
 		{"a batch of all rounds", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages), ""},
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
 			"(a turn has %d: a write takes up to four and any other call one, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+1, turn.MaxRounds)},
@@ -42,8 +39,6 @@ func TestEdges(t *testing.T) {
 		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
 		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
 		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
-		{"observed on the day after", "scoreboard/2026-01-31.yaml", "  as_of: 2026-01-31", "  as_of: 2026-02-01", "scoreboard/2026-01-31.yaml:26:10: observed_attention.as_of is later than as_of (write a new verification)"},
-		{"verified through the day before", "scoreboard/2026-01-31.yaml", "through: 2026-01-31", "through: 2026-01-30", "scoreboard/2026-01-31.yaml:3:34: counts_verified_by_hand_through is not as_of (a board says what was verified on its day)"},
 		{"a text of a megabyte", "llms.yaml", "intro:", "#" + long("x", maxFile-len(base(t)["llms.yaml"].Data)-len("#\n")) + "\nintro:", ""},
 
 		{"completed on the day", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-02-01", ""},
@@ -54,19 +49,13 @@ func TestEdges(t *testing.T) {
 		{"a reward of nothing", "jobs.yaml", "units: 12", "units: 0", ""},
 		{"the highest reward", "jobs.yaml", "units: 12", "units: 1000000", ""},
 		{"a higher reward", "jobs.yaml", "units: 12", "units: 1000001", "jobs.yaml:16:26: reward_credit_units is 1000001 (at most 1000000)"},
-		{"a debt", "jobs.yaml", "units: 12", "units: -1", "jobs.yaml:16:26: reward_credit_units is negative (a count or a limit is 0 or more)"},
-		{"a title as long as may be", "jobs.yaml", "title: First", "title: " + long("é", 140), ""},
 		{"a longer title", "jobs.yaml", "title: First", "title: " + long("é", 141), "jobs.yaml:4:12: title has 141 characters (at most 140)"},
 		{"a long poster", "jobs.yaml", "    tags: [a, b-c]\n    poster: ada", "    tags: []\n    poster: " + long("a", 81), "jobs.yaml:9:13: poster has 81 characters (at most 80)"},
 		{"sixteen tags", "jobs.yaml", tags, sixteen + "]\n", ""},
 		{"one tag more", "jobs.yaml", tags, sixteen + ", t17]\n", "jobs.yaml:8:11: tags: has 17 elements (at most 16)"},
 		{"a long tag", "jobs.yaml", tags, "    tags: [" + long("a", 40) + "]\n", ""},
 		{"a longer tag", "jobs.yaml", tags, "    tags: [" + long("a", 41) + "]\n", "jobs.yaml:8:12: tags[0] has 41 characters (at most 40)"},
-		{"a tag twice", "jobs.yaml", tags, "    tags: [b, a, b]\n", "jobs.yaml:8:18: b is there twice (keep one of them)"},
-		{"a tag of two", "jobs.yaml", tags, "    tags: [\"a,b\"]\n", `jobs.yaml:8:12: tags[0]: "a,b" is not valid (want lower-case letters, digits and single hyphens)`},
 		{"a blank tag", "jobs.yaml", tags, "    tags: [\"\"]\n", "jobs.yaml:8:12: tags[0] is blank (write it)"},
-		{"a number as a tag", "jobs.yaml", tags, "    tags: [1]\n", "jobs.yaml:8:12: tags[0]: want a text, not an integer (put it in quotes)"},
-		{"tags that are none", "jobs.yaml", tags, "    tags: a\n", `jobs.yaml:8:11: tags: want a list, not a text (begin each element with "- ", or write [] for none)`},
 		{"a list that is none", "jobs.yaml", "jobs:\n", "jobs: {}\nx:\n", "jobs.yaml:2:7: jobs: want a list, not a mapping (begin each element with \"- \", or write [] for none)\njobs.yaml:3:1: unknown key x (known: as_of, jobs)"},
 		{"as_of of another time", "jobs.yaml", "as_of: 2026-03-01", "as_of: March", `jobs.yaml:1:8: as_of: "March" is not valid (want a date of the calendar: 2026-11-20)`},
 
@@ -74,18 +63,12 @@ func TestEdges(t *testing.T) {
 		{"claimed on the day of the list", "auditors.json", `"as_of": "2026-03-01"`, `"as_of": "2026-02-01"`, ""},
 		{"a scope of several lines", "auditors.json", "All of it.", `\tAll\r\nof it.`, ""},
 		{"a scope with a bell", "auditors.json", "All of it.", `\u0007All of it.`, "auditors.json:7:16: scope holds the control character U+0007 (remove it)"},
-		{"a name with a tab", "auditors.json", `"ada"`, `"\tada"`, ""},
-		{"a name with a line break", "auditors.json", `"ada"`, `"ada\n"`, ""},
 		{"a name with a return", "auditors.json", `"ada"`, `"a\rda"`, `auditors.json:5:21: agent_name: "a\rda" is not valid (want one line)`},
-		{"a name with DEL", "auditors.json", `"ada"`, "\"\x7fada\"", "auditors.json:5:21: agent_name holds the control character U+007F (remove it)"},
 		{"a name with an escaped DEL", "auditors.json", `"ada"`, `"\u007fada"`, "auditors.json:5:21: agent_name holds the control character U+007F (remove it)"},
 		{"a ledger that is none", "auditors.json", `"ledger": [`, `"ledger": 7, "x": [`, "auditors.json:3:13: ledger: want a list, not an integer (begin each element with \"- \", or write [] for none)\nauditors.json:3:16: unknown key x (known: as_of, ledger)"},
-		{"an as_of that is none", "auditors.json", `"2026-03-01"`, `20260301`, "auditors.json:2:12: as_of: want a text, not an integer (put it in quotes)"},
 
-		{"a fault in front matter", "pages/privacy.md", "title: Privacy", "title: [x]", "pages/privacy.md:2:8: title: want a text, not a list (write it as a text)"},
 		{"front matter that is not YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: \"" + long("s", 64) + "…\" is not valid (known: online, away, offline)"},
-		{"a value of 64", "presence.yaml", "status: online", "status: " + long("s", 64), "presence.yaml:1:9: status: \"" + long("s", 64) + "\" is not valid (known: online, away, offline)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fsys := base(t)
@@ -112,26 +95,6 @@ func TestListThatEndsBeforeItsEntries(t *testing.T) {
 	fsys["auditors.json"] = &fstest.MapFile{Data: []byte(`{"as_of":"2026-03-01","ledger":`)}
 	if _, err := Load(fsys); err == nil || !strings.HasPrefix(err.Error(), "auditors.json:1:32: not valid JSON: ") {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"a", "", 1},
-		{"kitten", "sitting", 3},
-		{"flaw", "lawn", 2},
-		{strings.Repeat("a", 64), strings.Repeat("a", 63) + "b", 1},
-		{strings.Repeat("a", 65), strings.Repeat("a", 65), 130},
-		{strings.Repeat("a", 65), "a", 66},
-		{"a", strings.Repeat("a", 65), 66},
-	} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%.10s… to %.10s…: %d, want %d", c.a, c.b, got, c.want)
-		}
 	}
 }
 

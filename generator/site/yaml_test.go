@@ -100,16 +100,3 @@ func TestLongLines(t *testing.T) {
 		}
 	}
 }
-
-// What is not there has the place of the nearest value around it.
-func TestPlaceOf(t *testing.T) {
-	d := document{places: map[string]place{"": {1, 1}, "a": {2, 3}, "a.b[1]": {4, 5}}}
-	for path, want := range map[string]place{"a": {2, 3}, "a.b[1].c.d": {4, 5}, "a.b[2].c": {2, 3}, "a.x": {2, 3}, "x.y": {1, 1}, "": {1, 1}} {
-		if got := d.placeOf(path); got != want {
-			t.Errorf("%q is at %v, want %v", path, got, want)
-		}
-	}
-	if got := (&document{}).placeOf("a.b"); got != (place{}) {
-		t.Errorf("in an empty document %v", got)
-	}
-}
