@@ -22,8 +22,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestMembers compares real answers of every operation with their descriptions. Each has a status, a
-// media type and header fields that are described. A member is named
+// TestMembers compares real answers of every operation with their descriptions. Each has a status,
+// a media type and header fields that are described. A member is named
 // in two places: in the type that describes it, and where it is written. The test fails where the
 // two differ in a name, a type or the required members, and where a member is described and never
 // answered.
