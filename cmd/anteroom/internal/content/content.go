@@ -16,12 +16,12 @@ import (
 	"anteroom/generator/site"
 )
 
-// Decided is the folder in a content folder with a verification that is decided and whose files are
-// not all in their places. Only package verification moves them.
-const Decided = ".verification"
+// Unfinished is the file in a content folder that names a verification whose files are not all
+// there. Only package verification writes and removes it.
+const Unfinished = ".verification"
 
 // Load loads and checks a content folder. Nothing in it may be of a day after now. It changes
-// nothing there: only verify finishes a verification.
+// nothing there: only verify removes a part of a verification.
 func Load(folder string, now time.Time) (*site.Site, error) {
 	const hint = "(give this user access to the content folder)"
 	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
@@ -29,10 +29,10 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	}
-	if _, err := os.Lstat(filepath.Join(folder, Decided)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(folder, Unfinished)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	} else if err == nil {
-		return nil, fmt.Errorf("%s holds a verification that is decided and not in its place (run anteroom verify to finish it)", folder)
+		return nil, fmt.Errorf("%s holds a part of a verification (run anteroom verify, which removes it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {

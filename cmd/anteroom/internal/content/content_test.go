@@ -70,10 +70,10 @@ func TestLoad(t *testing.T) {
 	if _, err := Load(folder+"/nowhere", day); err == nil || !strings.Contains(err.Error(), "there is no content folder") {
 		t.Error(err)
 	}
-	if err := os.Mkdir(filepath.Join(folder, ".verification"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, Unfinished), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(folder, day); err == nil || !strings.Contains(err.Error(), "(run anteroom verify to finish it)") {
+	if _, err := Load(folder, day); err == nil || !strings.Contains(err.Error(), "(run anteroom verify, which removes it)") {
 		t.Error(err)
 	}
 }

@@ -302,7 +302,7 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 
 // write writes a verification, and says what to do next.
 func (o *Options) write(t *cli.Terminal, decided *Decided) error {
-	if err := Write(o.Content, decided.Files); err != nil {
+	if err := Write(o.Content, decided.Verification.File, decided.Files); err != nil {
 		return err
 	}
 	if err := os.Remove(Draft(o.Content)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -310,7 +310,7 @@ func (o *Options) write(t *cli.Terminal, decided *Decided) error {
 	}
 	var names []string
 	for _, file := range decided.Files {
-		names = append(names, filepath.Join(o.Content, filepath.FromSlash(file.Name)))
+		names = append(names, inside(o.Content, file.Name))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	if !o.Publishing {

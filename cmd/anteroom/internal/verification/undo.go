@@ -2,12 +2,13 @@ package verification
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
-	"anteroom/generator/site"
 )
 
 // Undo takes back the newest verification, unless it is public: in the folder of documents, or by
@@ -41,10 +42,15 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if err != nil {
 		return err
 	}
-	lines, checkpoint := site.LogFiles(name)
-	gone, err := takeBack(o.Content, checkpoint, lines, BoardFile(name), VerificationFile(name))
-	if err != nil {
-		return fmt.Errorf("undo: %w", err)
+	var gone []string
+	for _, file := range filesOf(name) {
+		path := inside(o.Content, file)
+		if _, err := os.Lstat(path); err == nil {
+			gone = append(gone, path)
+		}
+	}
+	if err := errors.Join(begin(o.Content, name), Finish(o.Content)); err != nil {
+		return fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
 	}
 	t.Printf("Took verification %s back: removed %s.", name, strings.Join(gone, ", "))
 	return nil

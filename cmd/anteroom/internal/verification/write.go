@@ -1,7 +1,6 @@
 package verification
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +10,8 @@ import (
 
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/edge/native/disk"
+	"anteroom/generator/site"
 )
-
-// staging begins the name of a folder with a verification that is being written, in the content
-// folder. The loader does not read names that begin with a dot.
-const staging = ".verification-new"
 
 // Lock keeps others from verifying the same content until unlock is called, or the process ends.
 func Lock(content string) (unlock func(), err error) {
@@ -25,7 +21,7 @@ func Lock(content string) (unlock func(), err error) {
 	}
 	var probe string
 	if err == nil {
-		probe, err = os.MkdirTemp(content, staging)
+		probe, err = os.MkdirTemp(content, ".verification-probe")
 	}
 	if err == nil {
 		err = os.Remove(probe)
@@ -36,9 +32,9 @@ func Lock(content string) (unlock func(), err error) {
 	return func() { folder.Close() }, nil
 }
 
-// Resume finishes a verification that is decided and not in its place.
+// Resume removes a part of a verification, as Finish does.
 func Resume(folder string) error {
-	if _, err := os.Lstat(filepath.Join(folder, content.Decided)); err != nil {
+	if _, err := os.Lstat(inside(folder, content.Unfinished)); err != nil {
 		return nil // content.Load says what is wrong
 	}
 	unlock, err := Lock(folder)
@@ -55,117 +51,90 @@ type File struct {
 	Text []byte
 }
 
+// inside is where a file of a content folder is.
+func inside(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
+
 // Write puts the files of a verification into a content folder: all of them or, if it fails or is
-// killed before they are complete on the disk, none. If it is killed after that, Finish does the
-// rest. The caller holds the lock.
-func Write(folder string, files []File) (err error) {
+// killed, none once Finish was called. The caller holds the lock.
+func Write(folder, name string, files []File) (err error) {
 	state := "nothing was written"
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write verification: %w (%s)", err, state)
 		}
 	}()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries { // of processes that were killed
-		if strings.HasPrefix(entry.Name(), staging) {
-			if err := os.RemoveAll(filepath.Join(folder, entry.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	next, err := os.MkdirTemp(folder, staging+"*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(next) // unless it has become content.Decided
 	for _, file := range files {
-		path := filepath.Join(next, strings.ReplaceAll(file.Name, "/", "_"))
-		if err := errors.Join(disk.WriteNew(path, file.Text), os.Chmod(path, 0o644)); err != nil {
-			return err
+		path := inside(folder, file.Name)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s exists (move it away)", path)
 		}
 	}
-	if err := disk.SyncFolder(next); err != nil {
+	if err := begin(folder, name); err != nil {
 		return err
 	}
-	if err := os.Rename(next, filepath.Join(folder, content.Decided)); err != nil {
-		return err
+	for _, file := range files {
+		path := inside(folder, file.Name)
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		if err == nil {
+			err = disk.WriteNew(path, file.Text)
+		}
+		if err == nil {
+			err = errors.Join(os.Chmod(path, 0o644), disk.SyncFolder(filepath.Dir(path)))
+		}
+		if err != nil {
+			return errors.Join(err, Finish(folder))
+		}
 	}
-	state = "it is decided: run anteroom verify to finish it"
-	if err := disk.SyncFolder(folder); err != nil {
-		return err
+	if err := os.Remove(inside(folder, content.Unfinished)); err != nil {
+		return errors.Join(err, Finish(folder))
 	}
-	return Finish(folder)
+	state = "it is written"
+	return disk.SyncFolder(folder)
 }
 
-// Finish moves the files of a decided verification to their places, if a process was killed before
-// it did so. The caller holds the lock.
-func Finish(folder string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("finish a verification: %w", err)
-		}
-	}()
-	decided := filepath.Join(folder, content.Decided)
-	entries, err := os.ReadDir(decided)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		sub, base, _ := strings.Cut(entry.Name(), "_")
-		if err := move(filepath.Join(decided, entry.Name()), filepath.Join(folder, sub, base)); err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(decided); err != nil {
+// begin notes in a content folder, on the disk, that the files of a verification are not all there
+// from now on.
+func begin(folder, name string) error {
+	if err := disk.WriteNew(inside(folder, content.Unfinished), []byte(name+"\n")); err != nil {
 		return err
 	}
 	return disk.SyncFolder(folder)
 }
 
-// takeBack removes files of a verification, and gives the paths of those that were there. If it
-// fails or is killed before all are out of their places, Finish puts them back. The caller holds
-// the lock.
-func takeBack(folder string, names ...string) (gone []string, err error) {
-	decided, undone := filepath.Join(folder, content.Decided), filepath.Join(folder, staging+"-undone")
-	err = os.RemoveAll(undone)
-	for _, name := range names {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if _, missing := os.Lstat(path); err == nil && missing == nil {
-			gone = append(gone, path)
-			err = move(path, filepath.Join(decided, strings.ReplaceAll(name, "/", "_")))
+// Finish removes what there is of a verification that was not written or taken back to its end, as
+// a process was killed. The caller holds the lock.
+func Finish(folder string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("remove a part of a verification: %w", err)
+		}
+	}()
+	note := inside(folder, content.Unfinished)
+	text, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if name, whole := strings.CutSuffix(string(text), "\n"); whole { // else no file was written
+		for _, file := range filesOf(name) {
+			path := inside(folder, file)
+			if wrong := os.Remove(path); wrong == nil {
+				err = errors.Join(err, disk.SyncFolder(filepath.Dir(path)))
+			} else if !errors.Is(wrong, fs.ErrNotExist) {
+				err = errors.Join(err, wrong)
+			}
 		}
 	}
-	if err == nil && len(gone) > 0 {
-		err = os.Rename(decided, undone)
+	if err == nil {
+		err = os.Remove(note)
 	}
 	if err != nil {
-		return nil, errors.Join(err, Finish(folder))
+		return err
 	}
-	return gone, errors.Join(disk.SyncFolder(folder), os.RemoveAll(undone))
+	return disk.SyncFolder(folder)
 }
 
-// move moves a file to a free name and syncs its new folder.
-func move(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	if there, err := os.ReadFile(to); err == nil {
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(there, text) {
-			return fmt.Errorf("%s exists and differs (move it away, and put %s there)", to, from)
-		}
-	}
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return disk.SyncFolder(filepath.Dir(to))
+// filesOf are the names of the files of a verification, which may have no log.
+func filesOf(name string) []string {
+	lines, checkpoint := site.LogFiles(name)
+	return []string{VerificationFile(name), BoardFile(name), lines, checkpoint}
 }

@@ -16,137 +16,98 @@ import (
 // killed is the panic of a process that is killed at a sync.
 type killed struct{}
 
-func unfinished(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, content.Decided))
-	return err == nil
+// disturbed runs work, which is disturbed at its n-th sync: the disk is full, or the process is
+// killed. It gives how many syncs there were.
+func disturbed(t *testing.T, n int, full bool, work func() error) (syncs int, err error) {
+	t.Helper()
+	sync := disk.Sync
+	defer func() {
+		disk.Sync = sync
+		if p := recover(); p != nil && p != (killed{}) {
+			panic(p)
+		}
+	}()
+	disk.Sync = func(f *os.File) error {
+		if syncs++; syncs != n {
+			return sync(f)
+		}
+		if full {
+			return syscall.ENOSPC
+		}
+		panic(killed{})
+	}
+	return syncs, work()
+}
+
+// written are the files of a verification, each of which holds its name.
+func written() (list []File) {
+	for _, name := range filesOf(day) {
+		list = append(list, File{name, []byte(name)})
+	}
+	return list
+}
+
+// left is how many of them are in a folder.
+func left(folder string) (n int) {
+	for _, file := range written() {
+		if text, err := os.ReadFile(filepath.Join(folder, file.Name)); err == nil && string(text) == file.Name {
+			n++
+		}
+	}
+	return n
 }
 
 // A verification that is interrupted at any step is there as a whole or not at all, and the next
-// one is written.
-func TestWriteKilled(t *testing.T) {
-	sync := disk.Sync
-	t.Cleanup(func() { disk.Sync = sync })
-	list := []File{
-		{VerificationFile(day), []byte("v")}, {BoardFile(day), []byte("b")}, {"log/" + day + ".jsonl", []byte("l")}, {"log/" + day + ".checkpoint", []byte("c")},
-	}
-	there := func(folder string) (n int) {
-		for _, file := range list {
-			if text, err := os.ReadFile(filepath.Join(folder, file.Name)); err == nil && string(text) == string(file.Text) {
-				n++
-			}
-		}
-		return n
-	}
-	whole := 0
-	for at := 1; ; at++ {
-		for _, full := range []bool{true, false} { // the disk is full, or the process is killed
-			folder, n := filepath.Join(t.TempDir(), "[a*"), 0
-			if err := os.Mkdir(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			disk.Sync = func(f *os.File) error {
-				if n++; n != at {
-					return sync(f)
-				}
-				if full {
-					return syscall.ENOSPC
-				}
-				panic(killed{})
-			}
-			var err error
-			func() {
-				defer func() {
-					if p := recover(); p != nil && p != (killed{}) {
-						panic(p)
+// one is written. One that is taken back is gone, unless nothing has happened yet.
+func TestKilled(t *testing.T) {
+	write := func(folder string) error { return Write(folder, day, written()) }
+	undo := func(folder string) error { return errors.Join(begin(folder, day), Finish(folder)) }
+	for name, c := range map[string]struct{ before, work, again func(string) error }{
+		"write": {func(string) error { return nil }, write, write},
+		"undo":  {write, undo, undo},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, none := 0, 0
+			for at := 1; ; at++ {
+				for _, full := range []bool{true, false} {
+					folder := filepath.Join(t.TempDir(), "[a*")
+					if err := errors.Join(os.Mkdir(folder, 0o700), c.before(folder)); err != nil {
+						t.Fatal(err)
 					}
-				}()
-				err = Write(folder, list)
-			}()
-			disk.Sync = sync
-			if n < at {
-				if err != nil || there(folder) != len(list) || whole == 0 {
-					t.Errorf("undisturbed: %v, %d files; %d steps left all", err, there(folder), whole)
+					syncs, err := disturbed(t, at, full, func() error { return c.work(folder) })
+					if syncs < at && full {
+						if err != nil || whole == 0 || none == 0 || (left(folder) == 0) != (name == "undo") {
+							t.Errorf("undisturbed: %v, %d files; %d steps left all, and %d none", err, left(folder), whole, none)
+						}
+						return
+					}
+					if full && !errors.Is(err, syscall.ENOSPC) {
+						t.Errorf("step %d: %v", at, err)
+					}
+					if err := Finish(folder); err != nil {
+						t.Fatalf("step %d: %v", at, err)
+					}
+					switch n := left(folder); n {
+					case len(written()):
+						whole++
+					case 0:
+						if none++; Write(folder, day, written()) != nil || left(folder) != len(written()) {
+							t.Errorf("after step %d it is not written again", at)
+						}
+					default:
+						t.Errorf("step %d left %d files", at, n)
+					}
+					if _, err := os.Stat(filepath.Join(folder, content.Unfinished)); err == nil {
+						t.Errorf("step %d left the note", at)
+					}
 				}
-				return
 			}
-			if full && !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("step %d: %v", at, err)
-			}
-			begun := unfinished(folder)
-			if err := Finish(folder); err != nil {
-				t.Fatalf("step %d: %v", at, err)
-			}
-			switch there(folder) {
-			case len(list):
-				whole++
-			case 0:
-				// A process that is killed outright leaves what it was writing.
-				if err := os.MkdirAll(filepath.Join(folder, ".verification-new1", "more"), 0o700); err != nil {
-					t.Fatal(err)
-				}
-				err := Write(folder, list)
-				_, old := os.Stat(filepath.Join(folder, ".verification-new1"))
-				if err != nil || begun || there(folder) != len(list) || old == nil {
-					t.Errorf("after step %d it is not written again: %v, %v", at, err, old)
-				}
-			default:
-				t.Errorf("step %d left %d of %d files; unfinished: %v, then %v", at, there(folder), len(list), begun, unfinished(folder))
-			}
-		}
+		})
 	}
 }
 
-// One that is taken back is gone as a whole or, if the process is killed, put back by the next
-// call, which can take it back then.
-func TestTakeBackKilled(t *testing.T) {
-	sync := disk.Sync
-	t.Cleanup(func() { disk.Sync = sync })
-	names := []string{"log/" + day + ".checkpoint", "log/" + day + ".jsonl", BoardFile(day), VerificationFile(day)}
-	for at, put := 1, 0; ; at++ {
-		folder, n := t.TempDir(), 0
-		var files []File
-		for _, name := range names {
-			files = append(files, File{name, []byte(name)})
-		}
-		if err := Write(folder, files); err != nil {
-			t.Fatal(err)
-		}
-		disk.Sync = func(f *os.File) error {
-			if n++; n == at {
-				panic(killed{})
-			}
-			return sync(f)
-		}
-		func() {
-			defer func() { recover() }()
-			takeBack(folder, names...)
-		}()
-		disk.Sync = sync
-		if err := Finish(folder); err != nil {
-			t.Fatalf("step %d: %v", at, err)
-		}
-		left := 0
-		for _, name := range names {
-			if text, err := os.ReadFile(filepath.Join(folder, name)); err == nil && string(text) == name {
-				left++
-			}
-		}
-		if left == len(names) {
-			put++
-		}
-		if gone, err := takeBack(folder, append(names, "log/none")...); left != 0 && left != len(names) || err != nil || len(gone) != left {
-			t.Errorf("step %d left %d files; then %q, %v", at, left, gone, err)
-		}
-		if n < at {
-			if put < len(names) || left != 0 {
-				t.Errorf("undisturbed %d files are left; %d steps put all back", left, put)
-			}
-			return
-		}
-	}
-}
-
-// The files of a verification are on the disk, with their names, before it counts as decided.
+// The note is on the disk, with its name, before any file is, and no file that is there is written
+// over or removed.
 func TestWriteSyncs(t *testing.T) {
 	sync, folder := disk.Sync, t.TempDir()
 	t.Cleanup(func() { disk.Sync = sync })
@@ -155,30 +116,18 @@ func TestWriteSyncs(t *testing.T) {
 		synced = append(synced, filepath.Base(f.Name()))
 		return sync(f)
 	}
-	if err := Write(folder, []File{{VerificationFile(day), []byte("v")}}); err != nil {
+	if err := Write(folder, day, written()); err != nil {
 		t.Fatal(err)
 	}
-	named := slices.IndexFunc(synced, func(name string) bool { return strings.HasPrefix(name, staging) })
-	if named < 0 || named > slices.Index(synced, filepath.Base(folder)) {
+	if want := []string{content.Unfinished, filepath.Base(folder), day + ".yaml", "verifications"}; !slices.Equal(synced[:4], want) || synced[len(synced)-1] != want[1] {
 		t.Errorf("synced are %q", synced)
 	}
-}
-
-// A decided verification does not overwrite another file.
-func TestWriteKeepsFiles(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, BoardFile(day))
-	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("mine"), 0o600)); err != nil {
-		t.Fatal(err)
+	err := Write(folder, day, []File{{BoardFile(day), []byte("b")}})
+	if err == nil || !strings.Contains(err.Error(), BoardFile(day)+" exists (move it away) (nothing was written)") || left(folder) != len(written()) {
+		t.Errorf("written over: %v", err)
 	}
-	err := Write(folder, []File{{VerificationFile(day), []byte("a")}, {BoardFile(day), []byte("b")}})
-	if err == nil || !strings.Contains(err.Error(), BoardFile(day)+" exists and differs") {
-		t.Errorf("written: %v", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "mine" {
-		t.Errorf("the file holds %q", text)
-	}
-	if !unfinished(folder) {
-		t.Error("it is finished")
+	// A note that was not written to its end names no verification.
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, content.Unfinished), []byte(day), 0o600), Finish(folder)); err != nil || left(folder) != len(written()) {
+		t.Errorf("a part of a note: %v, %d files", err, left(folder))
 	}
 }
