@@ -161,26 +161,6 @@ func TestTemplateFolds(t *testing.T) {
 	}
 }
 
-// What cannot be verified can only be called lost.
-func TestTemplateBroken(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "08:00:00")
-	s.verify("09:00:00", "")
-	s.exec("DELETE FROM registrations")
-	pending := s.take("12:00:00")
-	text, err := pending.Template()
-	if err != nil || !strings.Contains(string(text), "#   verification "+day+": registration number 1 is gone\n") {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	if _, err := s.try(pending, string(text)); err == nil || !strings.Contains(err.Error(), "lost: the store is not as it was verified") {
-		t.Errorf("not said: %v", err)
-	}
-	answers := strings.NewReplacer(`lost: ""`, "lost: a disk", "what_changed: unchanged", "what_changed: A loss.", "read: unchanged", "read: None.").Replace(string(text))
-	if d, err := s.try(pending, answers); err != nil || d.Verification.Lost != "a disk" {
-		t.Errorf("said: %v", err)
-	}
-}
-
 // edits are what somebody does with a draft, one after the other.
 func (s *service) edit(draft string, pending *Pending, edits ...func(string) string) (shown []string, d *Decided, err error) {
 	s.t.Helper()

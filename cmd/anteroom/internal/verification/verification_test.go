@@ -15,6 +15,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/content"
 	"anteroom/edge/canon"
 	"anteroom/edge/native/sqlite"
@@ -360,6 +362,7 @@ func TestAudit(t *testing.T) {
 		{"a name", "UPDATE registrations SET agent_name = 'larks' WHERE seq = 5", id(5) + " (number 5) was changed: its commitment is not that of what it says"},
 		{"a commitment", "UPDATE registrations SET payload_sha256 = '" + hexSum("") + "' WHERE seq = 2", " is gone or was changed, which was verified"},
 		{"a time", "UPDATE registrations SET recorded_at = '2027-03-01T10:00:09Z' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
+		{"a time of the second segment", "UPDATE registrations SET recorded_at = '2027-03-01T11:31:01Z' WHERE seq = 6", "verification " + day + "-2: of the registrations number 5 to 6 at least one has changed"},
 		{"another identifier", "UPDATE registrations SET record_id = '" + id(99) + "' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
 		{"a number", "UPDATE registrations SET seq = 9 WHERE seq = 6", "registration number 6 is gone"},
 		{"a charter", "UPDATE charters SET org_name = 'Lark' WHERE seq = 1", "charter " + id(20) + " (number 1) was changed"},
@@ -914,21 +917,6 @@ func TestEarlierByKey(t *testing.T) {
 	s.wantCounts(s.verify("14:00:00", "registrations: [{pubkey: another, decision: vouch, reason: again}]"), [5]int{1, 3, 0, 0, 1})
 }
 
-// If nothing tells which record has changed, the segment of its verification is named.
-func TestSegment(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.verify("10:30:00", "")
-	s.register(2, "owl", "", "10:40:00")
-	s.register(3, "owl", "", "10:40:01")
-	s.verify("11:00:00", "")
-	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T10:40:02Z' WHERE seq = 3")
-	want := []string{"verification " + day + "-2: of the registrations number 2 to 3 at least one has changed"}
-	if found := s.audit(); !slices.Equal(found, want) {
-		t.Errorf("the audit finds %q, want %q", found, want)
-	}
-}
-
 // What stays beside numbers that change is shown, and a day may be looked at until the end and not
 // less than before.
 func TestStays(t *testing.T) {
@@ -958,6 +946,35 @@ func TestStays(t *testing.T) {
 		is, err := stays(s.take("12:00:00"), c.answers)
 		if is != c.stays || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%s: %v", c.answers, err)
+		}
+	}
+}
+
+// Content that is behind what is published is refused. Where the service cannot be asked, the
+// operator says so.
+func TestCompare(t *testing.T) {
+	s := newService(t).site()
+	o := &Options{Content: "content", Public: t.TempDir()}
+	for _, c := range []struct {
+		facts   continuity.Facts
+		err     error
+		offline bool
+		public  bool
+		want    string
+	}{
+		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is behind https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
+		{facts: continuity.Facts{AsOf: "2027-01-01"}, want: "/scoreboard.json is as of 2027-01-01, and would be as of \"2026-11-20\""},
+		{err: live.ErrUnreachable, want: "the service is unreachable (--offline verifies without a look at what is live)"},
+		{err: live.ErrUnreachable, offline: true},
+		{err: live.ErrNothing},
+		{facts: continuity.Facts{Documents: map[string]string{"/gone.html": ""}, Keys: []string{"other"}}},
+		{facts: continuity.FromSite(s), public: true},
+	} {
+		o.Offline = c.offline
+		o.Live = func(context.Context) (continuity.Facts, error) { return c.facts, c.err }
+		inFolder, byService, err := o.Compare(t.Context(), s)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || inFolder || byService != c.public {
+			t.Errorf("%+v: %v, %v, %v", c, inFolder, byService, err)
 		}
 	}
 }
