@@ -155,8 +155,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// The snapshot reads back, holds every document that the route table names, and is as the golden
-// file has it.
+// The snapshot reads back, and holds every document that the route table names.
 func TestSnapshot(t *testing.T) {
 	o := generate(t, shippedContent)
 	text := o.Snapshot.Encode()
@@ -775,10 +774,8 @@ func TestFaults(t *testing.T) {
 	}{
 		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
-		"a missing anchor":          {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/field-guide.html#nothing)\n" }}, "#nothing"},
 		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
-		"an unknown limit":          {map[string]func(string) string{"llms.yaml": replace("Start with", "[[max:getQuest.x]] Start with")}, "max:getQuest.x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := site.Load(overlay(t, test.content))
@@ -786,8 +783,8 @@ func TestFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = generator.Generate(s)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want one that names %s", err, test.want)
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 1000 {
+				t.Errorf("error %v, want a short one that names %s", err, test.want)
 			}
 		})
 	}

@@ -350,12 +350,13 @@ type ReceiptSpec struct {
 	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
 }
 
-// RetiredKey is a receipt key that signs no more.
+// RetiredKey is a receipt key that signs no more. It signed from CurrentFrom, which is "" where
+// that is not known, to RetiredOn, and counts for receipts of that time unless it is Revoked.
 type RetiredKey struct {
-	PublicKey   string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64."`
-	CurrentFrom string `json:"current_from,omitempty" format:"date" doc:"The first day for whose receipts it counts; absent where that is not known."`
-	RetiredOn   string `json:"retired_on" format:"date" doc:"The last day for whose receipts it counts."`
-	Revoked     string `json:"revoked,omitempty" doc:"Why it counts for no receipt; absent where it does."`
+	PublicKey   string `json:"public_key_b64" yaml:"public_key" is:"key" doc:"Raw 32-byte Ed25519 public key in base64."`
+	CurrentFrom string `json:"current_from,omitempty" yaml:"current_from,omitempty" is:"date" doc:"The first day for whose receipts it counts; absent where that is not known."`
+	RetiredOn   string `json:"retired_on" yaml:"retired_on" is:"date" doc:"The last day for whose receipts it counts."`
+	Revoked     string `json:"revoked,omitempty" yaml:"revoked,omitempty" is:"line" max:"200" doc:"Why it counts for no receipt; absent where it does."`
 }
 
 // BusinessDays is the answer of GET /api/business-days without a computation's parameters.

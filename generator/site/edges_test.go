@@ -67,6 +67,7 @@ func TestEdges(t *testing.T) {
 		{"a name with an escaped DEL", "auditors.json", `"ada"`, `"\u007fada"`, "auditors.json:5:21: agent_name holds the control character U+007F (remove it)"},
 		{"a ledger that is none", "auditors.json", `"ledger": [`, `"ledger": 7, "x": [`, "auditors.json:3:13: ledger: want a list, not an integer (begin each element with \"- \", or write [] for none)\nauditors.json:3:16: unknown key x (known: as_of, ledger)"},
 
+		{"lines that end as on Windows", "pages/privacy.md", "---\ntitle: Privacy\ndescription", "---\r\ntitle: Privacy\r\ndescription", ""},
 		{"front matter that is not YAML", "pages/privacy.md", "title: Privacy", "title: a: b", "pages/privacy.md:2:9: not valid YAML: mapping values are not allowed in this context (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"a long value", "presence.yaml", "status: online", "status: " + long("s", 64) + "tu", "presence.yaml:1:9: status: \"" + long("s", 64) + "…\" is not valid (known: online, away, offline)"},
 	} {

@@ -75,7 +75,8 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-// didYouMean is the hint for an unknown name: the closest of the known names, or all of them.
+// didYouMean is the hint for an unknown name: the closest of the known names, or all of them. The
+// paths of all documents would be too many.
 func didYouMean(name string, known []string) string {
 	best, distance := "", len(name)/3+2
 	for _, k := range known {
@@ -86,8 +87,11 @@ func didYouMean(name string, known []string) string {
 	if best != "" {
 		return "did you mean " + best + "?"
 	}
-	if len(known) == 0 {
+	switch n := len(known); {
+	case n == 0:
 		return "nothing is expected here"
+	case n > 100:
+		return ""
 	}
 	return "known: " + strings.Join(known, ", ")
 }

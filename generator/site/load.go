@@ -368,6 +368,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	if !d.readable(src) {
 		return
 	}
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(src, []byte("---\n"))
 	front, body, closed := bytes.Cut(rest, []byte("\n---\n"))
 	if !ok || !closed {

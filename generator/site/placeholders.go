@@ -255,11 +255,19 @@ func (d *document) eachPlaceholder(each func(t *text, at int, name string)) {
 	}
 }
 
-// checkPlaceholders reports unknown placeholders. CheckEndpoints checks those that name the limit
-// of a field.
+// checkPlaceholders reports unknown placeholders, and marks of ifLog without the others of their
+// text. CheckEndpoints checks the placeholders that name the limit of a field.
 func checkPlaceholders(d *document) {
 	d.eachPlaceholder(func(t *text, at int, name string) {
-		if !strings.Contains(name, ":") && !slices.Contains(Placeholders, name) && !slices.Contains(ifLogMarks, name) {
+		switch {
+		case slices.Contains(ifLogMarks, name):
+			whole := slices.ContainsFunc(ifLog.FindAllStringSubmatchIndex(t.value, -1), func(m []int) bool {
+				return m[0] <= at && at < m[1] && (at < m[2] || m[3] <= at) && (at < m[4] || m[5] <= at)
+			})
+			if !whole {
+				d.report(t.place(at), "[["+name+"]] without the other marks", "write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]")
+			}
+		case !strings.Contains(name, ":") && !slices.Contains(Placeholders, name):
 			d.report(t.place(at), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
 		}
 	})

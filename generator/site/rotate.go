@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
 
@@ -16,7 +17,7 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	return withBlock(service, "receipt_keys:", comment, func(s *Service) any {
 		keys := &s.ReceiptKeys
 		if keys.Current != "" {
-			keys.Retired = append(keys.Retired, RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
+			keys.Retired = append(keys.Retired, model.RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
 		}
 		keys.Current, keys.CurrentFrom = publicKey, date
 		return keys

@@ -136,18 +136,9 @@ func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // ReceiptKeys are the public halves of the keys that receipts verify with. RotateKey writes them.
 type ReceiptKeys struct {
-	Current     string       `yaml:"current,omitempty" is:"key"`       // base64 of the raw 32-byte Ed25519 public key; "" while there is none
-	CurrentFrom string       `yaml:"current_from,omitempty" is:"date"` // the day from which it signs; "" where that is not known
-	Retired     []RetiredKey `yaml:"retired"`
-}
-
-// RetiredKey is a receipt key that signs no more. It signed from CurrentFrom, which is "" where
-// that is not known, to RetiredOn, and counts for receipts of that time unless it is Revoked.
-type RetiredKey struct {
-	PublicKey   string `yaml:"public_key" is:"key"`
-	CurrentFrom string `yaml:"current_from,omitempty" is:"date"`
-	RetiredOn   string `yaml:"retired_on" is:"date"`
-	Revoked     string `yaml:"revoked,omitempty" is:"line" max:"200"` // why
+	Current     string             `yaml:"current,omitempty" is:"key"`       // base64 of the raw 32-byte Ed25519 public key; "" while there is none
+	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"` // the day from which it signs; "" where that is not known
+	Retired     []model.RetiredKey `yaml:"retired"`
 }
 
 // Scoreboard is one hand verification: content/scoreboard/<as_of>[-2].yaml.
