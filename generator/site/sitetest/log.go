@@ -14,8 +14,9 @@ import (
 
 // Log gives a content folder a public log under a new key: a stage for each of its boards, whose
 // counts are the board's, of records that it makes up; no count may fall. The first registrations
-// that it counts are those given, by their hashes. document gives a published document, by its path. What is in the
-// folder has to be whole: the key goes behind the log: of its service.yaml, which lists none.
+// that it counts are those given, by their hashes. document gives a published document, by its
+// path. What is in the folder has to be whole: the key goes behind the log: of its service.yaml,
+// which lists none.
 func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *tlog.Log {
 	t.Helper()
 	var service struct {
