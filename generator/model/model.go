@@ -17,6 +17,7 @@ import (
 	_ "embed"
 	"encoding/json"
 
+	"anteroom/edge/input"
 	"anteroom/edge/respond"
 )
 
@@ -510,7 +511,7 @@ type Problem struct {
 	Status        int            `json:"status" doc:"HTTP status."`
 	Detail        string         `json:"detail" doc:"What is wrong with this request."`
 	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Name of this request, as in the header Request-Id; the operator finds it in the log."`
-	Errors        []Fault        `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
+	Errors        []input.Fault  `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract is."`
 	Contract      JSON           `json:"contract,omitzero" doc:"On 400 that of the operation that was asked for; on 405 that of the endpoint, with what else a bare GET of it answers."`
@@ -578,11 +579,4 @@ type MCPHints struct {
 	Destructive bool   `json:"destructiveHint" doc:"Whether it may destroy something."`
 	Idempotent  bool   `json:"idempotentHint" doc:"Whether doing it twice is like doing it once."`
 	OpenWorld   bool   `json:"openWorldHint" doc:"Whether it deals with the world outside."`
-}
-
-// Fault is one thing that is wrong with a request.
-type Fault struct {
-	Field  string `json:"field" doc:"The field at fault in dotted form, empty for the request as a whole."`
-	Code   string `json:"code" doc:"Stable identifier of the fault."`
-	Detail string `json:"detail" doc:"What is wrong, and what would be right."`
 }

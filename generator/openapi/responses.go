@@ -9,6 +9,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
@@ -142,7 +143,7 @@ func (d *description) problemExample(p *respond.ProblemType, code string) model.
 	return ordered.Compact(model.Problem{
 		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
 		RequestID:   "5f1d9c0e8b7a4932",
-		Errors:      []model.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
+		Errors:      []input.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
 		ContractURL: d.URL(published.OpenAPIPath),
 		Trailer: model.Trailer{
 			Notice:        d.Snapshot.Notice,

@@ -331,7 +331,7 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 	reflect.Slice:  {kindList, "begin each element with \"- \", or write [] for none"},
 	reflect.String: {kindText, "write it as a text"},
 	reflect.Int:    {kindInteger, "write digits, without quotes"},
-	reflect.Bool:   {kindBoolean, ""},
+	reflect.Bool:   {kindBoolean, "write true or false"},
 }
 
 // decodeValue decodes a node into v, by what the tags of its field say.
@@ -348,20 +348,14 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 	}
 	switch {
 	case kind == want.kind || v.Kind() == reflect.Pointer:
-	case want.kind == kindMapping:
-		d.report(at, "want a mapping, not "+kind, want.hint)
-		return
 	case kind == kindNothing && !inside:
 		d.report(at, path+" has no value", "write one")
 		return
-	case want.kind == kindText && slices.Contains([]string{kindInteger, kindNumber, kindBoolean}, kind):
-		d.report(at, path+": want a text, not "+kind, "put it in quotes")
-		return
-	case want.kind == kindBoolean:
-		d.report(at, path+": want true or false, not "+kind, "")
-		return
 	default:
-		d.report(at, path+": want "+want.kind+", not "+kind, want.hint)
+		if want.kind == kindText && slices.Contains([]string{kindInteger, kindNumber, kindBoolean}, kind) {
+			want.hint = "put it in quotes"
+		}
+		d.report(at, strings.TrimPrefix(path+": ", ": ")+"want "+want.kind+", not "+kind, want.hint)
 		return
 	}
 	switch v.Kind() {

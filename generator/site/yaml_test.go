@@ -18,7 +18,7 @@ func TestYAML(t *testing.T) {
 		{"a time", "text: 2026-11-20T12:00:00Z", `{"text":"2026-11-20T12:00:00Z"}`},
 		{"base 60", "text: 12:30:45", `{"text":"12:30:45"}`},
 		{"yes", "texts: [yes, no, on, off, y, n]", `{"texts":["yes","no","on","off","y","n"]}`},
-		{"no boolean", "flag: yes", "f:1:7: flag: want true or false, not a text"},
+		{"no boolean", "flag: yes", "f:1:7: flag: want a boolean, not a text (write true or false)"},
 		{"booleans", "flag: TRUE\ntext: false", "f:2:7: text: want a text, not a boolean (put it in quotes)"},
 		{"true", "flag: True", `{"flag":true}`},
 		{"octal", "text: 0777\ncount: 0777", "f:1:7: text: want a text, not an integer (put it in quotes)\n" +
@@ -35,7 +35,7 @@ func TestYAML(t *testing.T) {
 		{"no value", "words:\n  a:\n  b: # c\n  c: ''", "f:2:5: words.a has no value (write one)\nf:3:5: words.b has no value (write one)\nf:4:6: words.c is blank (write it)"},
 		{"tag", "text: !!str x\ntexts: [! x, !own y]\nwords: !!map {a: b}", "f:1:7: text: want a text, not a tag (write it as a text)\n" +
 			"f:2:9: texts[0]: want a text, not a tag (write it as a text)\nf:2:14: texts[1]: want a text, not a tag (write it as a text)\n" +
-			"f:3:8: want a mapping, not a tag (write key: value lines here)"},
+			"f:3:8: words: want a mapping, not a tag (write key: value lines here)"},
 		{"anchor", "text: &a x\ntexts: &b [*a]\nwords: {c: *b}", "f:1:7: text: want a text, not an anchor or alias (write it as a text)\n" +
 			"f:2:8: texts: want a list, not an anchor or alias (begin each element with \"- \", or write [] for none)\n" +
 			"f:3:12: words.c: want a text, not an anchor or alias (write it as a text)"},
