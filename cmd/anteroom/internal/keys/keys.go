@@ -11,32 +11,60 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/disk"
+
+	"github.com/spf13/pflag"
 )
 
 // kind is a kind of secret key.
 type kind[K any] struct {
 	name           string
+	what           string // that the flag names the file of
 	flag, variable string // that give it to a command
 	parse          func(text string) (K, error)
 	hint           string // what to do about a text that is not such a key
 }
 
-// given reports whether a command has named a key.
-func (k *kind[K]) given(file string) bool { return file != "" || os.Getenv(k.variable) != "" }
+// Secret is where a command reads a secret key: in a file, at standard input if that is "-", or in
+// a variable.
+type Secret[K any] struct{ File string }
 
-// read reads a key from a file, from standard input if that is "-", or from the variable. It gives
-// the zero value if a command has named neither.
-func (k *kind[K]) read(t *cli.Terminal, file string) (key K, err error) {
+func (Secret[K]) kind() *kind[K] {
+	if k, is := any(&receipts).(*kind[K]); is {
+		return k
+	}
+	return any(&logs).(*kind[K])
+}
+
+// AddFlag adds the flag that names the file to a command.
+func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
+	k := s.kind()
+	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can be given in "+k.variable)
+}
+
+// Given reports whether a key is named.
+func (s *Secret[K]) Given() bool { return s.File != "" || os.Getenv(s.kind().variable) != "" }
+
+// Read reads the key. It is nil if none is named.
+func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
+	k := s.kind()
 	text := os.Getenv(k.variable)
 	switch {
-	case text != "" && file != "":
+	case text != "" && s.File != "":
 		err = cli.Usage(fmt.Errorf("--%s and %s exclude each other", k.flag, k.variable))
-	case file != "":
-		key, err = k.load(t, file)
+	case s.File != "":
+		key, err = k.load(t, s.File)
 	case text != "":
 		key, err = k.from(k.variable, text)
 	}
 	return key, err
+}
+
+// MustRead reads the key of a command that needs one.
+func (s *Secret[K]) MustRead(t *cli.Terminal) (key K, err error) {
+	if k := s.kind(); !s.Given() {
+		return key, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
+	}
+	return s.Read(t)
 }
 
 // load reads a key from a file, or from standard input if that is "-".
@@ -66,15 +94,6 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 		err = fmt.Errorf("read %s from %s: %w (%s)", k.name, place, err, k.hint)
 	}
 	return key, err
-}
-
-// mustRead reads the key of a command that needs one.
-func (k *kind[K]) mustRead(t *cli.Terminal, file string) (K, error) {
-	if !k.given(file) {
-		var none K
-		return none, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
-	}
-	return k.read(t, file)
 }
 
 // rotate makes a new key in the file named out, and writes its public half into service.yaml, the

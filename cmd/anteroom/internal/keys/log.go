@@ -11,29 +11,15 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
-
-	"github.com/spf13/pflag"
 )
 
-// Log is where a command reads the secret key of the log.
-type Log struct{ File string }
+// Log is where a command reads the key that signs the log.
+type Log = Secret[*tlog.Key]
 
 var logs = kind[*tlog.Key]{
-	"key of the log", "log-key-file", "ANTEROOM_LOG_KEY", parseLog,
+	"key of the log", "the key that signs the log", "log-key-file", "ANTEROOM_LOG_KEY", parseLog,
 	"name the file that anteroom key rotate --log has made; if there is none, it makes a key and lists it",
 }
-
-// AddFlag adds --log-key-file to a command.
-func (s *Log) AddFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&s.File, logs.flag, "",
-		"the `file` of the key that signs the log, - for standard input; the key itself can be given in "+logs.variable)
-}
-
-// Read reads the key. It is nil if none is named.
-func (s *Log) Read(t *cli.Terminal) (*tlog.Key, error) { return logs.read(t, s.File) }
-
-// MustRead reads the key of a command that needs one.
-func (s *Log) MustRead(t *cli.Terminal) (*tlog.Key, error) { return logs.mustRead(t, s.File) }
 
 func parseLog(text string) (*tlog.Key, error) {
 	if strings.HasPrefix(text, receipt.SecretPrefix) {
@@ -47,8 +33,8 @@ func parseLog(text string) (*tlog.Key, error) {
 
 // Signer reads the key that signs the next stage of a log with these keys; nil if that has none.
 // file is the name of service.yaml.
-func (s *Log) Signer(t *cli.Terminal, listed []string, file string) (*tlog.Key, error) {
-	key, err := s.Read(t)
+func Signer(t *cli.Terminal, secret *Log, listed []string, file string) (*tlog.Key, error) {
+	key, err := secret.Read(t)
 	switch {
 	case err != nil || key == nil && len(listed) == 0:
 		return nil, err

@@ -9,30 +9,14 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator/site"
-
-	"github.com/spf13/pflag"
 )
 
-// Receipt is where a command reads the secret receipt key.
-type Receipt struct{ File string }
+// Receipt is where a command reads the key that signs receipts.
+type Receipt = Secret[ed25519.PrivateKey]
 
-var receipts = kind[ed25519.PrivateKey]{"receipt key", "key-file", "ANTEROOM_KEY", receiptkey.Parse, "anteroom key rotate makes one, and publishes its public half"}
-
-// AddFlag adds --key-file to a command.
-func (s *Receipt) AddFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&s.File, receipts.flag, "",
-		"the `file` of the secret key, - for standard input; the key itself can be given in "+receipts.variable)
-}
-
-// Given reports whether a key is named.
-func (s *Receipt) Given() bool { return receipts.given(s.File) }
-
-// Read reads the key. It is nil if none is named.
-func (s *Receipt) Read(t *cli.Terminal) (ed25519.PrivateKey, error) { return receipts.read(t, s.File) }
-
-// MustRead reads the key of a command that needs one.
-func (s *Receipt) MustRead(t *cli.Terminal) (ed25519.PrivateKey, error) {
-	return receipts.mustRead(t, s.File)
+var receipts = kind[ed25519.PrivateKey]{
+	"receipt key", "the secret key", "key-file", "ANTEROOM_KEY", receiptkey.Parse,
+	"anteroom key rotate makes one, and publishes its public half",
 }
 
 // LoadReceipt reads a key from a file.

@@ -94,7 +94,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 		if _, _, err := o.Compare(ctx, s); err != nil {
 			return err
 		}
-		signer, err := o.LogKey.Signer(t, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
+		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
 		if err != nil {
 			return err
 		} else if signer != nil {
