@@ -81,9 +81,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 			return err
 		}
 		defer unlock()
-		if err := Finish(o.Content); err != nil {
-			return err
-		}
 	}
 	s, err := content.Load(o.Content, now)
 	if err != nil {

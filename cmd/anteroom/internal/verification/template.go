@@ -227,13 +227,20 @@ func (p *Pending) proposeOwn(s *sheet, found *scanned) {
 	}
 }
 
-// listed are the first of some records, which get an answer each. The others are left out.
-func (s *sheet) listed(fresh []records.Record) []records.Record {
-	if n := len(fresh) - maxListed; n > 0 {
+// section writes an answer for each new record of a kind, with what describe notes of it.
+func (p *Pending) section(s *sheet, found *scanned, intro string, describe func(*records.Record)) {
+	s.note("", intro, len(found.fresh))
+	s.line("%ss:", found.kind.Name)
+	listed := found.fresh
+	if n := len(listed) - maxListed; n > 0 {
 		s.note("  ", "%d more after these get what is proposed unless you add an answer (anteroom records list).", n)
-		return fresh[:maxListed]
+		listed = listed[:maxListed]
 	}
-	return fresh
+	for i := range listed {
+		describe(&listed[i])
+		p.propose(s, found, &listed[i])
+	}
+	p.proposeOwn(s, found)
 }
 
 // seat is a seat of a charter.
@@ -250,12 +257,7 @@ func seats(r *records.Record) (list []seat) {
 }
 
 func (p *Pending) charters(s *sheet) {
-	fresh := p.kinds[1].fresh
-	s.note("", "\nCharters: %d new. Each is counted, or your own.", len(fresh))
-	s.line("charters:")
-	fresh = s.listed(fresh)
-	for i := range fresh {
-		r := &fresh[i]
+	p.section(s, p.kinds[1], "\nCharters: %d new. Each is counted, or your own.", func(r *records.Record) {
 		s.note("  ", "%q, filed %s", r.Values[0], r.At)
 		if r.Values[1] != "" {
 			s.note("  ", "  commissioned by %q", r.Values[1])
@@ -263,25 +265,18 @@ func (p *Pending) charters(s *sheet) {
 		for _, seat := range seats(r) {
 			s.note("  ", "  %.40q %q, %s", seat.Position, seat.AgentName, seat.Allocation)
 		}
-		p.propose(s, p.kinds[1], r)
-	}
-	p.proposeOwn(s, p.kinds[1])
+	})
 }
 
 func (p *Pending) suggestions(s *sheet) {
-	fresh, shown := p.kinds[2].fresh, 0
-	s.note("", "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", len(fresh))
-	s.line("suggestions:")
-	fresh = s.listed(fresh)
-	for i := range fresh {
-		r := &fresh[i]
+	shown := 0
+	p.section(s, p.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", func(r *records.Record) {
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
 		if text := p.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
 			shown += len(text)
 			s.quote(text)
 		}
-		p.propose(s, p.kinds[2], r)
-	}
+	})
 }
 
 // numbers writes the numbers that are entered by hand, beside what was observed.

@@ -19,9 +19,6 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	defer unlock()
-	if err := Finish(o.Content); err != nil {
-		return err
-	}
 	s, err := content.Load(o.Content, t.Now())
 	if err != nil {
 		return err

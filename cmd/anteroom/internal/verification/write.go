@@ -13,7 +13,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// Lock keeps others from verifying the same content until unlock is called, or the process ends.
+// Lock keeps others from verifying the same content until unlock is called, or the process ends. It
+// removes what a process that was killed has left of a verification.
 func Lock(content string) (unlock func(), err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
@@ -29,20 +30,22 @@ func Lock(content string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
 	}
+	if err := Finish(content); err != nil {
+		return nil, errors.Join(err, folder.Close())
+	}
 	return func() { folder.Close() }, nil
 }
 
-// Resume removes a part of a verification, as Finish does.
+// Resume removes what a process that was killed has left of a verification.
 func Resume(folder string) error {
 	if _, err := os.Lstat(inside(folder, content.Unfinished)); err != nil {
 		return nil // content.Load says what is wrong
 	}
 	unlock, err := Lock(folder)
-	if err != nil {
-		return err
+	if err == nil {
+		unlock()
 	}
-	defer unlock()
-	return Finish(folder)
+	return err
 }
 
 // File is a file of a content folder.
