@@ -31,12 +31,13 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects what is wrong)", name)
 	}
 	inFolder, byService, err := o.Compare(ctx, s)
-	for place, public := range map[string]bool{o.Public: inFolder, s.Service.BaseURL(): byService} {
-		if public {
-			return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place)
-		}
+	place := s.Service.BaseURL()
+	if inFolder {
+		place = o.Public
 	}
-	if err != nil {
+	if inFolder || byService {
+		return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place)
+	} else if err != nil {
 		return err
 	}
 	var gone []string
