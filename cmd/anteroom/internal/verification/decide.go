@@ -88,7 +88,7 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, found.all, found.end)
 			v.Decisions = append(v.Decisions, found.taken(lost)...)
 		}
-		r := &decider{Pending: p, scanned: found, chosen: map[string]choice{}, faults: faults}
+		r := &decider{Pending: p, scanned: found, chosen: map[*Row]choice{}, faults: faults}
 		for i := range a.of(name) {
 			r.apply(&a.of(name)[i], place(name, i))
 		}
@@ -118,7 +118,7 @@ func (s *scanned) taken(reason string) []site.Decision {
 type decider struct {
 	*Pending
 	*scanned
-	chosen map[string]choice // by record_id
+	chosen map[*Row]choice
 	faults *Faults
 }
 
@@ -148,21 +148,18 @@ func (d *decider) apply(a *Answer, at string) {
 		return
 	}
 	for _, r := range found {
-		earlier := d.coveredBy(r) != ""
-		if earlier && a.Decision == cmp.Or(d.ledger.Entries()[hashOf(d.kind.Name, r)].Decision, site.Choices[d.kind.Name][0]) {
+		if r.by != "" && a.Decision == r.was {
 			continue
 		}
 		applied++
-		if before, is := d.chosen[r.ID]; is && before.Answer != a {
+		if before, is := d.chosen[r]; is {
 			d.faults.add(at, "%s is decided by %s already", r.ID, before.place)
 			return
-		} else if is {
-			continue // two records have one identifier, which Odd says
 		}
-		if earlier && strings.TrimSpace(a.Reason) == "" {
+		if r.by != "" && strings.TrimSpace(a.Reason) == "" {
 			d.faults.add(at, "%s was verified before, and needs a reason to be decided otherwise", r.ID)
 		}
-		d.chosen[r.ID] = choice{a, at}
+		d.chosen[r] = choice{a, at}
 	}
 	if applied == 0 {
 		d.faults.add(at, "what %s matches is decided so already", a.about())
@@ -170,7 +167,7 @@ func (d *decider) apply(a *Answer, at string) {
 }
 
 // match gives the records that an answer is about.
-func (d *decider) match(a *Answer) (found []*records.Record, err error) {
+func (d *decider) match(a *Answer) (found []*Row, err error) {
 	about := a.About
 	if text := about["record_id"] + about["agent"]; text != "" {
 		named := d.byID[text]
@@ -185,11 +182,9 @@ func (d *decider) match(a *Answer) (found []*records.Record, err error) {
 		case named == nil:
 			return nil, nil
 		case about["agent"] != "":
-			return d.by[identityOf(d.kind.Name, named)].records(a.Earlier), nil
-		case named.Seq <= d.end:
-			found = append(found, named)
+			return d.by[identityOf(d.kind.Name, named.Record)].records(a.Earlier), nil
 		}
-		return found, nil
+		return []*Row{named}, nil
 	}
 	if key := about["pubkey"]; key != "" {
 		return d.by[identity{key, true}].records(a.Earlier), nil
@@ -218,11 +213,11 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 	var texts []*strings.Builder             // the records of each
 	known := map[identity]string{}           // the records by which agents that are vouched for are known
 	harmless := site.Choices[d.kind.Name][0] // what holds without a decision
-	write := func(r *records.Record, decision, reason string) {
-		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: d.coveredBy(r), Reason: strings.TrimSpace(reason)}
+	write := func(r *Row, decision, reason string) {
+		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: r.by, Reason: strings.TrimSpace(reason)}
 		if decision == site.Vouch {
-			id := identityOf(d.kind.Name, r)
-			known[id] = cmp.Or(known[id], d.by[id].vouched, hashOf(d.kind.Name, r))
+			id := identityOf(d.kind.Name, r.Record)
+			known[id] = cmp.Or(known[id], d.by[id].vouched, r.hash)
 			one.Agent = known[id]
 		}
 		i, there := at[one]
@@ -230,39 +225,28 @@ func (d *decider) decisions() (list []site.Decision, unanswered int) {
 			i = len(list)
 			at[one], list, texts = i, append(list, one), append(texts, &strings.Builder{})
 		}
-		texts[i].WriteString(hashOf(d.kind.Name, r) + "\n")
+		texts[i].WriteString(r.hash + "\n")
 	}
-	for i := range d.fresh {
-		r := &d.fresh[i]
-		c, answered := d.chosen[r.ID]
+	for i := range d.new {
+		r := &d.new[i]
+		c, answered := d.chosen[r]
 		switch {
 		case answered && c.Decision != harmless:
 			write(r, c.Decision, c.Reason)
 		case !answered:
 			unanswered++
-			if d.ownRecord(d.kind.Name, r) != "" {
+			if d.ownRecord(d.kind.Name, r.Record) != "" {
 				write(r, site.Own, ownReason)
 			}
 		}
 	}
-	for i := range d.covered {
-		if c, answered := d.chosen[d.covered[i].ID]; answered {
-			write(&d.covered[i], c.Decision, c.Reason)
+	for i := range d.old {
+		if c, answered := d.chosen[&d.old[i]]; answered {
+			write(&d.old[i], c.Decision, c.Reason)
 		}
 	}
 	for i := range list {
 		list[i].Records = texts[i].String()
 	}
 	return list, unanswered
-}
-
-// coveredBy is the verification that covers a record already, "" if none does.
-func (d *decider) coveredBy(r *records.Record) string {
-	bySeq := func(other records.Record, seq int64) int { return cmp.Compare(other.Seq, seq) }
-	if _, is := slices.BinarySearchFunc(d.fresh, r.Seq, bySeq); is {
-		return ""
-	}
-	verifications := since(d.Site.Verifications)
-	i := slices.IndexFunc(verifications, func(v site.Verification) bool { return r.Seq <= int64(v.Covers(d.kind.Name).Last) })
-	return verifications[i].File
 }

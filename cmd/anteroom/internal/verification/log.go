@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -94,7 +93,7 @@ func (s *stage) records(p *Pending, d *Decided) error {
 	decided, lost, stored := d.ledger.Entries(), d.Verification.Lost != "", map[string]bool{}
 	for _, found := range p.kinds {
 		kind, ids := found.kind.Name, map[string]bool{}
-		for i, list := range [][]records.Record{found.covered, found.fresh} {
+		for _, list := range [][]Row{found.old, found.new} {
 			for k := range list {
 				r := &list[k]
 				if ids[r.ID] || !isID(r.ID) {
@@ -102,7 +101,7 @@ func (s *stage) records(p *Pending, d *Decided) error {
 						"(run anteroom records audit, which names them)", kind)
 				}
 				ids[r.ID] = true
-				as, hash, fresh := kind, hashOf(kind, r), i == 1
+				as, hash, fresh := kind, r.hash, r.by == ""
 				if decided[hash].Decision == site.Own {
 					as = tlog.Own
 				}
@@ -130,9 +129,6 @@ func (s *stage) records(p *Pending, d *Decided) error {
 	s.sorted()
 	return nil
 }
-
-// hashOf is the hash by which verifications and the log name a record.
-func hashOf(kind string, r *records.Record) string { return site.RecordHash(kind, r.ID, r.SHA256) }
 
 // vouched adds entries about agents that are vouched for for the first time, and corrections of
 // those that are no longer vouched for, or again. An agent is identified by the registration by

@@ -168,7 +168,7 @@ func TestLogRefuses(t *testing.T) {
 			before := s.key
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
-			survey.Site, survey.kinds[0].fresh, s.key = s.site(), nil, before
+			survey.Site, survey.kinds[0].new, s.key = s.site(), nil, before
 		}, "older than the one that signed last"},
 		"another log": {func(s *service, survey *Pending, _ *site.Scoreboard) {
 			other := newService(s.t)

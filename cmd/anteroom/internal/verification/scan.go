@@ -34,8 +34,9 @@ type scanned struct {
 	early   []string // new records of a time that was verified already
 	notes   []string // records of such a time that a verification covers
 
-	byID     map[string]*records.Record
-	subjects []*Subject // in the order of their first records
+	old, new []Row           // the covered records, and the fresh ones
+	byID     map[string]*Row // the same; nil for records of a later time
+	subjects []*Subject      // in the order of their first records
 	by       map[identity]*Subject
 
 	// While it compares: what verifications name that was not found yet, and the verifications before
@@ -53,7 +54,7 @@ type scanned struct {
 func scan(kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
 	s := &scanned{
 		kind: kind, all: list, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
-		byID: make(map[string]*records.Record, len(list)), unseen: map[string]bool{}, previous: &site.Verification{},
+		byID: make(map[string]*Row, len(list)), unseen: map[string]bool{}, previous: &site.Verification{},
 	}
 	for hash, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
@@ -148,7 +149,7 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		number = max(r.Seq, 0)
 		is := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
 		if len(s.unseen) > 0 {
-			delete(s.unseen, hashOf(name, r))
+			delete(s.unseen, site.RecordHash(name, r.ID, r.SHA256))
 		}
 		if r.Seq < 1 {
 			anomalies = add(anomalies, "%s %s has the number %d, which no record gets", name, r.ID, r.Seq)
@@ -162,10 +163,10 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		if !keeps(name, r) {
 			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
 		}
-		if s.byID[r.ID] != nil {
+		if _, twice := s.byID[r.ID]; twice {
 			altered = add(altered, "%s is in the store twice", is())
 		}
-		s.byID[r.ID] = r
+		s.byID[r.ID] = nil
 		if r.At < earliest {
 			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), s.previous.File, r.At)
 		}

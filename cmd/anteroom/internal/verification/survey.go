@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,15 +51,23 @@ func identityOf(kind string, r *records.Record) identity {
 	return identity{r.Values[0], false}
 }
 
+// Row is a record with what is known of it.
+type Row struct {
+	*records.Record
+	hash string // by which verifications and the log name it
+	by   string // the verification that covers it; "" for a new one
+	was  string // what is decided about it so far
+}
+
 // Subject is the records of one identity. Those of suggestions are not told apart.
 type Subject struct {
 	identity
-	New, Earlier []*records.Record // records that no verification covers, and others
-	vouched      string            // the hash of the record by which an agent is known, if it was vouched for
+	New, Earlier []*Row // records that no verification covers, and others
+	vouched      string // the hash of the record by which an agent is known, if it was vouched for
 }
 
 // records gives the records that an answer is about: new ones, or earlier ones.
-func (s *Subject) records(earlier bool) []*records.Record {
+func (s *Subject) records(earlier bool) []*Row {
 	switch {
 	case s == nil:
 		return nil
@@ -179,34 +188,40 @@ func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) er
 		}
 		p.kinds, p.Broken = append(p.kinds, found), append(p.Broken, found.broken...)
 		p.Odd = slices.Concat(p.Odd, found.altered, found.early)
-		found.group(p.ledger)
+		found.group(p.ledger, verifications)
 	}
 	return nil
 }
 
-// group finds the subjects of the records.
-func (s *scanned) group(ledger *site.Ledger) {
+// group makes rows of the records, and finds their subjects.
+func (s *scanned) group(ledger *site.Ledger, verifications []site.Verification) {
 	s.by = map[identity]*Subject{}
-	subject := func(r *records.Record) *Subject {
+	row := func(r *records.Record, by string) (Row, *Subject) {
+		one := Row{r, site.RecordHash(s.kind.Name, r.ID, r.SHA256), by, site.Choices[s.kind.Name][0]}
 		id := identityOf(s.kind.Name, r)
-		one := s.by[id]
-		if one == nil {
-			one = &Subject{identity: id}
-			s.by[id], s.subjects = one, append(s.subjects, one)
+		subject := s.by[id]
+		if subject == nil {
+			subject = &Subject{identity: id}
+			s.by[id], s.subjects = subject, append(s.subjects, subject)
 		}
-		return one
+		if e, decided := ledger.Entries()[one.hash]; decided && by != "" {
+			one.was, subject.vouched = e.Decision, cmp.Or(e.Agent, subject.vouched)
+		}
+		return one, subject
 	}
+	s.old, s.new = make([]Row, len(s.covered)), make([]Row, len(s.fresh))
 	for i := range s.covered {
-		r := &s.covered[i]
-		one := subject(r)
-		one.Earlier = append(one.Earlier, r)
-		if e := ledger.Entries()[hashOf(s.kind.Name, r)]; e.Decision == site.Vouch {
-			one.vouched = e.Agent
+		r, subject := &s.old[i], (*Subject)(nil)
+		for s.covered[i].Seq > int64(verifications[0].Covers(s.kind.Name).Last) {
+			verifications = verifications[1:]
 		}
+		*r, subject = row(&s.covered[i], verifications[0].File)
+		s.byID[r.ID], subject.Earlier = r, append(subject.Earlier, r)
 	}
 	for i := range s.fresh {
-		one := subject(&s.fresh[i])
-		one.New = append(one.New, &s.fresh[i])
+		r, subject := &s.new[i], (*Subject)(nil)
+		*r, subject = row(&s.fresh[i], "")
+		s.byID[r.ID], subject.New = r, append(subject.New, r)
 	}
 }
 
@@ -241,11 +256,11 @@ func (p *Pending) ownRecord(kind string, r *records.Record) string {
 // nowOwn gives what was counted of a kind before own_names had its name: by the identifiers of a
 // record each, what is said of it.
 func (p *Pending) nowOwn(found *scanned) (ids, said []string) {
-	kind, entries := found.kind.Name, p.ledger.Entries()
+	kind := found.kind.Name
 	for _, s := range found.subjects {
 		for _, r := range s.Earlier {
-			own := p.ownRecord(kind, r)
-			if own == "" || entries[hashOf(kind, r)].Decision == site.Own {
+			own := p.ownRecord(kind, r.Record)
+			if own == "" || r.was == site.Own {
 				continue
 			}
 			ids = append(ids, r.ID)

@@ -48,9 +48,9 @@ func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(t
 
 // propose writes the proposed answer about a record, or about the agent of one: the harmless one,
 // or to set apart what matches own_names.
-func (p *Pending) propose(s *sheet, found *scanned, r *records.Record) {
+func (p *Pending) propose(s *sheet, found *scanned, r *Row) {
 	decision, reason := site.Choices[found.kind.Name][0], `""`
-	if own := p.ownRecord(found.kind.Name, r); own != "" {
+	if own := p.ownRecord(found.kind.Name, r.Record); own != "" {
 		s.note("  ", "  own_names has %q", own)
 		decision, reason = site.Own, ownReason
 	}
@@ -228,10 +228,10 @@ func (p *Pending) proposeOwn(s *sheet, found *scanned) {
 }
 
 // section writes an answer for each new record of a kind, with what describe notes of it.
-func (p *Pending) section(s *sheet, found *scanned, intro string, describe func(*records.Record)) {
+func (p *Pending) section(s *sheet, found *scanned, intro string, describe func(*Row)) {
 	s.note("", intro, len(found.fresh))
 	s.line("%ss:", found.kind.Name)
-	listed := found.fresh
+	listed := found.new
 	if n := len(listed) - maxListed; n > 0 {
 		s.note("  ", "%d more after these get what is proposed unless you add an answer (anteroom records list).", n)
 		listed = listed[:maxListed]
@@ -257,12 +257,12 @@ func seats(r *records.Record) (list []seat) {
 }
 
 func (p *Pending) charters(s *sheet) {
-	p.section(s, p.kinds[1], "\nCharters: %d new. Each is counted, or your own.", func(r *records.Record) {
+	p.section(s, p.kinds[1], "\nCharters: %d new. Each is counted, or your own.", func(r *Row) {
 		s.note("  ", "%q, filed %s", r.Values[0], r.At)
 		if r.Values[1] != "" {
 			s.note("  ", "  commissioned by %q", r.Values[1])
 		}
-		for _, seat := range seats(r) {
+		for _, seat := range seats(r.Record) {
 			s.note("  ", "  %.40q %q, %s", seat.Position, seat.AgentName, seat.Allocation)
 		}
 	})
@@ -270,7 +270,7 @@ func (p *Pending) charters(s *sheet) {
 
 func (p *Pending) suggestions(s *sheet) {
 	shown := 0
-	p.section(s, p.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", func(r *records.Record) {
+	p.section(s, p.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", func(r *Row) {
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
 		if text := p.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
 			shown += len(text)

@@ -268,7 +268,7 @@ func TestConversions(t *testing.T) {
 
 	s.register(6, "lark", "", "13:00:00")
 	survey := s.take("14:00:00")
-	if a := survey.kinds[0].subjects[0]; a.vouched != hashOf(site.Registration, survey.kinds[0].byID[id(1)]) || len(a.Earlier) != 2 {
+	if a := survey.kinds[0].subjects[0]; a.vouched != survey.kinds[0].byID[id(1)].hash || len(a.Earlier) != 2 {
 		t.Errorf("the survey forgot: %+v", a)
 	}
 	if survey.Name != day+"-2" || len(survey.kinds[0].fresh) != 1 || len(survey.kinds[1].fresh) != 0 {
