@@ -2,7 +2,7 @@ package generator
 
 import (
 	"bytes"
-	"encoding/json"
+
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +16,8 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/published"
+
+	"github.com/go-json-experiment/json"
 )
 
 // calendars makes the files of each calendar of business days, for callers without a network: its
