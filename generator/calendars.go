@@ -2,7 +2,6 @@ package generator
 
 import (
 	"bytes"
-
 	"fmt"
 	"net/http"
 	"strings"
