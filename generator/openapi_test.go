@@ -236,32 +236,28 @@ func TestConsent(t *testing.T) {
 	output := generate(t, shippedContent)
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	found := map[string]int{}
-	check := func(where string, v any) {
-		if text, _ := member(v, "description").(string); !strings.Contains(text, "supplying one needs the owner's consent") {
-			t.Errorf("%s is described as %q", where, text)
-		}
-	}
-	var walk func(where string, v any)
-	walk = func(where string, v any) {
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			if v["in"] == "query" && member(v["schema"], "format") == "email" {
-				found["parameter"]++
-				check(where, v)
+			parameter := v["in"] == "query"
+			if parameter {
+				name = "parameter"
 			}
-			properties, _ := v["properties"].(map[string]any)
-			for name, property := range properties {
-				if member(property, "format") == "email" {
-					found[name]++
-					check(where+" "+name, property)
+			if v["format"] == "email" || parameter && member(v["schema"], "format") == "email" {
+				found[name]++
+				if text, _ := v["description"].(string); !strings.Contains(text, site.Consent) {
+					t.Errorf("%s is described as %q", name, text)
 				}
 			}
 			for name, inner := range v {
-				walk(where+" "+name, inner)
+				if !parameter {
+					walk(name, inner)
+				}
 			}
 		case []any:
 			for _, inner := range v {
-				walk(where, inner)
+				walk(name, inner)
 			}
 		}
 	}
@@ -275,7 +271,7 @@ func TestConsent(t *testing.T) {
 		}
 	}
 
-	s, err := site.Load(overlay(t, map[string]func(string) string{"endpoints.yaml": replace("supplying one needs the owner's consent", "give one")}))
+	s, err := site.Load(overlay(t, map[string]func(string) string{"endpoints.yaml": replace(site.Consent, "give one")}))
 	if err != nil {
 		t.Fatal(err)
 	}
