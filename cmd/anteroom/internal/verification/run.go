@@ -169,7 +169,7 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (inFolder, byServic
 	case errors.Is(err, live.ErrNothing):
 		return inFolder, false, nil
 	case err != nil:
-		return inFolder, false, fmt.Errorf("verify: %w (--offline verifies without a look at what is live)", err)
+		return inFolder, false, fmt.Errorf("verify: %w; --offline verifies without a look at what is live", err)
 	}
 	byService, err = refuse(published, s.Service.BaseURL())
 	return inFolder, byService, err

@@ -945,7 +945,7 @@ func TestCompare(t *testing.T) {
 	}{
 		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is behind https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
 		{facts: continuity.Facts{AsOf: "2027-01-01"}, want: "/scoreboard.json is as of 2027-01-01, and would be as of \"2026-11-20\""},
-		{err: live.ErrUnreachable, want: "the service is unreachable (--offline verifies without a look at what is live)"},
+		{err: live.ErrUnreachable, want: "the service is unreachable; --offline verifies without a look at what is live"},
 		{err: live.ErrUnreachable, offline: true},
 		{err: live.ErrNothing},
 		{facts: continuity.Facts{Documents: map[string]string{"/gone.html": ""}, Keys: []string{"other"}}},
