@@ -338,13 +338,17 @@ var ErrInterrupted = errors.New("interrupted")
 // for an editor. The second one ends the program at once.
 func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc) {
 	ctx, stop = context.WithCancelCause(context.Background())
-	t.interrupts = make(chan os.Signal, 1)
-	signal.Notify(t.interrupts, os.Interrupt, syscall.SIGTERM)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		why := <-t.interrupts
-		signal.Stop(t.interrupts)
-		stop(errors.New(why.String() + " signal received"))
+		defer signal.Stop(interrupts)
+		select {
+		case why := <-interrupts:
+			stop(errors.New(why.String() + " signal received"))
+		case <-ctx.Done():
+		}
 	}()
+	t.interrupts = interrupts
 	return ctx, stop
 }
 
