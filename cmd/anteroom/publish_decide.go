@@ -22,6 +22,9 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		return "", err
 	}
 	s, err := content.Load(p.verify.Content, p.t.Now())
+	if err == nil {
+		err = verification.Forget(p.verify.Content, s)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
+	"anteroom/generator/site"
 )
 
 // mark begins the comments that name faults. Lines that begin so are taken out again.
@@ -34,6 +35,21 @@ func Begun(draft string) (through string, err error) {
 		through = string(found[1])
 	}
 	return through, err
+}
+
+// Forget removes a draft whose verification is written, as a process was killed between the two.
+func Forget(content string, s *site.Site) error {
+	through, err := Begun(Draft(content))
+	n := len(s.Verifications)
+	if err != nil || n == 0 || through != s.Verifications[n-1].Through {
+		return err
+	}
+	draft, err := os.Stat(Draft(content))
+	written, wrong := os.Stat(inside(content, VerificationFile(s.Verifications[n-1].File)))
+	if err = errors.Join(err, wrong); err != nil || draft.ModTime().After(written.ModTime()) {
+		return err
+	}
+	return os.Remove(Draft(content))
 }
 
 // Edit has an operator edit a draft until decide accepts its answers, and gives what they decide.

@@ -88,7 +88,11 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	}
 	var key note.Signer
 	if !o.Template {
-		if _, _, err := o.Compare(ctx, s); err != nil {
+		_, _, err := o.Compare(ctx, s)
+		if err == nil {
+			err = Forget(o.Content, s)
+		}
+		if err != nil {
 			return err
 		}
 		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
