@@ -1,12 +1,14 @@
 // The form that proves that an answer was counted. The check is that of the verify kit. The answer
 // goes nowhere: what is asked for are files of the log, of this host alone.
-import { LOG_KEYS, counted, read } from "/verify/verify.mjs";
-import { element, headed, line } from "/verdict.js";
+import { LOG_KEYS, continued, counted, read } from "/verify/verify.mjs";
+import { element, folded, headed, line } from "/verdict.js";
 
 const form = document.getElementById("counted");
 const verdict = document.getElementById("verdict");
 const { answer, file, proof } = form.elements;
 const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint", "newest"];
+const log = new URL("/log", location.href).href;
+const place = "anteroom-log"; // of what this browser keeps: {name, checkpoint, size, on}
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
 // failures say what it means that a step failed, where its own words do not.
@@ -27,12 +29,61 @@ function sentence({ kind, date, index, size, origin }) {
   return `Counted: the hand verification of ${date} counted this ${kind}. It is entry ${index} of the ${size} that ${origin} had then.`;
 }
 
+// sentenceOf is a note of the check as a sentence.
+function sentenceOf(name, what) {
+  return ` ${name === "since then" ? "Since then it" : "It"}${what.startsWith("it ") ? what.slice(2) : ` is not witnessed: ${what}`}.`;
+}
+
+// age says how old the newest verification is, as this page knows it.
+function age() {
+  const day = form.dataset.newest.slice(0, 10);
+  const days = Math.floor((Date.now() - Date.parse(day)) / 86_400_000);
+  return ` The newest verification is of ${day}, ${days === 1 ? "a day" : `${days} days`} ago.`;
+}
+
+// keep has this browser keep a checkpoint: the newest one, if it is that of the verification that
+// this page names, or else the one that the entry was proved under.
+function keep({ name, checkpoint, size, newest }) {
+  if (newest.size === Number(form.dataset.size)) {
+    ({ note: checkpoint, size } = newest);
+    name = form.dataset.newest;
+  }
+  const on = new Date().toISOString().slice(0, 10);
+  try {
+    const before = JSON.parse(localStorage.getItem(place));
+    if (!before || continues && before.size <= size) localStorage.setItem(place, JSON.stringify({ name, checkpoint, size, on }));
+  } catch {} // the browser keeps nothing for this page
+}
+
+let continues = false; // whether the log was seen to continue what this browser keeps
+
+// compare says whether the log continues the checkpoint that this browser keeps.
+async function compare() {
+  let kept;
+  try {
+    kept = JSON.parse(localStorage.getItem(place));
+  } catch {}
+  if (!kept) return [];
+  const since = `This browser keeps the log's checkpoint of ${kept.size} entries since ${kept.on}`;
+  try {
+    const { ok, checkpoint, size } = await continued(log, kept.name, kept.checkpoint);
+    continues = ok;
+    if (ok) return headed("good", "The same log", `${since}. The newest one, of ${size}, continues it.`);
+    const both = folded("Show both, which prove it", element("pre", `${kept.checkpoint}\n${checkpoint}`));
+    return [...headed("bad", "Another log", `${since}, and the log of today does not continue it. Keep both checkpoints, and show them to others.`), both];
+  } catch (fault) {
+    const gone = / answers 404$/.test(fault.message);
+    const text = `${since}, and the log of today ${gone ? "lacks its proof" : "was not compared"}: ${fault.message}.`;
+    return [...headed(gone ? "bad" : "open", gone ? "Not the same log" : "Not compared", text), folded("Show what is kept", element("pre", kept.checkpoint))];
+  }
+}
+
 async function prove() {
   const list = element("ol", "", "steps");
   const seen = new Set();
-  let outcome, since, failure, heading = ["open", "Unchecked"];
+  let outcome, notes = "", failure, heading = ["open", "Unchecked"];
   const show = (name, what, ok, detail) => {
-    if (ok === undefined) since = ` Since then ${what}.`;
+    if (ok === undefined) notes += sentenceOf(name, what);
     else list.append(line(ok ? "ok" : "failed", name, what, detail));
     if (!ok) failure = (failures[name] ?? unproved)(what);
     seen.add(name);
@@ -40,11 +91,12 @@ async function prove() {
   };
   try {
     const kept = await text(proof);
-    const where = kept ? { proof: kept } : { log: new URL("/log", location.href).href };
+    const where = kept ? { proof: kept } : { log };
     const found = await counted(read(answer.value), { ...where, keys: LOG_KEYS }, show);
-    const alone = kept ? " The proof was checked alone: it says nothing of the log since." : "";
+    const alone = kept ? " The proof was checked alone: it says nothing of the log since." : age();
     heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
-    outcome = found ? sentence(found) + (since ?? "") + alone : failure;
+    outcome = found ? sentence(found) + notes + alone : failure;
+    if (found && !kept) keep(found);
     for (const name of steps) {
       if (!seen.has(name) && !(kept && ["entry", "newest"].includes(name))) list.append(line("open", name, "not looked at"));
     }
@@ -79,5 +131,6 @@ file.addEventListener("change", async () => {
   }
 });
 
+compare().then((said) => document.getElementById("kept").replaceChildren(...said));
 document.getElementById("needs-script").hidden = true;
 form.hidden = false;

@@ -13,7 +13,7 @@ export function element(name, text, className) {
 }
 
 // folded is an element behind words that unfold it.
-function folded(words, e) {
+export function folded(words, e) {
   const details = document.createElement("details");
   details.append(element("summary", words), e);
   return details;

@@ -184,4 +184,18 @@ flows['log'] = async ({ base, page, fault }) => {
     if (Proof && asked.length > 0) fault(`${Name}: asks for ${asked}`);
     if (asked.some((url) => !url.startsWith(`${base}/log/`)) || asked.length > 6) fault(`${Name}: asks for ${asked}`);
   }
+  if (cases.length === 0) return;
+
+  // What the browser keeps of the log is compared at the next visit.
+  await page.context().setOffline(false);
+  await page.reload();
+  await page.locator('#kept').getByText('continues it').waitFor();
+  await page.evaluate(() => {
+    const kept = JSON.parse(localStorage.getItem('anteroom-log'));
+    kept.checkpoint = kept.checkpoint.replace(/\n[^\n]{43}=\n/, `\n${'A'.repeat(43)}=\n`);
+    localStorage.setItem('anteroom-log', JSON.stringify(kept));
+  });
+  await page.reload();
+  await page.locator('#kept h3.bad').waitFor();
+  await page.locator('#kept').getByText('Show both').click();
 };

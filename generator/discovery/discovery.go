@@ -46,8 +46,12 @@ func Files(a *answers.Answers) ([]published.File, error) {
 	if err != nil {
 		g.Fail("the keys of the log: %w", err)
 	}
+	var witnesses []string
+	for _, w := range a.Site.Log.Witnesses {
+		witnesses = append(witnesses, w.Key)
+	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys)
+		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys, witnesses)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}

@@ -4,7 +4,9 @@ package kit_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -35,6 +37,8 @@ type asking struct {
 	log   string // below the server; "" for a proof
 	proof []byte // with which the log is not asked
 	keys  string
+
+	witnesses []string
 }
 
 // ask puts the questions to both programs.
@@ -44,6 +48,9 @@ func ask(t *testing.T, base string, all []asking) {
 	folder := t.TempDir()
 	for i, a := range all {
 		a.arguments = []string{"--log-key", a.keys}
+		if a.witnesses != nil {
+			a.arguments = append(a.arguments, "--witness", strings.Join(a.witnesses, ","))
+		}
 		if a.log != "" {
 			a.arguments = append(a.arguments, "--log", base+"/"+a.log+"/log")
 		}
@@ -418,6 +425,27 @@ func TestTampered(t *testing.T) {
 		return "— " + name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 	}
 	offline("cosigned", 0, "", with(mine+strings.Repeat(line64("witness.example", make([]byte, 76)), 100)))
+	const when = "2026-11-23T10:02:11Z" // after the day of the verification
+	for what, c := range map[string]struct {
+		at, forged string
+		keys       []int
+		status     int
+		says       string
+	}{
+		"by the witness":             {when, "", []int{1}, 0, "witnessed: it existed by " + when + " at the latest, says witness.example/1\n"},
+		"by one of two":              {when, "", []int{1, 2}, 1, "FAILED witnessed: it is not cosigned by witness.example/2\n"},
+		"by another":                 {when, "", []int{2}, 1, "FAILED witnessed: "},
+		"before the verification":    {"2026-11-19T23:59:59Z", "", []int{1}, 1, "FAILED witnessed: "},
+		"at a time to come":          {"2099-01-01T00:00:00Z", "", []int{1}, 1, "FAILED witnessed: "},
+		"over another checkpoint":    {when, "x", []int{1}, 1, "FAILED witnessed: "},
+		"by a witness without a key": {when, "", nil, 0, "not witnessed: "},
+	} {
+		q := offline("cosigned "+what, c.status, "", with(mine+cosigned(t, 1, c.at, body+"\n"+c.forged)))
+		for _, number := range c.keys {
+			q.witnesses = append(q.witnesses, tlogtest.Signer(fmt.Sprintf("witness.example/%d", number), byte(number)).Verifier().String())
+		}
+		q.says = c.says
+	}
 	offline("signed by the name of another log", 1, "checkpoint", with(strings.Replace(mine, "/log ", "/log/2 ", 1)))
 	for origin, status := range map[string]int{"www.other.example/log": 1, logHost + "/log/2": 1, logHost + "/log/../x": 2, "\x1b[31m/log": 2} {
 		offline("a checkpoint of "+quoted(origin), status, "", change(func(p *tlog.Proof) {
@@ -425,6 +453,21 @@ func TestTampered(t *testing.T) {
 		}))
 	}
 	ask(t, s.URL, questions)
+}
+
+// cosigned is the line by which the witness with a number cosigns a text at a time.
+func cosigned(t *testing.T, number byte, at, text string) string {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("witness.example/%d", number)
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize))
+	signature := ed25519.Sign(key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", when.Unix(), text))
+	raw := binary.BigEndian.AppendUint32(nil, tlogtest.Signer(name, number).KeyHash())
+	raw = binary.BigEndian.AppendUint64(raw, uint64(when.Unix()))
+	return "— " + name + " " + base64.StdEncoding.EncodeToString(append(raw, signature...)) + "\n"
 }
 
 // A record that was set apart, one that was corrected, and the records under a second key.
@@ -456,7 +499,7 @@ func TestKinds(t *testing.T) {
 	apart := "FAILED counted: it was set apart as the operator's own on " + one.Name
 	var questions []asking
 	add := func(name string, input []byte, keys, log string, proof []byte, status int, failed, last string) {
-		questions = append(questions, asking{question{name: name, input: input, status: status, failed: failed, last: last}, log, proof, keys})
+		questions = append(questions, asking{question: question{name: name, input: input, status: status, failed: failed, last: last}, log: log, proof: proof, keys: keys})
 	}
 	for i, c := range []struct {
 		name   string
@@ -542,7 +585,7 @@ func TestFork(t *testing.T) {
 	}
 	folder := s.add(published, "", nil)
 	named := func(name string, log string, proof []byte, status int, failed string) asking {
-		return asking{question{name: name, input: victim, status: status, failed: failed}, log, proof, key}
+		return asking{question: question{name: name, input: victim, status: status, failed: failed}, log: log, proof: proof, keys: key}
 	}
 	ask(t, s.URL, []asking{
 		named("a fork beside the log", folder, nil, 1, "newest"),

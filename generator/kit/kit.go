@@ -17,8 +17,9 @@
 //	ok     entry: it is in the log's look-up
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
-//	ok     checkpoint: it is signed by the key of www.base.example/log, at 512; …
+//	ok     checkpoint: it is signed by the key of www.base.example/log, at 512
 //	ok     newest: its tree is the beginning of the newest one, of 700, which everybody sees
+//	witnessed: it existed by 2026-11-20T10:02:11Z at the latest, says witness.example/w1
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
@@ -27,6 +28,13 @@
 // proof itself leads to; with --proof and --log it is compared. A key that was replaced counts for
 // what leads to the last checkpoint of its tree: the programs have its size and root behind the
 // key, as in KEY@SIZE:ROOT.
+//
+// The line "witnessed" is a cosignature that the program has verified, of the checkpoint or of the
+// newest one: by a witness of the service, or by those that --witness names, all of which must have
+// cosigned. One that is dated before the day of the verification, or to come, is not taken. Where
+// none is left, the line is "not witnessed". Whoever relies on a witness gets its key from itself.
+// The programs do not look for keys of small order, and not at the root of the look-up:
+// anteroom log check does.
 //
 // The line "since then" is about an entry that was corrected, and is not signed. The date is that
 // of the verification whose checkpoint proves the entry: a proof under a later checkpoint has a
@@ -66,8 +74,8 @@ var programs embed.FS
 // are the base64 texts of the keys that it publishes, the current one first; "@FIRST..LAST" after a
 // retired one are the days for whose receipts it counts, where "" is not known. Without keys the
 // program asks for one when it meets a signature. logKeys are the verifier keys of the public log
-// in the order of their use, and may be empty too.
-func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
+// in the order of their use, witnesses those of its witnesses; both may be empty.
+func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
@@ -86,6 +94,7 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"base_url":           baseURL,
 		"receipt_keys":       strings.Join(keys, ","),
 		"log_keys":           strings.Join(logKeys, ","),
+		"log_witnesses":      strings.Join(witnesses, ","),
 		"receipt_fields":     strings.Join(canon.ReceiptFields, " "),
 		"receipt_nullable":   canon.ReceiptNullable,
 		"positions":          strings.Join(org.Positions, " "),
@@ -101,6 +110,7 @@ func Program(name, baseURL string, keys, logKeys []string) ([]byte, error) {
 		"kit_log":        "the address of the log that is asked, with --counted" + ifLog("; "+log+" where it is absent"),
 		"log_url":        log,
 		"kit_proof":      "check that it was counted by this tlog-proof of the answer, without asking the log",
+		"kit_witness":    "the verifier key of a witness that must have cosigned; several are joined with commas",
 		"kit_log_key":    "the verifier key of the log; several are joined with commas" + ifLog(". The service gives them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {

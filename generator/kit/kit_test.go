@@ -38,7 +38,7 @@ func write(t *testing.T, name, base string, keys, logKeys []string) string {
 	if _, err := exec.LookPath(programs[name]); err != nil {
 		t.Fatalf("the verify kit cannot be tested without %s: install it (Debian: apt-get install python3 nodejs openssl)", programs[name])
 	}
-	text, err := kit.Program(name, base, keys, logKeys)
+	text, err := kit.Program(name, base, keys, logKeys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,7 @@ type question struct {
 	status    int    // 0 valid, 1 not valid, 2 nothing to check; or either
 	failed    string // the step that fails; "" if the test does not say
 	last      string // the last line that is printed; "" if the test does not say
+	says      string // what is printed too
 }
 
 // either is the status of a question to which a program must not say yes: 1 or 2.
@@ -113,14 +114,15 @@ for (const q of JSON.parse(readFileSync(0))) {
   const say = (ok) => ok === undefined ? "" : ok ? "ok     " : "FAILED ";
   const show = (name, what, ok) => { a.Out += say(ok) + name + ": " + what + "\n"; return ok; };
   try {
-    const options = { log: { type }, proof: { type }, "log-key": { type } };
+    const options = { log: { type }, proof: { type }, "log-key": { type }, witness: { type } };
     const { values } = parseArgs({ options, args: q.Arguments ?? [] });
     const given = read(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(q.Input, "hex")));
     if (values["log-key"] === undefined) {
       if (await check(given, KEYS, show)) a.Out += "valid " + given.kind + "\n"; else a.Status = 1;
     } else {
       const proof = values.proof && new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(values.proof));
-      const c = await counted(given, { log: values.log, proof, keys: values["log-key"].split(",") }, show);
+      const witnesses = values.witness?.split(",");
+      const c = await counted(given, { log: values.log, proof, keys: values["log-key"].split(","), witnesses }, show);
       if (c) a.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.origin + " at " + c.size + "\n";
       else a.Status = 1;
     }
@@ -180,7 +182,7 @@ func (q *question) compare(t *testing.T, name string, got, python answer) {
 	switch {
 	case q.status == either && got.Status == 0, q.status != either && got.Status != q.status,
 		(got.Status == 2) != (got.Faults != ""), strings.Contains(got.Faults, "Traceback"),
-		q.failed != "" && !strings.HasSuffix(failing(got.Out), q.failed), q.last != "" && lines[len(lines)-1] != q.last,
+		q.failed != "" && !strings.HasSuffix(failing(got.Out), q.failed), q.last != "" && lines[len(lines)-1] != q.last, !strings.Contains(got.Out, q.says),
 		strings.HasPrefix(lines[len(lines)-1], "FAILED") && !negative.MatchString(lines[len(lines)-1]),
 		got.Status != 2 && got.Out != python.Out, got.Status != python.Status:
 		t.Errorf("%s, %s: status %d, want %d %s %s\n%s%s\nand verify.py %d\n%s%s",
@@ -200,7 +202,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 264, "verify.mjs": 332, "verify.sh": 102} {
+	for name, most := range map[string]int{"verify.py": 280, "verify.mjs": 376, "verify.sh": 102} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

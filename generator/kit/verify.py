@@ -67,12 +67,13 @@ def sha256(data): return hashlib.sha256(data).digest()
 def strict(base64):  # the bytes, where they are written in the one form that there is
     data = b64decode(base64)
     return data if b64encode(data).decode() == base64 else refuse("base64 of another form")
-def log_key(vkey):  # C2SP signed-note: a name, its id and the Ed25519 key; its tree's end behind @
+def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 key; behind @ its end
     vkey, _, end = vkey.partition("@")
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
     good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
-    good = good and strict(key)[:1] == b"\1" and len(strict(key)) == 33
-    return (name, number, strict(key)[1:], end) if good else refuse("no key of a log: " + vkey)
+    good = good and strict(key)[:1] == bytes([kind]) and len(strict(key)) == 33
+    return (name, number, strict(key)[1:], end) if good else refuse(
+        "no key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
 class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
     def __init__(self, file):
         m = len(file) <= MOST and re.fullmatch(PROOF, file.decode("utf-8"))
@@ -87,6 +88,13 @@ class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
             own = [strict(s) for n, s in self.signatures if n == name == self.origin]
             own = [s[4:] for s in own if s[:4].hex() == number]
             if own and signed(key, self.text.encode("utf-8"), own[0]): return True
+    def cosigned(self, witness, day):  # when it was, from that day on (C2SP tlog-cosignature)
+        for s in [strict(s) for n, s in self.signatures if n == witness[0]]:
+            at = int.from_bytes(s[4:12], "big")
+            if len(s) != 76 or s[:4].hex() != witness[1] or at > time.time() + 300: continue
+            over, said = "cosignature/v1\ntime %d\n%s" % (at, self.text), time.gmtime(at)
+            said = time.strftime("%Y-%m-%dT%H:%M:%SZ", said)
+            if said[:10] >= day and signed(witness[2], over.encode("utf-8"), s[12:]): return said
 # A tree has a hash for each entry at level 0, and at each level above one over every two below it.
 # At its right edge a level may have one without a sibling, which is the same at the level above.
 def beside(index, size):  # the levels, from the leaves up, at which a subtree has a sibling
@@ -143,7 +151,7 @@ def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
     return known
-def counted(kind, o, url, file, keys, online):  # by the proof in a file, or by the log at url
+def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, or by the log
     record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
     kinds, name, since, newest = [kind, "own"], "", None, None
     def beyond(name): return Proof(fetch("%s/consistency/%s.tlog-proof" % (url, name)))
@@ -176,9 +184,8 @@ def counted(kind, o, url, file, keys, online):  # by the proof in a file, or by 
     date = day.group(1) if day else "no date"
     good = day and ends and (name or date).startswith(date)
     step("verification", "the last entry of that tree is the verification of " + date, good)
-    others = sum(name != proof.origin for name, _ in proof.signatures)
-    what = "it is signed by the key of %s, at %d; it carries %d other signatures, unverified"
-    step("checkpoint", what % (proof.origin, size, others), proof.authentic(keys))
+    what = "it is signed by the key of %s, at %d" % (proof.origin, size)
+    step("checkpoint", what, proof.authentic(keys))
     head = newest or proof
     if newest:  # the hashes before an entry stay as they are when a tree grows
         good = climb(last.extra, newest.index, newest.size, newest.path)[-1] == newest.root
@@ -195,6 +202,12 @@ def counted(kind, o, url, file, keys, online):  # by the proof in a file, or by 
     if end or newer and not online:
         what = "the proof is one that leads to the last checkpoint of its key, which was replaced"
         step("key", what, end == "%d:%s" % (head.size, b64encode(head.root).decode()))
+    times = [(w[0], proof.cosigned(w, date) or head.cosigned(w, date)) for w in witnesses]
+    for by, at in times:
+        if at: print("witnessed: it existed by %s at the latest, says %s" % (at, by))
+        elif every: step("witnessed", "it is cosigned by " + by, False)
+    if not any(at for _, at in times):
+        print("not witnessed: no witness whose key is given cosigned it")
     if since: print("since then: it counts as %s, says the look-up" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
@@ -207,9 +220,11 @@ def main():
     cli.add_argument("--proof", metavar="FILE", help="[[kit_proof]]")
     cli.add_argument("--log-key", metavar="VKEY", default="[[log_keys]]", help="[[kit_log_key]]")
     cli.add_argument("file", nargs="?", help="[[kit_file]]")
+    cli.add_argument("--witness", metavar="VKEY", help="[[kit_witness]]")
     args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
     url = "[[log_url]]" if args.log is None else args.log
     count = args.counted or args.log is not None or args.proof is not None
+    count = count or args.witness is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
         if len(data) > MOST: refuse("it has more than 1 MiB")
@@ -224,6 +239,8 @@ def main():
         raw = b"".join(b64decode(k) for k, _, _ in keys)
         len(keys) * 32 == len(raw) or refuse("a key has 32 bytes")
         if count: log_keys = countable(kind, o, url, args.log_key.split(","))
+        witnesses = "[[log_witnesses]]" if args.witness is None else args.witness
+        witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
         if args.proof is not None: proof = open(args.proof, "rb").read(MOST + 1)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
@@ -235,7 +252,8 @@ def main():
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
     if count:
         online = args.proof is None or args.log is not None
-        try: return counted(kind, o, url, proof, log_keys, online)
+        every = args.witness is not None
+        try: return counted(kind, o, url, proof, log_keys, witnesses, every, online)
         except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
     by, what, message, at = o, "canonical", canonical, o.get("issued_at")
     if kind == "receipt":

@@ -9,8 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 // LogCheck is the form that proves from an answer that it was counted. Without a script there is a
-// sentence in its place.
-func LogCheck() templ.Component {
+// sentence in its place. It gets the name and the size of the newest verification.
+func LogCheck(newest string, size int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -31,7 +31,33 @@ func LogCheck() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the command below.</p><form id=\"counted\" class=\"verifier\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"counted-file\">Or the file that it is in</label> <input id=\"counted-file\" type=\"file\" name=\"file\"> <label for=\"counted-proof\">A proof of it that you kept, a .tlog-proof, if you have one</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"> <button type=\"submit\">Check it here</button></form><div id=\"verdict\" role=\"status\"></div><p class=\"quiet\">The check runs in your browser and asks this host for files of the log alone; with a proof that you kept it asks for nothing. It needs a browser that knows Ed25519: Chromium 137, Firefox 129, Safari 17 or later.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p id=\"needs-script\">The form that belongs here needs JavaScript. Without it, use the command below.</p><form id=\"counted\" class=\"verifier\" data-newest=\"")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var2 string
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(newest)
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 7, Col: 57}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" data-size=\"")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var3 string
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(size)
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 7, Col: 76}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"8\" spellcheck=\"false\" autocomplete=\"off\" required></textarea> <label for=\"counted-file\">Or the file that it is in</label> <input id=\"counted-file\" type=\"file\" name=\"file\"> <label for=\"counted-proof\">A proof of it that you kept, a .tlog-proof, if you have one</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"> <button type=\"submit\">Check it here</button></form><div id=\"verdict\" role=\"status\"></div><div id=\"kept\" role=\"status\"></div><p class=\"quiet\">The check runs in your browser and asks this host for files of the log alone; with a proof that you kept it asks for nothing. After one that passes, the browser keeps the newest checkpoint, and compares the log with it when you come back. It needs a browser that knows Ed25519: Chromium 137, Firefox 129, Safari 17 or later.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

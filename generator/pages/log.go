@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/generator/page"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
+
+	"github.com/a-h/templ"
 )
 
 // loggedNumbers are the numbers of a verification in the log, with their names for people.
@@ -47,6 +50,12 @@ func numberNames(recounted bool) string {
 func (g *family) EarlierKeys() ([]string, error) {
 	keys, err := g.Site.Log.KeysWithEnds()
 	return keys[:len(keys)-1], err
+}
+
+// logCheck is the form that checks an answer against the log, which has a verification.
+func (g *family) logCheck() templ.Component {
+	newest := g.Site.Log.Current()
+	return page.LogCheck(newest.Name, newest.Size)
 }
 
 // Logged reports whether the log has the verification of a board.

@@ -46,7 +46,7 @@ var components = map[string]func(*family) templ.Component{
 		if g.Stage() == nil {
 			return nil
 		}
-		return page.LogCheck()
+		return g.logCheck()
 	},
 }
 

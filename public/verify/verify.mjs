@@ -3,6 +3,7 @@
 // charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
 export const KEYS = "".split(",").filter(Boolean); // the current one first
 export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "";
+const WITNESSES = "".split(",").filter(Boolean);
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read gives the kind of an answer and its members, and throws where there is nothing to check.
 export function read(json) {
@@ -116,21 +117,21 @@ function strict(base64) { // the bytes, where they are written in the one form t
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("base64 of another form");
 }
-async function logKey(text) { // C2SP signed-note: a name, its id and the Ed25519 key
+async function logKey(text, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
   const [vkey, end] = text.split("@"); // behind @ the size and root at which its tree ended
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
-  const good = hex(hash.subarray(0, 4)) === id && key[0] === 1 && key.length === 33;
+  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33;
   if (good) return { name, id, key: key.subarray(1), end };
-  throw new Error("no key of a log: " + vkey);
+  throw new Error(`no key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
 }
 function proofIn(file) { // what a tlog-proof (C2SP) and the checkpoint in it say
   const m = bytes(file).length <= MOST && PROOF.exec(file);
   if (!m) throw new Error("no tlog-proof with extra data");
   const lines = (text) => text.split("\n").slice(0, -1);
   const [, , , , text, origin, folder] = m, signatures = lines(m[9]).map((s) => s.split(" "));
-  return { text, origin, folder, signatures, extra: strict(m[1]), index: Number(m[2]),
-    path: lines(m[3]).map(strict), size: Number(m[7]), root: strict(m[8]) };
+  return { text, note: `${text}\n${m[9]}`, origin, folder, signatures, extra: strict(m[1]),
+    index: Number(m[2]), path: lines(m[3]).map(strict), size: Number(m[7]), root: strict(m[8]) };
 }
 async function authentic(proof, keys) { // by a key of its origin: the first signature counts
   for (const { name, id, key } of keys.filter((k) => k.name === proof.origin)) {
@@ -139,6 +140,18 @@ async function authentic(proof, keys) { // by a key of its origin: the first sig
     if (first && await signed(key, bytes(proof.text), first.subarray(4))) return true;
   }
   return false;
+}
+// cosigned gives when a witness cosigned the checkpoint of a proof (C2SP tlog-cosignature), on the
+// day of its verification or after it, and undefined where it did not.
+async function cosigned({ text, signatures }, { name, id, key }, day) {
+  for (const s of signatures.filter((s) => s[1] === name).map((s) => strict(s[2]))) {
+    if (s.length !== 76 || hex(s.subarray(0, 4)) !== id) continue;
+    const time = new DataView(s.buffer).getBigUint64(4), soon = Date.now() / 1000 + 300;
+    const over = bytes(`cosignature/v1\ntime ${time}\n${text}`);
+    if (time > soon || !await signed(key, over, s.subarray(12))) continue;
+    const at = new Date(Number(time) * 1000).toISOString().replace(".000", "");
+    if (at.slice(0, 10) >= day) return at;
+  }
 }
 // A tree has a hash for each entry at level 0, and at each level above one over every two below it.
 // At its right edge a level may have one without a sibling, which is the same at the level above.
@@ -207,12 +220,38 @@ async function siblings(get, url, index, size, edge) {
   }
   return path;
 }
+// joined tells whether the tree of a verification's checkpoint is the beginning of a newer one. A
+// path has a hash for each subtree before the entry, which stay as they are when a tree grows.
+async function joined(last, newest, keys) {
+  const grown = await climb(last.extra, newest.index, newest.size, newest.path);
+  const kept = before(newest);
+  return same(grown.at(-1), newest.root) && newest.index === last.index &&
+    newest.origin === last.origin && kept.length === last.path.length &&
+    kept.every((h, k) => same(h, last.path[k])) && authentic(newest, keys);
+}
+async function beyond(get, log, name) {
+  return proofIn(textOf(await fetched(get, CONSISTENT(log, name))));
+}
+async function published(get, log, { folder, text }) { // whether it is what everybody sees
+  const seen = await fetched(get, `${log.slice(0, -3) + folder}/checkpoint`);
+  return textOf(seen).startsWith(`${text}\n`);
+}
+// continued compares the log at an address with the checkpoint of a verification that was kept. It
+// resolves to the newest checkpoint, its size, and ok: whether it continues the one that was kept.
+export async function continued(log, name, checkpoint, get = (...request) => fetch(...request)) {
+  const keys = await Promise.all(LOG_KEYS.map((key) => logKey(key)));
+  const newest = await beyond(get, log, name), last = proofIn(textOf(newest.extra));
+  const ok = checkpoint.startsWith(`${last.text}\n`) && await joined(last, newest, keys) &&
+    await published(get, log, newest);
+  return { ok, checkpoint: newest.note, size: newest.size };
+}
 // counted checks an answer and whether the public log has it: by the text of a proof, or else by
 // the log at an address. It calls tell as check does; ok is undefined for a mere note. It resolves
 // to where the log has the answer, or to false after a step that fails.
 export async function counted({ kind, o, whole }, where, tell) {
   let { log: address, proof: file, keys, fetch: get } = where;
-  const id = o.record_id, known = await Promise.all(keys.map(logKey));
+  const id = o.record_id, known = await Promise.all(keys.map((key) => logKey(key)));
+  const witnesses = await Promise.all((where.witnesses ?? WITNESSES).map((key) => logKey(key, 4)));
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
   const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
@@ -225,7 +264,6 @@ export async function counted({ kind, o, whole }, where, tell) {
   get ??= (...request) => fetch(...request);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
   const online = file === undefined || address !== undefined, log = address ?? LOG;
-  const beyond = async (name) => proofIn(textOf(await fetched(get, CONSISTENT(log, name))));
   let kinds = [kind, "own"], name, since, proof, last, newest, index, path;
   if (file !== undefined) {
     proof = proofIn(file);
@@ -234,7 +272,7 @@ export async function counted({ kind, o, whole }, where, tell) {
     if (last.extra[0] !== 123) [newest, last] = [last, proofIn(textOf(last.extra))];
     ({ index, path } = proof);
     name = BOARD.exec(textOf(last.extra))?.[1];
-    if (online && name) newest = await beyond(name);
+    if (online && name) newest = await beyond(get, log, name);
   } else {
     const at = `${log}/lookup/${record.slice(0, 3)}`;
     const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
@@ -245,7 +283,7 @@ export async function counted({ kind, o, whole }, where, tell) {
     if (!show("entry", line ? "it is in the log's look-up" : missing, !!line)) return false;
     [, , index, name, , , since] = line;
     kinds = kinds.filter((k) => k === line[5]);
-    newest = await beyond(name);
+    newest = await beyond(get, log, name);
     proof = last = proofIn(textOf(newest.extra));
     index = +index;
   }
@@ -264,34 +302,33 @@ export async function counted({ kind, o, whole }, where, tell) {
   const date = day?.[1] ?? "no date", good = !!day && ends && (name ?? date).startsWith(date);
   const what = `the last entry of that tree is the verification of ${date}`;
   if (!show("verification", what, good)) return false;
-  const others = proof.signatures.filter(([, n]) => n !== origin).length;
   const by = `it is signed by the key of ${origin}, at ${size}`;
-  const carries = `it carries ${others} other signatures, unverified`;
-  if (!show("checkpoint", `${by}; ${carries}`, await authentic(proof, known))) return false;
-  // A path has a hash for each subtree before the entry, which stay as they are when a tree grows.
-  let head = proof, joined = true;
-  if (newest) {
-    const grown = await climb(last.extra, newest.index, newest.size, newest.path);
-    const kept = before(newest), at = `${log.slice(0, -3) + newest.folder}/checkpoint`;
-    const seen = online && await fetched(get, at);
-    head = newest;
-    joined = same(grown.at(-1), newest.root) && newest.index === last.index &&
-      newest.origin === origin && kept.length === last.path.length &&
-      kept.every((h, k) => same(h, last.path[k])) && await authentic(newest, known) &&
-      (!online || textOf(seen).startsWith(`${newest.text}\n`));
-  }
+  if (!show("checkpoint", by, await authentic(proof, known))) return false;
+  const head = newest ?? proof;
+  const goes = !newest || await joined(last, newest, known) &&
+    (!online || await published(get, log, newest));
   const everybody = online ? "which everybody sees" : "says the proof";
   const longer = `its tree is the beginning of the newest one, of ${head.size}, ${everybody}`;
-  if (newest && !show("newest", longer, joined)) return false;
+  if (newest && !show("newest", longer, goes)) return false;
   // Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
   const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
   const replaced = newer !== origin && newer.split("/")[0] === origin.split("/")[0];
   const at = `${head.size}:${btoa(String.fromCharCode(...head.root))}`;
   const led = "the proof is one that leads to the last checkpoint of its key, which was replaced";
   if ((end || replaced && !online) && !show("key", led, end === at)) return false;
+  const times = [];
+  for (const w of witnesses) {
+    const at = await cosigned(proof, w, date) ?? await cosigned(head, w, date);
+    if (at) times.push(at);
+    if (at) show("witnessed", `it existed by ${at} at the latest, says ${w.name}`);
+    const by = `it is cosigned by ${w.name}`;
+    if (!at && where.witnesses && !show("witnessed", by, false)) return false;
+  }
+  if (!times.length) show("not witnessed", "no witness whose key is given cosigned it");
   if (since) show("since then", `it counts as ${since}, says the look-up`);
   const apart = `it was set apart as the operator's own on ${date}`;
-  return entry === "own" ? show("counted", apart, false) : { date, index, size, origin, kind };
+  const found = { date, index, size, origin, kind, name, checkpoint: proof.note, newest: head };
+  return entry === "own" ? show("counted", apart, false) : found;
 }
 // It runs where it is the program itself, under whatever name, and not where it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
@@ -304,8 +341,10 @@ if (isProgram) {
   const { parseArgs } = await import("node:util"), files = await import("node:fs");
   const string = { type: "string" }, options = {
     key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
-    counted: { type: "boolean" }, log: string, proof: string, help: { type: "boolean" } };
-  const usage = "[--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] [FILE]";
+    counted: { type: "boolean" }, log: string, proof: string, witness: string,
+    help: { type: "boolean" } };
+  const usage = "[--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
+    "[--witness VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
     return ok;
@@ -316,13 +355,16 @@ if (isProgram) {
     if (values.help || positionals.length > 1) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
     const answer = read(textOf(files.readFileSync(file ?? 0))), { log } = values, parts = [];
     const keysIn = (list) => list.split(",").filter(Boolean);
-    if (values.counted || log !== undefined || values.proof !== undefined) {
+    const { witness } = values, about = [values.counted, log, values.proof, witness];
+    if (about.some((v) => v !== undefined)) {
       const path = values.proof; // of which no more is read than a proof may have
       if (path !== undefined) {
         for await (const part of files.createReadStream(path, { end: MOST })) parts.push(part);
       }
       const proof = path === undefined ? path : textOf(await new Blob(parts).arrayBuffer());
-      const found = await counted(answer, { log, proof, keys: keysIn(values["log-key"]) }, show);
+      const where = { log, proof, keys: keysIn(values["log-key"]) };
+      if (witness !== undefined) where.witnesses = keysIn(witness);
+      const found = await counted(answer, where, show);
       const { kind, date, index, origin, size } = found;
       if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${origin} at ${size}`);
       else process.exitCode = 1;
