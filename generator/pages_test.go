@@ -357,15 +357,14 @@ func TestListPages(t *testing.T) {
 				"auditors.yaml": func(string) string { return "as_of: 2026-11-20\nledger: [" + strings.Join(test.audits, ", ") + "]\n" },
 			}))
 			showsAll(t, o, "/jobs.html", test.jobsSay...)
-			showsAll(t, o, "/auditors.html", test.auditsSay...)
+			showsAll(t, o, "/jobs.html", test.auditsSay...)
 			if jobs := document(t, o, "/jobs.html"); test.jobsLack != "" && bytes.Contains(jobs, []byte(test.jobsLack)) {
 				t.Errorf("jobs.html holds %s", test.jobsLack)
 			}
-			if n := bytes.Count(document(t, o, "/auditors.html.md"), []byte("- **agent")); n > 50 {
+			if n := bytes.Count(document(t, o, "/jobs.html.md"), []byte("- **agent")); n > 50 {
 				t.Errorf("%d audits are shown", n)
 			}
-			showsAll(t, o, "/jobs.html.md", "(/schemas/jobs.json)")
-			showsAll(t, o, "/auditors.html.md", "(/schemas/auditors.json)")
+			showsAll(t, o, "/jobs.html.md", "(/schemas/jobs.json)", "(/schemas/auditors.json)")
 		})
 	}
 }

@@ -39,7 +39,7 @@ func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 // it shows.
 func (g *Answers) Changed(p *site.Page) string {
 	shows := map[string]string{
-		"index": g.Site.Current().AsOf, "scoreboard": g.Site.Current().AsOf, "jobs": g.Site.Jobs.AsOf, "auditors": g.Site.Auditors.AsOf,
+		"index": g.Site.Current().AsOf, "scoreboard": g.Site.Current().AsOf, "jobs": max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),
 	}
 	if stage := g.Stage(); stage != nil {
 		shows[LogPage] = stage.Entry.AsOf

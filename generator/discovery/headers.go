@@ -49,12 +49,14 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + published.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
+// redirects are the lines of the _redirects file: the page of audits is a part of that of jobs. Where the CDN serves exact paths only, it serves
 // index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
 // keeps method and body.
 var redirects = []string{
 	"/ /index.html 200",
 	mcpShort + " " + protocol.Path + " 308",
+	"/auditors.html /jobs.html 308",
+	"/auditors.html.md /jobs.html.md 308",
 }
 
 // mcpShort leads to the MCP endpoint.

@@ -36,14 +36,14 @@ func loggedLabel(name string) string {
 
 // numberNames names the numbers of a board for people: those that the entries of the log give, or
 // those that the operator enters.
-func numberNames(recounted bool) string {
+func numberNames(recounted bool) []string {
 	var names []string
 	for i := range site.Numbers {
 		if place := site.Numbers[i].Place(); tlog.IsRecounted(place) == recounted {
-			names = append(names, lower(countLabels[place]))
+			names = append(names, countLabels[place])
 		}
 	}
-	return enumeration(names, "and")
+	return names
 }
 
 // EarlierKeys are the keys of the log that were replaced, with the ends of their trees.

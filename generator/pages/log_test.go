@@ -3,6 +3,7 @@ package pages
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +16,8 @@ import (
 func TestNumberNames(t *testing.T) {
 	for i := range site.Numbers {
 		n := &site.Numbers[i]
-		label := lower(countLabels[n.Place()])
-		if n.Told == tlog.IsRecounted(n.Place()) || label == "" || !strings.Contains(numberNames(!n.Told), label) || strings.Contains(numberNames(n.Told), label) {
+		label := countLabels[n.Place()]
+		if n.Told == tlog.IsRecounted(n.Place()) || label == "" || !slices.Contains(numberNames(!n.Told), label) || slices.Contains(numberNames(n.Told), label) {
 			t.Errorf("%s, told: %t: %q; %s; %s", n.Place(), n.Told, label, numberNames(true), numberNames(false))
 		}
 	}

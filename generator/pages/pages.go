@@ -182,7 +182,7 @@ var navigation = []struct {
 }{
 	{"Try", []string{"quest", "receipts", "business-days"}, []string{"org"}},
 	{"Connect", []string{"mcp", referencePage}, []string{"field-guide"}},
-	{"Trust", []string{"scoreboard", answers.LogPage, "terms", "privacy"}, []string{"jobs", "auditors"}},
+	{"Trust", []string{"scoreboard", answers.LogPage, "terms", "privacy"}, []string{"jobs"}},
 }
 
 // navigate makes the links at the head and at the foot of every page. Pages that the operator added

@@ -228,14 +228,13 @@ type ExampleFault struct {
 // <!-- endpoints --> marks where the list of endpoints belongs. Each is in its page exactly
 // once, alone in its line. Every content folder has the pages that are listed here.
 var Markers = map[string][]string{
-	"auditors": {"audits"},
 	"business-days": {
 		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
 		"business-days-calendars",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"start", "status", "counts"},
-	"jobs":        {"jobs"},
+	"jobs":        {"jobs", "audits"},
 	"log":         {"log-state", "log-check", "log-verifications", "log-keep", "log-files", "log-entries"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
