@@ -49,9 +49,9 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + published.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file: the page of audits is a part of that of jobs. Where the CDN serves exact paths only, it serves
+// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
 // index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
-// keeps method and body.
+// keeps method and body. Audits once had a page of their own.
 var redirects = []string{
 	"/ /index.html 200",
 	mcpShort + " " + protocol.Path + " 308",
