@@ -15,8 +15,6 @@ type Error struct {
 	place
 	What string // what is wrong
 	Hint string // what to do about it; may be empty
-
-	last bool // the fault comes after all others of its file
 }
 
 // place is a line and a column in characters, each from 1. The zero place is the whole file.
@@ -51,11 +49,8 @@ func (f Errors) Error() string {
 // sort sorts the faults by file and place. Those at the same place stay in the order in which they
 // were found.
 func (f Errors) sort() {
-	rank := map[bool]int{true: 1}
 	slices.SortStableFunc(f, func(a, b Error) int {
-		return cmp.Or(
-			cmp.Compare(a.File, b.File), cmp.Compare(rank[a.last], rank[b.last]),
-			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 

@@ -266,18 +266,15 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 // located gives the faults that are reported. In a JSON file the reader knows of each place its
 // offset alone, as the column of the line 0.
 func (r *listReader) located(src []byte) Errors {
-	more := len(r.faults) - maxListFaults
-	if more > 0 {
+	if more := len(r.faults) - maxListFaults; more > 0 {
 		r.faults.sort()
 		r.faults = r.faults[:maxListFaults]
+		r.faults[maxListFaults-1].What += fmt.Sprintf("; and %d more faults follow", more)
 	}
 	for i := range r.faults {
 		if f := &r.faults[i]; path.Ext(r.file) == ".json" {
 			f.place = placeOf(src, f.Column)
 		}
-	}
-	if more > 0 {
-		r.faults = append(r.faults, Error{File: r.file, last: true, What: fmt.Sprintf("and %d more faults", more)})
 	}
 	return r.faults
 }
@@ -455,7 +452,7 @@ func (r *listReader) checkTogether(asOf string) {
 	seen := make(map[[2]string]bool, len(r.entries))
 	for i, e := range r.entries {
 		report := func(what, hint string) {
-			r.faults = append(r.faults, Error{r.file, r.places[i], what, hint, false})
+			r.faults = append(r.faults, Error{r.file, r.places[i], what, hint})
 		}
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {

@@ -56,7 +56,7 @@ func (t *text) place(offset int) place {
 
 // report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
-	d.faults = append(d.faults, Error{d.file, at, what, hint, false})
+	d.faults = append(d.faults, Error{d.file, at, what, hint})
 }
 
 // fault reports what is wrong with the value at a path, or with the nearest value around it. It
