@@ -244,34 +244,18 @@ func TestEndpointPages(t *testing.T) {
 // is.
 func TestCallsOnEndpointPages(t *testing.T) {
 	o := generate(t, shippedContent)
-	block := regexp.MustCompile("(?s)```sh\n(.*?)\n```")
-	call := regexp.MustCompile(`^curl -s (?:-X ([A-Z]+) )?'?https://[^/ ']+(/[^ ']*)'?(?: -H 'content-type: application/json' -d (.*))?$`)
 	calls := 0
 	for _, route := range api.Routes {
-		for _, m := range block.FindAllSubmatch(document(t, o, "/endpoints/"+route.ID+".html.md"), -1) {
-			text := string(m[1])
+		for _, text := range blocks(string(document(t, o, "/endpoints/"+route.ID+".html.md")), "sh") {
 			if strings.HasPrefix(text, "printf ") {
 				continue // takes a file
-			}
-			parts := call.FindStringSubmatch(text)
-			if parts == nil {
-				t.Errorf("not a call: %s", text)
-				continue
 			}
 			calls++
 			h := edgetest.NewFake(t)
 			h.Edge = edgetest.Load(t, o.Snapshot)
-			method, body := parts[1], strings.ReplaceAll(strings.Trim(parts[3], "'"), `'\''`, "'")
-			switch {
-			case method != "":
-			case body != "":
-				method = "POST"
-			default:
-				method = "GET"
-			}
-			r := h.Do(method, parts[2], body, "host", o.Snapshot.CanonicalHost)
-			placeholder := strings.Contains(body, "<")
-			if want := r.Status == 400; want != placeholder || r.Status > 400 {
+			c := runCurl(t, text, nil)
+			r := send(t, h, o, c)
+			if want := r.Status == 400; want != strings.Contains(c.body, "<") || r.Status > 400 {
 				t.Errorf("%s: %d %s", text, r.Status, r.Body)
 			}
 			if len(h.Statements) > 0 || len(h.Messages) > 0 {

@@ -207,8 +207,8 @@ func runCurl(t *testing.T, command string, files map[string]string) call {
 	if err != nil {
 		t.Fatal(err)
 	}
+	args := strings.Split(string(words), "\n")
 	argument := func(option string) string {
-		args := strings.Split(string(words), "\n")
 		if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
 			return args[i+1]
 		}
@@ -216,7 +216,6 @@ func runCurl(t *testing.T, command string, files map[string]string) call {
 	}
 	if address := argument("-sG"); address != "" {
 		query := url.Values{}
-		args := strings.Split(string(words), "\n")
 		for i, arg := range args {
 			if arg == "-d" || arg == "--data-urlencode" {
 				name, value, _ := strings.Cut(args[i+1], "=")
@@ -224,6 +223,9 @@ func runCurl(t *testing.T, command string, files map[string]string) call {
 			}
 		}
 		return call{method: "GET", url: address + "?" + query.Encode()}
+	}
+	if method := argument("-X"); method != "" {
+		return call{method: method, url: argument(method)}
 	}
 	c := call{method: "POST", url: argument("-s"), body: argument("-d")}
 	if c.body == "" {

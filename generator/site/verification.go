@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -174,11 +175,10 @@ func (d *Decision) list() (hashes []string, ok bool) {
 type Number struct {
 	Path string // where it is in the board's file
 	Told bool   // whether a person tells it; else it is counted from the records
-	of   func(*Scoreboard) int
 }
 
 // Of is the number on a board.
-func (n *Number) Of(board *Scoreboard) int { return n.of(board) }
+func (n *Number) Of(board *Scoreboard) int { return board.Number(n.Path) }
 
 // Place is where the number is in a published board: of a list in the file it is the length.
 func (n *Number) Place() string {
@@ -188,24 +188,33 @@ func (n *Number) Place() string {
 	return n.Path
 }
 
-// Number is the number at a path of the board's file, one of Numbers.
+// Number is the number at a path of the board's file, one of Numbers: a count, or how many a list
+// has.
 func (s *Scoreboard) Number(path string) int {
-	return Numbers[slices.IndexFunc(Numbers, func(n Number) bool { return n.Path == path })].of(s)
+	v := reflect.ValueOf(s.Roster)
+	for name := range strings.SplitSeq(path, ".") {
+		members := membersOf(v.Type())
+		v = v.FieldByIndex(members[slices.IndexFunc(members, func(m member) bool { return m.name == name })].index)
+	}
+	if v.Kind() == reflect.Slice {
+		return v.Len()
+	}
+	return int(v.Int())
 }
 
 // Numbers are all numbers of a hand verification. None of them falls, unless a correction says why.
 var Numbers = []Number{
-	{Path: "pilot_waitlist.verified_organic_agent_conversions", of: func(b *Scoreboard) int { return b.PilotWaitlist.VerifiedConversions }},
-	{Path: "pilot_waitlist.registrations_recorded", of: func(b *Scoreboard) int { return b.PilotWaitlist.RegistrationsRecorded }},
-	{Path: "orgs.charters_filed", of: func(b *Scoreboard) int { return b.Orgs.ChartersFiled }},
-	{Path: "suggestions.received_external", of: func(b *Scoreboard) int { return b.Suggestions.ReceivedExternal }},
-	{Path: "excluded_from_counts.development_seed_and_test_records", of: func(b *Scoreboard) int { return b.Excluded.Records }},
-	{Path: "suggestions.originated_internally", Told: true, of: func(b *Scoreboard) int { return b.Suggestions.OriginatedInternally }},
-	{Path: "suggestions.shipped", Told: true, of: func(b *Scoreboard) int { return b.Suggestions.Shipped }},
-	{Path: "observed_attention.named_clients", Told: true, of: func(b *Scoreboard) int { return len(b.ObservedAttention.NamedClients) }},
-	{Path: "observed_attention.named_clients_that_completed_a_handshake", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.CompletedHandshake }},
-	{Path: "observed_attention.tool_calls_by_anything_not_auditing_us", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.ToolCalls }},
-	{Path: "observed_attention.security_reports_received", Told: true, of: func(b *Scoreboard) int { return b.ObservedAttention.SecurityReports }},
+	{Path: "pilot_waitlist.verified_organic_agent_conversions"},
+	{Path: "pilot_waitlist.registrations_recorded"},
+	{Path: "orgs.charters_filed"},
+	{Path: "suggestions.received_external"},
+	{Path: "excluded_from_counts.development_seed_and_test_records"},
+	{Path: "suggestions.originated_internally", Told: true},
+	{Path: "suggestions.shipped", Told: true},
+	{Path: "observed_attention.named_clients", Told: true},
+	{Path: "observed_attention.named_clients_that_completed_a_handshake", Told: true},
+	{Path: "observed_attention.tool_calls_by_anything_not_auditing_us", Told: true},
+	{Path: "observed_attention.security_reports_received", Told: true},
 }
 
 // Ledger is what a series of verifications says of single records.
@@ -358,7 +367,7 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 		if n.Told {
 			counts[n.Path] = v.Told[n.Path]
 		}
-		is, want := n.of(board), counts[n.Path]
+		is, want := n.Of(board), counts[n.Path]
 		d.want(is == want, n.Path, fmt.Sprintf(" is %d, and the verifications give %d", is, want), hint)
 	}
 }
@@ -367,9 +376,9 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 // that falls needs a correction.
 func checkNothingFalls(d *document, board, previous *Scoreboard) {
 	for _, n := range Numbers {
-		now, then := n.of(board), 0
+		now, then := n.Of(board), 0
 		if previous != nil {
-			then = n.of(previous)
+			then = n.Of(previous)
 		}
 		at := slices.IndexFunc(board.Corrections, func(c model.Correction) bool { return c.Number == n.Path })
 		switch {
