@@ -5,8 +5,10 @@ package kit_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -403,6 +405,7 @@ func TestTampered(t *testing.T) {
 	second, _ := tlogtest.Key(t, tlog.Origin(logHost, 2))
 	for keys, status := range map[string]int{
 		strange: 1, second: 1, strange + "," + key: 0, "x": 2, key[:len(key)-4]: 2, tlogtest.New(key).VKey(): 2, // of a witness
+		smallOrder(0): 2, smallOrder(1): 2, smallOrder(0xec): 2, smallOrder(0x26): 2,
 	} {
 		q := offline("the keys "+keys, status, "", own.Append(nil))
 		if q.keys = keys; status == 1 {
@@ -453,6 +456,21 @@ func TestTampered(t *testing.T) {
 		}))
 	}
 	ask(t, s.URL, questions)
+}
+
+// smallOrder is a key of a log that is a point of small order, by the first byte of the point.
+func smallOrder(first byte) string {
+	name, key := logHost+"/log", make([]byte, 33)
+	key[0], key[1] = 1, first
+	switch first {
+	case 0xec: // -1
+		copy(key[2:], bytes.Repeat([]byte{0xff}, 31))
+		key[32] = 0x7f
+	case 0x26: // of order 8
+		hex.Decode(key[1:], []byte("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))
+	}
+	id := sha256.Sum256(append([]byte(name+"\n"), key...))
+	return fmt.Sprintf("%s+%x+%s", name, id[:4], base64.StdEncoding.EncodeToString(key))
 }
 
 // cosigned is the line by which the witness with a number cosigns a text at a time.

@@ -33,8 +33,8 @@
 // newest one: by a witness of the service, or by those that --witness names, all of which must have
 // cosigned. One that is dated before the day of the verification, or to come, is not taken. Where
 // none is left, the line is "not witnessed". Whoever relies on a witness gets its key from itself.
-// The programs do not look for keys of small order, and not at the root of the look-up:
-// anteroom log check does.
+// The programs take no key of a log under which anybody can sign: a point of small order. They do
+// not look at the root of the look-up: anteroom log check does.
 //
 // The line "since then" is about an entry that was corrected, and is not signed. The date is that
 // of the verification whose checkpoint proves the entry: a proof under a later checkpoint has a

@@ -117,11 +117,18 @@ function strict(base64) { // the bytes, where they are written in the one form t
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("base64 of another form");
 }
+function smallOrder(key) { // whether it is such a point: under one, anybody can sign anything
+  const d = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n;
+  const p = 2n ** 255n - 19n;
+  const y = BigInt(`0x${hex(key.toReversed())}`) % 2n ** 255n, y2 = y * y % p;
+  return y2 < 2n || (d * y2 * y2 + 2n * y2 - 1n) % p === 0n;
+}
 async function logKey(text, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
   const [vkey, end] = text.split("@"); // behind @ the size and root at which its tree ended
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
-  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33;
+  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33 &&
+    !smallOrder(key.subarray(1));
   if (good) return { name, id, key: key.subarray(1), end };
   throw new Error(`no key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
 }
