@@ -60,9 +60,12 @@ func keepsEntries(t *testing.T, src []byte, list *List) {
 	}
 	byID := map[any]string{}
 	for _, job := range want.Jobs {
-		for member, value := range job { // texts are read without the white space around them
+		for member, value := range job { // texts are read without the white space around them, and blank ones are left out
 			if s, ok := value.(string); ok {
 				job[member] = strings.TrimSpace(s)
+			}
+			if job[member] == "" || value == nil {
+				delete(job, member)
 			}
 		}
 		text, _ := json.Marshal(job)
