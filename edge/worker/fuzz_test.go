@@ -407,7 +407,7 @@ var varying = regexp.MustCompile(`[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}|\d{4}-\
 
 // unlike are the header fields in which two answers to the same may differ: what frames the answer,
 // and what a CDN decides by itself.
-var unlike = []string{"Date", "Connection", "Transfer-Encoding", "Content-Length", "Keep-Alive", "Vary", "Accept-Ranges", "Cf-Cache-Status", "X-Mf-Additional-Response-Log"}
+var unlike = []string{"Date", "Request-Id", "Connection", "Transfer-Encoding", "Content-Length", "Keep-Alive", "Vary", "Accept-Ranges", "Cf-Cache-Status", "X-Mf-Additional-Response-Log"}
 
 // difference says how two answers to the same differ, besides times and identifiers.
 func (f *fuzzer) difference(r *request, a, b *said) string {
