@@ -191,9 +191,9 @@ flows['log'] = async ({ base, page, fault }) => {
   await page.reload();
   await page.locator('#kept').getByText('continues it').waitFor();
   await page.evaluate(() => {
-    const kept = JSON.parse(localStorage.getItem('anteroom-log'));
+    const kept = JSON.parse(localStorage.getItem('log-checkpoint'));
     kept.checkpoint = kept.checkpoint.replace(/\n[^\n]{43}=\n/, `\n${'A'.repeat(43)}=\n`);
-    localStorage.setItem('anteroom-log', JSON.stringify(kept));
+    localStorage.setItem('log-checkpoint', JSON.stringify(kept));
   });
   await page.reload();
   await page.locator('#kept h3.bad').waitFor();

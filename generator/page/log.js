@@ -8,7 +8,7 @@ const verdict = document.getElementById("verdict");
 const { answer, file, proof } = form.elements;
 const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint", "newest"];
 const log = new URL("/log", location.href).href;
-const place = "anteroom-log"; // of what this browser keeps: {name, checkpoint, size, on}
+const place = "log-checkpoint"; // of what this browser keeps: {name, checkpoint, size, on}
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
 // failures say what it means that a step failed, where its own words do not.
