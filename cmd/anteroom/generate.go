@@ -31,8 +31,15 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "generate",
 		RunE: func(*cobra.Command, []string) error {
-			r, err := g.run(t)
+			now, err := sourceDate(t.Now())
 			if err != nil {
+				return err
+			}
+			r, err := g.run(t, now)
+			if err != nil {
+				if date := (content.DateError{}); errors.As(err, &date) && os.Getenv(epochVariable) != "" {
+					t.Warnf("the time is %s, from %s (unset it to use the clock)", now.UTC().Format(time.RFC3339), epochVariable)
+				}
 				return err
 			}
 			if err = r.Print(t); err == nil && g.check {
@@ -51,8 +58,8 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// run makes the documents of the content.
-func (g *generation) run(t *cli.Terminal) (*content.Report, error) {
+// run makes the documents of the content, and checks its dates against now.
+func (g *generation) run(t *cli.Terminal, now time.Time) (*content.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
 	if err != nil {
@@ -65,10 +72,6 @@ func (g *generation) run(t *cli.Terminal) (*content.Report, error) {
 	if disk.Inside(g.public, g.snapshot) {
 		return nil, fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
 			"(name another file, such as %s)", g.snapshot, g.public, snapshotFile)
-	}
-	now, err := sourceDate(time.Now())
-	if err != nil {
-		return nil, err
 	}
 	s, output, err := content.Generate(g.content, now)
 	if err == nil {
@@ -89,21 +92,25 @@ func (g *generation) run(t *cli.Terminal) (*content.Report, error) {
 // generated before the first collection.
 const gcPercent = 800
 
-// sourceDate is what SOURCE_DATE_EPOCH says, and now without it.
+// epochVariable sets the time of a build (reproducible-builds.org/specs/source-date-epoch). Shells
+// of build tools export it, often as 1980, so it decides nothing that is published: generate checks
+// dates against it, and man prints it.
+const epochVariable = "SOURCE_DATE_EPOCH"
+
+// sourceDate returns the time in epochVariable, or now without it.
 func sourceDate(now time.Time) (time.Time, error) {
-	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	epoch := os.Getenv(epochVariable)
 	if epoch == "" {
 		return now, nil
 	}
 	seconds, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q (it must be a number of seconds since 1970)", epoch)
+		return time.Time{}, fmt.Errorf("%s is %q (it must be a number of seconds since 1970)", epochVariable, epoch)
 	}
 	return time.Unix(seconds, 0), nil
 }
 
-// loadContent loads and checks a content folder.
-func loadContent(folder string) (*site.Site, error) { return content.Load(folder, time.Now()) }
+func loadContent(folder string, now time.Time) (*site.Site, error) { return content.Load(folder, now) }
 
 // hintPermission tells the user which permissions are missing.
 func hintPermission(err error) error {

@@ -31,11 +31,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 					return fmt.Errorf("init %s: %w (nothing was written; flags answer too)", args[0], err)
 				}
 			}
-			now, err := sourceDate(t.Now())
-			if err != nil {
-				return err
-			}
-			if err := content.InFolder(filepath.Join(args[0], "content"), scaffold.Write(dir, s, now)); err != nil {
+			if err := content.InFolder(filepath.Join(args[0], "content"), scaffold.Write(dir, s, t.Now())); err != nil {
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
 			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Run next:", args[0], s.Name)

@@ -66,7 +66,7 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 				}
 				return err
 			}
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}

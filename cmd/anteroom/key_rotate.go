@@ -25,7 +25,7 @@ func keyCheckCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			if err := checkOut(out, content); err != nil {
 				return err
 			}
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/logsource"
@@ -46,7 +47,7 @@ func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash strin
 	var p *tlog.Proved
 	from, standing := o.Content, ""
 	if o.URL == "" {
-		p, err = proveFromContent(o.Content, hash)
+		p, err = proveFromContent(o.Content, hash, t.Now())
 	} else {
 		p, from, standing, err = proveFromService(ctx, t, o, hash)
 	}
@@ -61,11 +62,11 @@ func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash strin
 	return r, nil
 }
 
-func proveFromContent(content, hash string) (*tlog.Proved, error) {
+func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error) {
 	if _, err := os.Stat(content); errors.Is(err, fs.ErrNotExist) {
 		return nil, cli.Unusable("there is no content folder %s (name the service with --url, or the folder with --content)", content)
 	}
-	s, err := loadContent(content)
+	s, err := loadContent(content, now)
 	if err != nil {
 		return nil, err
 	}

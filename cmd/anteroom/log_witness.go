@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -22,7 +23,7 @@ func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "witness",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := haveCosigned(cmd.Context(), content)
+			c, err := haveCosigned(cmd.Context(), content, t.Now())
 			if c == nil {
 				return err
 			}
@@ -56,13 +57,13 @@ type cosigned struct {
 
 // haveCosigned asks the witnesses of a content and keeps their cosignatures. The error names those
 // that have not cosigned; then it gives what the others answered too.
-func haveCosigned(ctx context.Context, content string) (*cosigned, error) {
+func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned, error) {
 	// loadContent says what is wrong with the folder.
 	unlock, locked := verification.Lock(content)
 	if locked == nil {
 		defer unlock()
 	}
-	s, err := loadContent(content)
+	s, err := loadContent(content, now)
 	if err == nil {
 		err = locked
 	}

@@ -27,7 +27,16 @@ func TestMain(m *testing.M) {
 	if _, set := os.LookupEnv("ANTEROOM_OFFLINE"); !set { // a script sets it to "" to have the service asked
 		os.Setenv("ANTEROOM_OFFLINE", "true")
 	}
-	testscript.Main(m, map[string]func(){"anteroom": main})
+	testscript.Main(m, map[string]func(){"anteroom": main, "clock": clock})
+}
+
+// clock TIME ARGUMENT… is the program on a machine whose clock stands at a time.
+func clock() {
+	at, err := time.Parse(time.RFC3339, os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(runAt(func() time.Time { return at }, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // typed is set on systems whose terminals a test can make.

@@ -106,7 +106,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
 		return "", nil
 	}
-	c, err := haveCosigned(ctx, p.verify.Content)
+	c, err := haveCosigned(ctx, p.verify.Content, p.t.Now())
 	if c == nil || ctx.Err() != nil {
 		return "", err
 	}
@@ -124,7 +124,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 
 // generate makes the documents.
 func (p *publication) generate(context.Context) (string, error) {
-	r, err := p.generation.run(p.t)
+	r, err := p.generation.run(p.t, p.t.Now())
 	if err == nil {
 		p.artifact, err = publish.Read(p.generation.public, p.generation.snapshot)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/judge"
@@ -31,7 +32,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 			}
 			sent, err := judge.Read(t.In, args[0])
 			if err == nil && len(keys) == 0 {
-				keys, err = publishedKeys(content)
+				keys, err = publishedKeys(content, t.Now())
 			}
 			var verdict *jsondoc.Value
 			if err == nil {
@@ -55,8 +56,8 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // publishedKeys are the receipt keys that a content folder publishes, the current key first.
-func publishedKeys(folder string) ([]snapshot.Key, error) {
-	s, err := loadContent(folder)
+func publishedKeys(folder string, now time.Time) ([]snapshot.Key, error) {
+	s, err := loadContent(folder, now)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit",
 		RunE: work.reads(func([]string) error { return nil }, func(ctx context.Context, store records.Reader, _ []string) error {
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 
@@ -15,7 +16,12 @@ import (
 
 // run is the whole program and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runAt(time.Now, args, stdin, stdout, stderr)
+}
+
+func runAt(now func() time.Time, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := cli.New(stdin, stdout, stderr)
+	t.Now = now
 	ctx, stop := t.Context()
 	defer stop(nil)
 	root := rootCommand(t)

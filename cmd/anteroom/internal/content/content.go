@@ -38,8 +38,16 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	if err != nil {
 		return nil, InFolder(folder, err)
 	}
-	return s, InFolder(folder, s.CheckDay(now.UTC().Format(time.DateOnly)))
+	if err := s.CheckDay(now.UTC().Format(time.DateOnly)); err != nil {
+		return nil, DateError{InFolder(folder, err)}
+	}
+	return s, nil
 }
+
+// DateError is an error about a date of the content that does not fit the time of the command.
+type DateError struct{ error }
+
+func (e DateError) Unwrap() error { return e.error }
 
 // Generate loads a content folder and generates what it publishes. It writes nothing.
 func Generate(folder string, now time.Time) (*site.Site, *generator.Output, error) {
