@@ -11,23 +11,18 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/live"
 )
 
 // commit commits the content and what was generated from it.
 func (p *publication) commit(ctx context.Context) (string, error) {
-	git := func(args ...string) (string, error) {
-		command := exec.CommandContext(ctx, "git", append([]string{"-C", filepath.Dir(p.verify.Content)}, args...)...)
-		said, err := command.CombinedOutput()
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		} else if err != nil {
-			err = fmt.Errorf("git %s: %w\n%s", args[0], err, strings.TrimSpace(string(said)))
-		}
-		return strings.TrimSpace(string(said)), err
+	tree, err := git.Find(ctx, filepath.Dir(p.verify.Content))
+	if err != nil {
+		return "", fmt.Errorf("%w (or leave this step out with --no-commit)", err)
 	}
-	if inside, err := git("rev-parse", "--is-inside-work-tree"); err != nil || inside != "true" {
-		return "this is not a work tree of git", nil
+	if tree == nil {
+		return "no .git here: nothing to commit to", nil
 	}
 	var ours []string
 	for _, place := range []string{p.verify.Content, p.generation.public, p.generation.snapshot} {
@@ -41,16 +36,16 @@ func (p *publication) commit(ctx context.Context) (string, error) {
 	for _, place := range ours {
 		others = append(others, ":(exclude)"+place)
 	}
-	if staged, err := git(others...); err != nil {
+	if staged, err := tree.Run(ctx, others...); err != nil {
 		return "", err
 	} else if staged != "" {
 		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with --no-commit)",
 			strings.ReplaceAll(staged, "\n", ", "))
 	}
-	if _, err := git(append([]string{"add", "--"}, ours...)...); err != nil {
+	if _, err := tree.Run(ctx, append([]string{"add", "--"}, ours...)...); err != nil {
 		return "", err
 	}
-	changed, err := git("diff", "--cached", "--name-only")
+	changed, err := tree.Run(ctx, "diff", "--cached", "--name-only")
 	if err != nil || changed == "" {
 		return "nothing has changed", err
 	}
@@ -58,7 +53,7 @@ func (p *publication) commit(ctx context.Context) (string, error) {
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	_, err = git("commit", "--quiet", "--message", message)
+	_, err = tree.Run(ctx, "commit", "--quiet", "--message", message)
 	return message, err
 }
 
@@ -82,6 +77,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
 	}
 	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
+	command.Env = git.Environment(ctx) // it may well be a git push
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stdout, command.Stderr = p.t.Err, p.t.Err
 	if err := command.Run(); ctx.Err() != nil {

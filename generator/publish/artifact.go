@@ -16,6 +16,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/lineends"
 )
 
 // Artifact is what a host serves.
@@ -45,14 +46,17 @@ func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 // document by its path.
 func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	known, list, found := bytes.Cut(text, []byte("\n\n"))
-	if !found {
-		return nil, nil, errors.New("it has no list of documents")
+	switch {
+	case bytes.Contains(text, []byte("\r\n")):
+		return nil, nil, fmt.Errorf("%s (%s)", lineends.What, lineends.Remake)
+	case !found:
+		return nil, nil, errors.New("no list of documents (run anteroom generate)")
 	}
 	sums = map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if hash, err := hex.DecodeString(sum); !found || err != nil || len(hash) != sha256.Size || !filepath.IsLocal(name) {
-			return nil, nil, fmt.Errorf("%.100q is not the hash and the path of a document", line)
+			return nil, nil, fmt.Errorf("%.100q is not the hash and the path of a document (run anteroom generate)", line)
 		}
 		sums["/"+name] = sum
 	}
@@ -68,11 +72,11 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 		return nil, fmt.Errorf("read the snapshot: %w %s", err, hint)
 	}
 	known, sums, err := decode(text)
-	a := &Artifact{}
-	if err == nil {
-		a.Snapshot, err = snapshot.Decode(known)
-	}
 	if err != nil {
+		return nil, fmt.Errorf("read the snapshot %s: %w", snapshotFile, err)
+	}
+	a := &Artifact{}
+	if a.Snapshot, err = snapshot.Decode(known); err != nil {
 		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hint)
 	}
 	dir = resolve(dir)
@@ -89,7 +93,10 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 			found["missing"] = append(found["missing"], file)
 		case err != nil:
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
-		case assets.SumOf(text) != sums[name]:
+		case assets.SumOf(text) == sums[name]:
+		case lineends.Changed(text, func(text []byte) bool { return assets.SumOf(text) == sums[name] }):
+			found[lineEnds] = append(found[lineEnds], file)
+		default:
 			found["stale"] = append(found["stale"], file)
 		}
 		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
@@ -105,11 +112,14 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
 }
 
+// lineEnds is a kind of document that mixture names.
+const lineEnds = "line ends changed by git"
+
 // mixture is the error about documents that are not those of a snapshot file, by what they are.
 func mixture(dir, snapshotFile string, found map[string][]string) error {
 	const shown = 3
 	var parts []string
-	for _, kind := range []string{"stale", "missing", "foreign"} {
+	for _, kind := range []string{"stale", lineEnds, "missing", "foreign"} {
 		if files := found[kind]; len(files) > shown {
 			parts = append(parts, fmt.Sprintf("%s: %s and %d more", kind, strings.Join(files[:shown], ", "), len(files)-shown))
 		} else if len(files) > 0 {
@@ -117,6 +127,9 @@ func mixture(dir, snapshotFile string, found map[string][]string) error {
 		}
 	}
 	hint := "run anteroom generate, and try again"
+	if found[lineEnds] != nil {
+		hint = lineends.Remake + ", and try again"
+	}
 	if found["foreign"] != nil {
 		hint += "; move away what it did not make"
 	}

@@ -23,6 +23,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/lineends"
 	"anteroom/generator/tlog"
 
 	"golang.org/x/sync/errgroup"
@@ -46,6 +47,8 @@ type Entry struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"` // in bytes; of a Removed file the size that it has
 	Status Status `json:"status"`
+
+	LineEnds bool `json:"line_ends,omitempty"` // whether it is Changed in its line ends alone
 }
 
 // Plan is what publishing would do.
@@ -106,7 +109,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 		if strings.HasSuffix(name, temporary) || former[name] != "" && !tlog.IsBoard(name) && !tlog.Published(name) {
 			status = Removed
 		}
-		p.Entries = append(p.Entries, Entry{name, size, status})
+		p.Entries = append(p.Entries, Entry{Path: name, Size: size, Status: status})
 	}
 	slices.SortFunc(p.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	p.text = encode(s, sums)
@@ -118,7 +121,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 
 // compare says what a text means for a file.
 func compare(name, file string, text []byte) (Entry, error) {
-	e := Entry{name, int64(len(text)), Changed}
+	e := Entry{Path: name, Size: int64(len(text)), Status: Changed}
 	old, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -129,6 +132,8 @@ func compare(name, file string, text []byte) (Entry, error) {
 		return e, err
 	case bytes.Equal(old, text):
 		e.Status = Same
+	default:
+		e.LineEnds = lineends.Changed(old, func(old []byte) bool { return bytes.Equal(old, text) })
 	}
 	return e, nil
 }

@@ -170,7 +170,7 @@ func TestRead(t *testing.T) {
 		"foreign":         {func(f *tree) error { return os.WriteFile(f.public+"/more", nil, 0o600) }, `: foreign: \S+/public/more \(.*; move away `},
 		"no documents":    {func(f *tree) error { return os.RemoveAll(f.public) }, `: missing: .*a.html, .*b.html, .*manifest.json`},
 		"no snapshot":     {func(f *tree) error { return os.Remove(f.snapshot) }, `no such file.*\(run anteroom generate\)$`},
-		"no list":         {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n"), 0o600) }, `has no list of documents \(run`},
+		"no list":         {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n"), 0o600) }, `: no list of documents \(run`},
 		"a strange list":  {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n0  ../x\n"), 0o600) }, `"0  ../x\\n" is not the hash`},
 		"another format":  {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n"), 0o600) }, `decode snapshot: .*\(run anteroom generate\)$`},
 		"another content": {func(f *tree) error { return replace(f.snapshot, "1111111111110000", "222222222222") }, `manifest.json is of content 111111111111, and \S+ of 222222222222 \(run`},

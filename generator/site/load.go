@@ -15,6 +15,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/generator/lineends"
 	"anteroom/generator/tlog"
 
 	"golang.org/x/sync/errgroup"
@@ -280,7 +281,13 @@ func (l *loader) queueVerifications() {
 		v.File = name
 		l.queue(d, maxListBytes, func(src []byte) {
 			v.SHA256 = assets.SumOf(src)
-			if d.decode(src, v); d.decoded && !sumHolds(src, v.Sum) {
+			if d.decode(src, v); !d.decoded || sumHolds(src, v.Sum) {
+				return
+			}
+			if lineends.Changed(src, func(text []byte) bool { return sumHolds(text, v.Sum) }) {
+				d.report(place{}, lineends.What, lineends.Restore)
+				d.decoded = false // what follows compares its hash
+			} else {
 				d.fault("sum", "the file was edited after anteroom verify wrote it", "bring it back (git has it); a correction is a new verification")
 			}
 		})

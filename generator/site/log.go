@@ -1,12 +1,14 @@
 package site
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
+	"anteroom/generator/lineends"
 	"anteroom/generator/tlog"
 )
 
@@ -71,6 +73,10 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 		l.fault(entries, "cannot be read: "+withoutPath(err), logHint)
 	case len(l.site.Service.Log.Keys) == 0:
 		l.fault(entries, "service.yaml lists no key of the log", "the keys of a log stay listed, in the order of their use")
+	case bytes.ContainsRune(lines, '\r'):
+		l.fault(entries, lineends.What, lineends.Restore)
+	case bytes.ContainsRune(note, '\r'):
+		l.fault(checkpoint, lineends.What, lineends.Restore)
 	case note != nil:
 		l.site.document(entries).sum = sha256.Sum256(lines)
 		wrong = log.Read(name, lines, note)

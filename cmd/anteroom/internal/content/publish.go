@@ -20,6 +20,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/quote"
 	"anteroom/generator"
+	"anteroom/generator/lineends"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -51,7 +52,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 	warnings := []string{}
 	expired, notice := Expiry(expires, now)
 	if expired {
-		return nil, errors.New(notice)
+		return nil, DateError{errors.New(notice)}
 	} else if notice != "" {
 		warnings = append(warnings, notice)
 		t.Warnf("%s", notice)
@@ -97,8 +98,16 @@ func (r *Report) Stale(content string) error {
 	if r.Changes == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is stale: %s not as %s has it (run anteroom generate, and look at the diff)",
-		r.Out, cli.Plural(r.Changes, "document"), content)
+	hint := "run anteroom generate, and look at the diff"
+	what := fmt.Sprintf("%s is stale: %s not as %s has it", r.Out, cli.Plural(r.Changes, "document"), content)
+	turned := r.Snapshot.LineEnds
+	for _, e := range r.Documents {
+		turned = turned || e.LineEnds
+	}
+	if turned {
+		what, hint = what+"; git changed line ends", lineends.Remake
+	}
+	return fmt.Errorf("%s (%s)", what, hint)
 }
 
 // Print prints a table of what changes and a summary, or one JSON object, which has the documents

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -279,8 +280,14 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for what is published: %w", err)
 			}
-			if "/"+name == manifestPath && !json.Valid(text) {
+			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // none is published with CR LF
+			switch {
+			case json.Valid(text) || path.Ext(name) != ".json":
+			case "/"+name == manifestPath:
 				continue
+			default:
+				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s, or remove a file that was never committed)",
+					filepath.Join(public, name), filepath.Join(public, name))
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}

@@ -119,10 +119,10 @@ func TestFromFolder(t *testing.T) {
 	t.Parallel()
 	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
 	const board = "/scoreboard/2026-11-20.json"
-	sum := "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	sum := assets.SumOf([]byte("{}"))
 	const unlisted = "/scoreboard/2026-11-21.json"
-	files := append(logFiles(t, key, signer, "", 2, 3), assets.File{Path: board, Bytes: []byte("abc")},
-		assets.File{Path: unlisted, Bytes: []byte("abc")}, assets.File{Path: "/manifest.json", Bytes: []byte(`{"receipt_key":"k","documents":[{"path":"` + board + `","sha256":"` + sum + `"}]}`)})
+	files := append(logFiles(t, key, signer, "", 2, 3), assets.File{Path: board, Bytes: []byte("{}")},
+		assets.File{Path: unlisted, Bytes: []byte("{}")}, assets.File{Path: "/manifest.json", Bytes: []byte(`{"receipt_key":"k","documents":[{"path":"` + board + `","sha256":"` + sum + `"}]}`)})
 	dir := t.TempDir()
 	for i := range files {
 		name := filepath.Join(dir, files[i].Path)

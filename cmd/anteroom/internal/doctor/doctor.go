@@ -15,6 +15,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -23,6 +24,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
+	"anteroom/generator/lineends"
 	"anteroom/generator/site"
 )
 
@@ -106,6 +108,7 @@ func (s *Service) Examine(ctx context.Context, t *cli.Terminal) (r Report) {
 	if loaded != nil {
 		s.keys(&r, &silent, loaded)
 	}
+	s.git(ctx, &r)
 	r.backups(s.Backups, t.Now())
 	s.store(ctx, &r, loaded, t.Now())
 	if s.Remote == "" {
@@ -118,7 +121,7 @@ func (s *Service) Examine(ctx context.Context, t *cli.Terminal) (r Report) {
 // nil if the content cannot be loaded.
 func (s *Service) documents(r *Report, t *cli.Terminal) *site.Site {
 	const check, fix = "content", "run anteroom generate --check"
-	loaded, output, err := content.Generate(s.Content, time.Now())
+	loaded, output, err := content.Generate(s.Content, t.Now())
 	if err != nil {
 		r.err(check, Fault, err, fix)
 		return nil
@@ -138,6 +141,29 @@ func (s *Service) documents(r *Report, t *cli.Terminal) *site.Site {
 		r.err(check, Warning, errors.New(warning), fix)
 	}
 	return loaded
+}
+
+// git looks whether git would change files whose bytes count.
+func (s *Service) git(ctx context.Context, r *Report) {
+	const check = "git"
+	tree, err := git.Find(ctx, filepath.Dir(s.Content))
+	if tree == nil && err == nil {
+		return
+	}
+	var changed []string
+	if err == nil {
+		changed, err = tree.ChangesLineEnds(ctx, s.Snapshot, filepath.Join(s.Content, "verifications", "x.yaml"),
+			filepath.Join(s.Content, "log", "x.jsonl"), filepath.Join(s.Public, "manifest.json"))
+	}
+	switch {
+	case err != nil:
+		r.err(check, Warning, err, "anteroom publish stops here; mend git, or call it with --no-commit")
+	case len(changed) > 0:
+		r.add(check, Warning, fmt.Sprintf("put %q first in .gitattributes", lineends.Attribute),
+			"git may change the line ends of %s, so that a clone is refused", strings.Join(changed, ", "))
+	default:
+		r.add(check, OK, "", "clones have the same bytes")
+	}
 }
 
 // keys compares the keys of receipts and of the log with the content. The key of a deployed service

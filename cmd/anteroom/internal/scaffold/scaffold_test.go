@@ -24,6 +24,17 @@ func tern() *Service {
 	}
 }
 
+// The repository of the program keeps line ends as that of a new service does.
+func TestAttributes(t *testing.T) {
+	here, err := os.ReadFile("../../../../.gitattributes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := newFiles(t, tern()); !bytes.Equal(files[".gitattributes"], here) {
+		t.Errorf(".gitattributes of a new service:\n%s\nand here:\n%s", files[".gitattributes"], here)
+	}
+}
+
 // newYear is a moment of a day on which nothing was published.
 var newYear = time.Date(2027, 1, 1, 10, 20, 30, 0, time.UTC)
 

@@ -1,0 +1,26 @@
+// Package lineends recognizes files whose line ends a tool has changed since the program wrote
+// them, as git does with core.autocrlf unless an attribute forbids it (gitattributes(5)).
+package lineends
+
+import "bytes"
+
+// Attribute is the line of .gitattributes that keeps the bytes of all files.
+const Attribute = "* -text"
+
+// What describes a file whose line ends were changed.
+const What = "git changed its line ends"
+
+// What to do about it. The first is for a file that anteroom generate does not make.
+const (
+	Restore = pin + ", commit it, then run git rm -rq --cached . && git reset -q --hard, which drops other changes"
+	Remake  = pin + ", then run anteroom generate"
+
+	pin = `put "` + Attribute + `" first in .gitattributes`
+)
+
+// Changed reports whether a text is right with other line ends: matches has to accept it with LF,
+// or with CR LF, at the end of each line.
+func Changed(text []byte, matches func([]byte) bool) bool {
+	lf := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	return matches(lf) || matches(bytes.ReplaceAll(lf, []byte("\n"), []byte("\r\n")))
+}
