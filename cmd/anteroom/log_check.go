@@ -54,7 +54,7 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 	if err != nil {
 		return err
 	}
-	text, err := cli.ReadFile(t.In, o.proof, logsource.MaxFile)
+	text, err := cli.ReadText(t.In, o.proof, logsource.MaxFile)
 	if err != nil {
 		return cli.Unusable("read proof: %w", err)
 	}
@@ -103,7 +103,7 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 	}
 	if o.since != "" {
-		kept, err := cli.ReadFile(t.In, o.since, logsource.MaxFile)
+		kept, err := cli.ReadText(t.In, o.since, logsource.MaxFile)
 		if err != nil {
 			return cli.Unusable("read the kept checkpoint: %w", err)
 		}

@@ -32,6 +32,9 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 			if l.format != jsonl && l.format != asCSV {
 				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", l.format))
 			}
+			if l.mark && l.format != asCSV {
+				err = errors.Join(err, errors.New("--bom is for --format csv"))
+			}
 			return err
 		}, func(ctx context.Context, store records.Reader, _ []string) error {
 			if out == "" {
@@ -44,6 +47,7 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	}
 	l.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&l.format, "format", jsonl, "how records are written: `jsonl|csv`")
+	cmd.Flags().BoolVar(&l.mark, "bom", false, "begin a CSV with a byte order mark, by which Excel reads it as UTF-8")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
 	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export may lie")
 	return cmd

@@ -31,3 +31,17 @@ func TestExportBesideBackup(t *testing.T) {
 		t.Errorf("the export holds %q: %v", text, err)
 	}
 }
+
+// A spreadsheet takes none of these for a formula, full-width signs included.
+func TestDefused(t *testing.T) {
+	for _, text := range []string{"=1", "+1", "-1", "@a", "\ta", "\ra", "＝1", "＋1", "－1", "＠a"} {
+		if got := defused(text); got != "'"+text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	for _, text := range []string{"", "a=1", "é", " 1"} {
+		if got := defused(text); got != text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}

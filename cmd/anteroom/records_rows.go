@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
@@ -23,6 +24,7 @@ type listing struct {
 	days      records.Days
 	addresses bool
 	format    string // jsonl, csv or tabs
+	mark      bool   // whether a CSV begins with a byte order mark
 	follow    bool   // whether it waits for more records
 	visible   bool   // whether a person reads it at a terminal, which the words of strangers must not act on
 }
@@ -59,6 +61,11 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	if l.format == tabs {
 		line = func() error {
 			_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+			return err
+		}
+	}
+	if l.mark {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
 			return err
 		}
 	}
@@ -120,7 +127,7 @@ func defused(v any) string {
 	if !is {
 		return records.Text(v)
 	}
-	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text
 	}
 	return text

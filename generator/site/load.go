@@ -136,9 +136,17 @@ func (s *Site) faults() error {
 const packageFile = "content.go"
 
 // Ignored reports whether the content leaves out files and folders of this name: those that are
-// hidden, which begin with a dot, and the copies that editors and merges leave beside a file.
+// hidden, which begin with a dot, and those that editors, merges and systems leave next to files.
 func Ignored(name string) bool {
-	for _, pattern := range []string{".?*", "*~", "#*#", "*.bak", "*.orig"} {
+	for _, pattern := range []string{
+		".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
+		"*___jb_???___",        // JetBrains, while it saves
+		"[0-9][0-9][0-9][0-9]", // Vim, to find out whether a folder can be written: 4913 and up
+		"[0-9][0-9][0-9][0-9][0-9]",
+		"~$*",                                     // Microsoft Office, of an open file
+		"Thumbs.db", "ehthumbs.db", "desktop.ini", // Windows
+		"Icon\r", // macOS
+	} {
 		if is, _ := path.Match(pattern, name); is {
 			return true
 		}

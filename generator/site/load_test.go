@@ -273,7 +273,7 @@ func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 		t.Errorf("5 folders have %d versions", len(seen))
 	}
 	for _, name := range []string{
-		".ignored", "aup.yaml~", "pages/.privacy.md.swp", "pages/#privacy.md#", "pages/.#privacy.md", "scoreboard/2026-11-20.yaml.bak", "jobs.yaml.orig", "old~/aup.yaml",
+		".ignored", "aup.yaml~", "pages/.privacy.md.swp", "pages/#privacy.md#", "pages/.#privacy.md", "scoreboard/2026-11-20.yaml.bak", "jobs.yaml.orig", "jobs.yaml.rej", "pages/4913", "jobs.yaml.bck", "jobs.yaml___jb_tmp___", "jobs.yaml___jb_old___", "Thumbs.db", "desktop.ini", "pages/~$a.md", "a.tmp", "a.swp", "Icon\r", "old~/aup.yaml",
 	} {
 		if !seen[source(func(f fstest.MapFS) { f[name] = f["aup.yaml"] })] {
 			t.Errorf("%s, which is not content, changes the version", name)

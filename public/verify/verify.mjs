@@ -100,7 +100,8 @@ const CHECKPOINT = `(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n${NUMBER}\n(${HAS
 const PROOF = RegExp(`^c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex ${NUMBER}\n` +
   `((?:${HASH}\n){0,63})\n${CHECKPOINT}((?:\u2014 [^ \n]+ [^ \n]+\n)+)$`);
 const bytes = (text) => new TextEncoder().encode(text);
-const textOf = (data) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data);
+const textOf = (data, ignoreBOM = true) =>
+  new TextDecoder("utf-8", { fatal: true, ignoreBOM }).decode(data);
 const raw = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 const hex = (data) => Array.from(data, (b) => b.toString(16).padStart(2, "0")).join("");
 const same = (a, b) => a !== undefined && hex(a) === hex(b);
@@ -360,7 +361,8 @@ if (isProgram) {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     const [file] = positionals;
     if (values.help || positionals.length > 1) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
-    const answer = read(textOf(files.readFileSync(file ?? 0))), { log } = values, parts = [];
+    const answer = read(textOf(files.readFileSync(file ?? 0), false));
+    const { log } = values, parts = [];
     const keysIn = (list) => list.split(",").filter(Boolean);
     const { witness } = values, about = [values.counted, log, values.proof, witness];
     if (about.some((v) => v !== undefined)) {

@@ -231,7 +231,7 @@ def main():
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
         if len(data) > MOST: refuse("it has more than 1 MiB")
         hooks = {"object_pairs_hook": unique, "parse_constant": refuse, "parse_int": whole}
-        o = json.loads(data.decode("utf-8"), **hooks)
+        o = json.loads(data.decode("utf-8-sig"), **hooks)
         if levels(o) > LEVELS: refuse("it has more than %d levels" % LEVELS)
         json.dumps(o, ensure_ascii=False).encode("utf-8")  # refuses unpaired surrogates
         if "verify" not in o and "receipt_spec" not in o:

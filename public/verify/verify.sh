@@ -49,7 +49,7 @@ function value(at, depth,  end, n, name) { # J has each text and literal, and "{
 function pair(at, name, form) {
   if (J[at, name] !~ form) { print "FAILED fields: they do not rebuild into canonical"; exit 1 }
   return ",\"" name "\":" J[at, name] }
-{ s = s $0 "\n" } END {
+{ s = s $0 "\n" } END { sub(/^\357\273\277/, "", s) # a byte order mark
   value("", 1); any = "^\".*\"$"; some = "^\".+\"$"; null = "^(\".+\"|null)$"; kind = "receipt"
   at = (SUBSEP "verify") in J ? SUBSEP "verify" : ""; if (!take("") || J[at] != "{") bad()
   if (at == "" && !((SUBSEP "receipt_spec") in J))

@@ -12,9 +12,12 @@ import (
 // maxKey is how many bytes of a secret key are read: more than any form of one has.
 const maxKey = 1 << 10
 
-// ReadKey reads the text of a secret key from r.
+// ReadKey reads the text of a secret key from r, as PlainText takes it.
 func ReadKey(r io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxKey))
+	if err == nil {
+		text, err = PlainText(text)
+	}
 	return string(text), err
 }
 

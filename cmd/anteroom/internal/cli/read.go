@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/disk"
 )
 
 // ReadFile reads a file of at most so many bytes, or stdin if name is "-".
@@ -25,10 +26,22 @@ func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
 	return text, err
 }
 
-// ReadObject reads a JSON object as ReadFile reads a file. hint says what to give instead of
+// ReadText reads a text as ReadFile reads a file, and as disk.PlainText takes it.
+func ReadText(stdin io.Reader, name string, most int) ([]byte, error) {
+	text, err := ReadFile(stdin, name, most)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = disk.PlainText(text); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return text, err
+}
+
+// ReadObject reads a JSON object as ReadText reads a text. hint says what to give instead of
 // another text.
 func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
-	text, err := ReadFile(stdin, name, most)
+	text, err := ReadText(stdin, name, most)
 	if err != nil {
 		return nil, err
 	}

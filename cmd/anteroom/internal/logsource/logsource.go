@@ -54,7 +54,7 @@ func (o *Target) Quorum() (p *tlog.Policy, err error) {
 		p, err = tlog.PolicyOf(o.witnesses)
 	case o.policy != "":
 		var text []byte
-		if text, err = os.ReadFile(o.policy); err == nil {
+		if text, err = cli.ReadText(nil, o.policy, MaxFile); err == nil {
 			p, err = tlog.ParsePolicy(text)
 		}
 	}

@@ -50,7 +50,7 @@ func Run(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	}
 	defer os.RemoveAll(data)
 	p := &preview{t: t, folder: folder, data: data, listener: listener, ended: make(chan error, 1)}
-	watch(ctx, folder, func() { p.show(ctx) })
+	watch(ctx, folder, func(second bool) bool { return p.show(ctx, second) })
 	if p.host == nil {
 		return nil
 	}
@@ -67,8 +67,8 @@ type preview struct {
 	ended    chan error
 }
 
-// show generates, and serves that.
-func (p *preview) show(ctx context.Context) {
+// show generates, and serves that. It prints what failed at the second look.
+func (p *preview) show(ctx context.Context, second bool) bool {
 	known, documents, err := p.generate()
 	switch {
 	case err != nil:
@@ -77,12 +77,13 @@ func (p *preview) show(ctx context.Context) {
 	default:
 		err = p.start(ctx, known, documents)
 	}
-	if err != nil {
+	if err != nil && second {
 		p.t.Fail(err)
-	} else {
+	} else if err == nil {
 		p.t.Printf("%s: content %s at http://%s", p.t.Now().Format(time.TimeOnly), known.ShortVersion(), p.listener.Addr())
 	}
 	p.t.Out.Flush()
+	return err == nil
 }
 
 // start begins to serve. The receipts of a preview are signed only if the content publishes no key.

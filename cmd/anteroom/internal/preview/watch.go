@@ -12,12 +12,19 @@ import (
 	"anteroom/generator/site"
 )
 
-// watch calls react at once, and again whenever the files of a content folder have changed and then
-// stayed unchanged for a moment, until ctx is done.
-func watch(ctx context.Context, folder string, react func()) {
-	const pause = 200 * time.Millisecond
+// watch calls look at once, and again whenever the files of a content folder have changed and then
+// stayed unchanged for a moment, until ctx is done. An editor may make files of its own while it
+// saves, so where look is not satisfied it is called a second time if no file changes for a second.
+func watch(ctx context.Context, folder string, look func(second bool) (satisfied bool)) {
+	const pause, patience = 200 * time.Millisecond, 5 // patience in pauses
+	wait := 0
+	first := func() {
+		if wait = 0; !look(false) {
+			wait = patience
+		}
+	}
 	seen := fingerprint(folder)
-	react()
+	first()
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	for last := seen; ; {
@@ -27,9 +34,15 @@ func watch(ctx context.Context, folder string, react func()) {
 		case <-ticker.C:
 		}
 		now := fingerprint(folder)
-		if now == last && now != seen {
+		switch {
+		case now != last: // somebody is writing
+		case now != seen:
 			seen = now
-			react()
+			first()
+		case wait > 0:
+			if wait--; wait == 0 {
+				look(true)
+			}
 		}
 		last = now
 	}

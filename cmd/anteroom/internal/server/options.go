@@ -124,10 +124,13 @@ func HasPassword(text string) bool {
 // readSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
 func readSMTP(file string) (string, error) {
 	text, err := os.ReadFile(file)
+	if err == nil {
+		text, err = disk.PlainText(text)
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
 	}
-	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	line := strings.TrimSuffix(string(text), "\n")
 	if !isSMTP(line) { // a URL has no line break
 		return "", fmt.Errorf("read the URL of the mail server: %s does not hold one line with %s", file, smtpForm)
 	}
