@@ -36,6 +36,7 @@ type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
 	Log       *tlog.Log // nil where the content has none
+	Warnings  []string  // about the documents, each a line
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
@@ -61,8 +62,9 @@ func generate(s *site.Site) (*Output, error) {
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	var group errgroup.Group
 	var card []byte
+	var lacking string
 	group.Go(func() (err error) { // it depends on the service's own words alone, and takes long
-		card, err = page.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
+		card, lacking, err = page.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
 		return err
 	})
 	a, err := answers.New(expanded)
@@ -115,6 +117,9 @@ func generate(s *site.Site) (*Output, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	output := &Output{Documents: files, Snapshot: a.Snapshot}
+	if lacking != "" {
+		output.Warnings = append(output.Warnings, fmt.Sprintf("%s has no characters for %q of the name or summary, and leaves them out", page.CardPath, lacking))
+	}
 	if len(s.Service.Log.Keys) > 0 {
 		output.Log = s.Log
 	}

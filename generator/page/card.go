@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"strings"
+	"unicode"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"
@@ -44,28 +45,40 @@ const (
 	blue ink = shades
 )
 
-// Card draws the card: the name of the service, its summary and its host. A text that the font
-// cannot write is left out; the host is always there.
-func Card(name, summary, host string) ([]byte, error) {
+// Card draws the card: the name of the service, its summary and its host. Characters that the font
+// lacks are left out, and returned.
+func Card(name, summary, host string) (card []byte, lacking string, err error) {
 	c := image.NewPaletted(image.Rect(0, 0, CardWidth, CardHeight), cardPalette())
 	for i := range cardStripe * CardWidth {
 		c.Pix[i] = uint8(blue + shades)
 	}
-	y, err := writeOn(c, gobold.TTF, nameSize, dark, cardMargin+nameSize, name, 2)
-	if err == nil {
-		_, err = writeOn(c, goregular.TTF, summarySize, dark, y, summary, cardLines)
-	}
-	if err == nil {
-		_, err = writeOn(c, goregular.TTF, hostSize, blue, CardHeight-cardMargin, host, 1)
+	y := cardMargin + nameSize
+	for _, w := range []struct {
+		ttf       []byte
+		size      int
+		ink       ink
+		words     string
+		lines     int
+		atTheFoot bool
+	}{
+		{gobold.TTF, nameSize, dark, name, 2, false},
+		{goregular.TTF, summarySize, dark, summary, cardLines, false},
+		{goregular.TTF, hostSize, blue, host, 1, true},
+	} {
+		if w.atTheFoot {
+			y = CardHeight - cardMargin
+		}
+		var missing string
+		if y, missing, err = writeOn(c, w.ttf, w.size, w.ink, y, w.words, w.lines); err != nil {
+			return nil, "", fmt.Errorf("draw the card: %w", err)
+		}
+		lacking += missing
 	}
 	var b bytes.Buffer
-	if err == nil {
-		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c)
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c); err != nil {
+		return nil, "", fmt.Errorf("draw the card: %w", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("draw the card: %w", err)
-	}
-	return b.Bytes(), nil
+	return b.Bytes(), lacking, nil
 }
 
 func cardPalette() color.Palette {
@@ -80,28 +93,31 @@ func cardPalette() color.Palette {
 	return palette
 }
 
-// writeOn writes words from a baseline on, and returns the baseline for what comes next.
-func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int) (int, error) {
+// writeOn writes words from a baseline on, without the characters that the font lacks. It returns
+// the baseline for what comes next, and those characters.
+func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int) (next int, lacking string, err error) {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
-		return y, err
+		return y, "", err
 	}
 	var buffer sfnt.Buffer
-	for _, r := range words {
-		if n, err := f.GlyphIndex(&buffer, r); err != nil || n == 0 {
-			return y, nil
+	words = strings.Map(func(r rune) rune {
+		if n, err := f.GlyphIndex(&buffer, r); (err != nil || n == 0) && !unicode.IsSpace(r) {
+			lacking += string(r)
+			return -1
 		}
-	}
+		return r
+	}, words)
 	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
-		return y, err
+		return y, "", err
 	}
 	for _, line := range wrap(face, words, fixed.I(CardWidth-2*cardMargin), lines) {
 		d := font.Drawer{Dst: brush{c, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, y)}
 		d.DrawString(line)
 		y += size * 4 / 3
 	}
-	return y + size/6, nil
+	return y + size/6, lacking, nil
 }
 
 // brush puts ink on a card where a letter has some, over what is there.

@@ -12,11 +12,19 @@ import (
 // The card has the size that its meta elements say, is small, and is the same each time.
 func TestCard(t *testing.T) {
 	draw := func(name, summary string) []byte {
-		card, err := page.Card(name, summary, "www.tern.example")
+		card, lacking, err := page.Card(name, summary, "www.tern.example")
+		if wanted := strings.Map(func(r rune) rune {
+			if r < 0x250 || r == '…' {
+				return -1
+			}
+			return r
+		}, name+summary); lacking != wanted {
+			t.Errorf("%s %s: %q is lacking, want %q", name, summary, lacking, wanted)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := page.Card(name, summary, "www.tern.example")
+		again, _, err := page.Card(name, summary, "www.tern.example")
 		if err != nil || !bytes.Equal(card, again) {
 			t.Errorf("two cards of %s differ: %v", name, err)
 		}
@@ -33,8 +41,8 @@ func TestCard(t *testing.T) {
 	if bytes.Equal(draw("Tern", "One sentence."), host) {
 		t.Error("a card does not show the name")
 	}
-	if !bytes.Equal(draw("海燕", "一"), host) {
-		t.Error("a card has letters that its font lacks")
+	if !bytes.Equal(draw("海燕", "一"), host) || !bytes.Equal(draw("Tern 🐦", "One 一sentence."), draw("Tern", "One sentence.")) {
+		t.Error("a card has more or less than the characters of its font")
 	}
 	long := strings.Repeat("word ", 60)
 	if bytes.Equal(draw("Tern", long), draw("Tern", long[:200])) {

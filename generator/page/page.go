@@ -40,11 +40,11 @@ import (
 	"io/fs"
 	"strings"
 
+	"anteroom/generator/markdown"
+
 	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -137,19 +137,16 @@ func scriptsOf(p *Page) []string {
 	return paths
 }
 
-// markdown reads the tables of GitHub Flavored Markdown besides CommonMark. It leaves raw HTML out,
-// and does not make links of text that looks like an address.
-var markdown = goldmark.New(
-	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
-	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100))),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()),
-)
+var forPages = markdown.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100))))
+
+// leftOut is what goldmark writes in place of raw HTML.
+const leftOut = "<!-- raw HTML omitted -->"
 
 // Markdown renders a Markdown document. The identifier of a heading is in {#braces} behind it;
 // where it is missing, the identifier is made of the heading's text. A component takes the place of
 // the comment that is its name, alone in its line: <!-- chart -->.
 func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
-	tree := markdown.Parser().Parse(text.NewReader(src))
+	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body Body
 	var next ast.Node
 	for node := tree.FirstChild(); node != nil; node = next {
@@ -166,10 +163,13 @@ func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
 	}
 	var b bytes.Buffer
 	b.Grow(2 * len(src))
-	if err := markdown.Renderer().Render(&b, src, tree); err != nil {
+	if err := forPages.Renderer().Render(&b, src, tree); err != nil {
 		return Body{}, fmt.Errorf("render Markdown: %w", err)
 	}
 	body.HTML = b.String()
+	if before, _, found := strings.Cut(body.HTML, leftOut); found {
+		return Body{}, fmt.Errorf("render Markdown: raw HTML would be left out after %q", before[max(0, len(before)-80):])
+	}
 	return body, nil
 }
 

@@ -22,7 +22,6 @@ func TestMarkdown(t *testing.T) {
 		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a tabindex="-1" href="#caps">Limits</a></h2>`},
 		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a tabindex="-1" href="#what-is-kept">What is kept</a></h2>`},
 		"heading that holds a link":       {"## See [it](/x) {#see}\n", `<h2 id="see">See <a href="/x">it</a></h2>`},
-		"raw HTML is left out":            {"a <b>c</b>\n", "<p>a <!-- raw HTML omitted -->c<!-- raw HTML omitted --></p>"},
 		"an address is not a link":        {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
 		"a script is not a link":          {"[x](javascript:alert(1))\n", `<p><a href="">x</a></p>`},
 		"a short table":                   {"|a|b|\n|-|-|\n|c|d|\n", `<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody>` + "\n" + `<tr><th scope="row">c</th><td>d</td></tr>` + "\n</tbody></table>"},
@@ -78,18 +77,23 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// A component takes the place of its marker, and of no other comment.
+// A component takes the place of its marker. Other raw HTML is refused, as a page would lose it.
 func TestComponents(t *testing.T) {
 	chart := templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "<svg></svg>")
 		return err
 	})
-	body, err := page.Markdown([]byte("a\n\n<!-- chart -->\n\n<!-- other -->\n\nb\n"), map[string]templ.Component{"chart": chart})
+	body, err := page.Markdown([]byte("a\n\n<!-- chart -->\n\nb\n"), map[string]templ.Component{"chart": chart})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(body.HTML, "<p>a</p>\n<svg></svg>") || strings.Contains(body.HTML, "other") {
+	if !strings.Contains(body.HTML, "<p>a</p>\n<svg></svg>") {
 		t.Errorf("%q", body.HTML)
+	}
+	for _, src := range []string{"a <b>c</b>\n", "<!-- other -->\n", "## A <b>\n"} {
+		if _, err := page.Markdown([]byte(src), nil); err == nil || !strings.Contains(err.Error(), "raw HTML would be left out after") {
+			t.Errorf("%q: %v", src, err)
+		}
 	}
 }
 

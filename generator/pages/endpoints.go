@@ -12,6 +12,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
+	"anteroom/generator/markdown"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/page"
@@ -173,7 +174,7 @@ func answerMembers(schema object, prefix string) (rows []string) {
 		if i < len(properties) && !slices.Contains(required, m.Name) {
 			kind += ", may be absent"
 		}
-		rows = append(rows, fmt.Sprintf("`%s` | %s | %s", name, kind, markdownText(member.Get("description").(string))))
+		rows = append(rows, fmt.Sprintf("`%s` | %s | %s", name, kind, markdown.Text(member.Get("description").(string))))
 		choices, _ := member.Get("oneOf").([]object)
 		for _, choice := range choices {
 			if choice.Get("items") != nil {

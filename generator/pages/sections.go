@@ -13,6 +13,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/answers"
+	"anteroom/generator/markdown"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/page"
@@ -54,7 +55,7 @@ var components = map[string]func(*family) templ.Component{
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		// Texts.
-		"text": markdownText, "codes": codes, "enumeration": enumeration, "firstSentence": answers.FirstSentence,
+		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": answers.FirstSentence,
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(ordered.Compact(model.JSON(text))) },
 		// Addresses.
@@ -95,3 +96,6 @@ func backward(list any) any {
 
 // lower makes the first letter of words a small one.
 func lower(words string) string { return strings.ToLower(words[:1]) + words[1:] }
+
+// codes are words as code, with commas between them.
+func codes(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }

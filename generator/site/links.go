@@ -9,9 +9,8 @@ import (
 )
 
 var (
-	// inlineLink finds the target of a Markdown link or image, of a link definition, or of a link
-	// in HTML.
-	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?|href=")([^\s)>"]+)`)
+	// inlineLink finds the target of a Markdown link or image, or of a link definition.
+	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?)([^\s)>"]+)`)
 	codeSpan   = regexp.MustCompile("`[^`]*`")
 )
 
@@ -60,7 +59,7 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, t
 				fence = trimmed[:3]
 			case fence != "" && strings.HasPrefix(trimmed, fence):
 				fence = ""
-			case fence == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:") || strings.Contains(line, "href=")):
+			case fence == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:")):
 				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
 				for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
 					each(start+match[2], visible[match[2]:match[3]])

@@ -18,11 +18,12 @@ updated: 2026-01-31
 ---
 See [here](#here), [there](#there), [index](/), ` + "`[code](/no)`" + ` and
 [gone](/gone.html), [guide](/field-guide.html#limit), [odd](index.html), [out](https://example.org/x#y),
-<a href="/also-gone">x</a>, https://www.base.example/lost and [[base_url]]/field-guide.html#limits.
+[x](/also-gone), https://www.base.example/lost and [[base_url]]/field-guide.html#limits.
 
 ` + "```sh\ncurl [[base_url]]/api/nothing # [x](/not-a-link)\n```" + `
 
 [def]: /undefined
+[def]
 A text has no [anchors](/llms.txt#start). Every address of a line counts: [[base_url]], [[base_url]]/one and https://www.base.example/two.
 `)}
 	s, err := Load(fsys)
@@ -39,13 +40,13 @@ A text has no [anchors](/llms.txt#start). Every address of a line counts: [[base
 pages/privacy.md:7:8: nothing is published at /gone.html (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:7:29: no #limit in /field-guide.html (did you mean limits?)
 pages/privacy.md:7:61: the link index.html is neither a path from the root nor a whole address (begin it with /, #, https:// or mailto:)
-pages/privacy.md:8:10: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:8:29: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:8:5: nothing is published at /also-gone (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:8:18: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:15:25: no #start in /llms.txt (nothing is expected here)
-pages/privacy.md:15:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:15:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
+pages/privacy.md:16:25: no #start in /llms.txt (nothing is expected here)
+pages/privacy.md:16:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:16:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

@@ -399,7 +399,7 @@ func (r *listReader) addJSON(value jsontext.Value, at int) {
 	}
 	entry := v.Interface().(ListEntry)
 	if sound {
-		entry.check(func(_, _, _ string) { sound = false })
+		checkEntry(entry, func(_, _, _ string) { sound = false })
 	}
 	if sound {
 		r.entries, r.places = append(r.entries, entry), append(r.places, place{0, at})
@@ -440,10 +440,31 @@ func (r *listReader) add(node *yaml.Node) {
 	d.decodeValue(node, v.Elem(), "", &member{})
 	entry := v.Interface().(ListEntry)
 	if len(d.faults) == 0 {
-		entry.check(d.fault)
+		checkEntry(entry, d.fault)
 	}
 	r.faults = append(r.faults, d.faults...)
 	r.entries, r.places = append(r.entries, entry), append(r.places, nodePlace(node))
+}
+
+// checkEntry checks the members of an entry together. Lists are published as they are, so none has
+// a placeholder.
+func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
+	entry.check(fault)
+	v := reflect.ValueOf(entry).Elem()
+	for _, m := range membersOf(v.Type()) {
+		texts := []string{}
+		switch value := v.FieldByIndex(m.index); value.Kind() {
+		case reflect.String:
+			texts = append(texts, value.String())
+		case reflect.Slice:
+			texts = value.Interface().([]string)
+		}
+		for _, text := range texts {
+			if strings.Contains(text, "[[") && placeholder.MatchString(text) {
+				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list, where none is replaced", "write its value")
+			}
+		}
+	}
 }
 
 // checkTogether compares the dates of the entries with as_of, and finds entries that are there

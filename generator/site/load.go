@@ -16,6 +16,7 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/lineends"
+	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
 
 	"golang.org/x/sync/errgroup"
@@ -398,6 +399,10 @@ func (d *document) decodePage(src []byte, page *Page) {
 		d.report(place{line, 1}, "the page has no text", "write it")
 	}
 	checkMarkers(d, page)
+	written := &d.texts[len(d.texts)-1]
+	for _, loss := range markdown.Losses(ifLogMark.ReplaceAllFunc(body, spaces)) {
+		d.report(written.place(loss.At), loss.What, loss.Hint)
+	}
 }
 
 func (l *loader) queueList(name string, kind *listKind, target *List) {

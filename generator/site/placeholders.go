@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
+	"anteroom/generator/markdown"
 	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
@@ -49,6 +51,11 @@ func (s *Site) leavesOut(text string, at int) bool {
 
 // ifLogMarks are the marks of ifLog. They are found as placeholders are.
 var ifLogMarks = []string{"if_log", "else", "end"}
+
+// ifLogMark matches one of ifLogMarks, and spaces are as long as it.
+var ifLogMark = regexp.MustCompile(`\[\[(?:` + strings.Join(ifLogMarks, "|") + `)\]\]`)
+
+func spaces(mark []byte) []byte { return bytes.Repeat([]byte(" "), len(mark)) }
 
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
@@ -80,13 +87,20 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	var faults Errors
 	expanded := *s
 	kept := fmt.Sprint("$", 3-s.leftOut())
-	expandAll(reflect.ValueOf(&expanded).Elem(), func(text string) string {
-		expanded, err := Expand(ifLog.ReplaceAllString(text, kept), values)
-		if err != nil {
-			faults = append(faults, Error{File: ".", What: err.Error()})
+	with := func(values map[string]string) func(string) string {
+		return func(text string) string {
+			expanded, err := Expand(ifLog.ReplaceAllString(text, kept), values)
+			if err != nil {
+				faults = append(faults, Error{File: ".", What: err.Error()})
+			}
+			return expanded
 		}
-		return expanded
-	})
+	}
+	inMarkdown := maps.Clone(values)
+	for _, name := range []string{"service", "operator"} { // which hold whatever the operator likes
+		inMarkdown[name] = markdown.Text(values[name])
+	}
+	expandAll(reflect.ValueOf(&expanded).Elem(), with(values), with(inMarkdown))
 	expanded.Presence.NotBuilt = slices.DeleteFunc(expanded.Presence.NotBuilt, func(n model.NotBuilt) bool { return n.What == "" })
 	return &expanded, faults.err()
 }
@@ -203,9 +217,9 @@ func Limits(routes []*api.Route) map[string]string {
 // kept are the types without placeholders, which the copy of a site shares with it.
 var kept = []reflect.Type{reflect.TypeFor[List](), reflect.TypeFor[*tlog.Log](), reflect.TypeFor[[]Verification]()}
 
-// expandAll applies expand to every string within v, and to the Markdown of pages. It copies what v
-// refers to.
-func expandAll(v reflect.Value, expand func(string) string) {
+// expandAll applies expand to every string within v, and inMarkdown to the Markdown of pages. It
+// copies what v refers to.
+func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	if slices.Contains(kept, v.Type()) {
 		return
 	}
@@ -215,11 +229,11 @@ func expandAll(v reflect.Value, expand func(string) string) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				expandAll(v.Field(i), expand)
+				expandAll(v.Field(i), expand, inMarkdown)
 			}
 		}
 		if page, ok := v.Addr().Interface().(*Page); ok {
-			page.Markdown = []byte(expand(string(page.Markdown)))
+			page.Markdown = []byte(inMarkdown(string(page.Markdown)))
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 || v.IsNil() {
@@ -228,7 +242,7 @@ func expandAll(v reflect.Value, expand func(string) string) {
 		copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		reflect.Copy(copied, v)
 		for i := range copied.Len() {
-			expandAll(copied.Index(i), expand)
+			expandAll(copied.Index(i), expand, inMarkdown)
 		}
 		v.Set(copied)
 	case reflect.Map:
@@ -236,7 +250,7 @@ func expandAll(v reflect.Value, expand func(string) string) {
 		for key, item := range v.Seq2() {
 			value := reflect.New(v.Type().Elem()).Elem()
 			value.Set(item)
-			expandAll(value, expand)
+			expandAll(value, expand, inMarkdown)
 			copied.SetMapIndex(key, value)
 		}
 		if !v.IsNil() {

@@ -55,7 +55,10 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 		return nil, DateError{errors.New(notice)}
 	} else if notice != "" {
 		warnings = append(warnings, notice)
-		t.Warnf("%s", notice)
+	}
+	warnings = append(warnings, output.Warnings...)
+	for _, warning := range warnings {
+		t.Warnf("%s", warning)
 	}
 	published, err := continuity.FromFolder(public, snapshotFile)
 	if err != nil {
