@@ -400,7 +400,7 @@ func Calendars() (all []Calendar) {
 
 // Convention is one business day convention.
 type Convention struct {
-	Name string `json:"name" doc:"Its name in a request, after the ISDA Definitions."`
+	Name string `json:"name" doc:"Its name in a request."`
 	What string `json:"what" doc:"Which day replaces a day that is not a business day."`
 }
 

@@ -127,7 +127,11 @@ func TestHolidays(t *testing.T) {
 			"2021-12-31 us-federal New Year's Day (substitute day)",
 		},
 		"calendar=gb-eng&start=2026-12-28&end=2026-12-28": {"2026-12-28 gb-eng Boxing Day (substitute day)"},
-		"calendar=de&start=2008-05-01&end=2008-05-01":     {"2008-05-01 de Labour Day and Ascension Day"},
+		// The order of the rules decides which of two substitutes comes first.
+		"calendar=gb-eng&start=2004-12-27&end=2004-12-28":     {"2004-12-27 gb-eng Christmas Day (substitute day)", "2004-12-28 gb-eng Boxing Day (substitute day)"},
+		"calendar=nz&start=2004-12-27&end=2004-12-28":         {"2004-12-27 nz Christmas Day (substitute day)", "2004-12-28 nz Boxing Day (substitute day)"},
+		"calendar=ca-federal&start=2004-12-27&end=2004-12-28": {"2004-12-27 ca-federal Christmas Day (substitute day)", "2004-12-28 ca-federal Boxing Day (substitute day)"},
+		"calendar=de&start=2008-05-01&end=2008-05-01":         {"2008-05-01 de Labour Day and Ascension Day"},
 		"calendar=jp-bank&start=2023-01-02&end=2023-01-03": {
 			"2023-01-02 jp-bank Bank holiday and New Year's Day (substitute day)", "2023-01-03 jp-bank Bank holiday",
 		},

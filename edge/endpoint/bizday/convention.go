@@ -5,18 +5,18 @@ import "anteroom/edge/civil"
 // Convention says which business day replaces a day that is not one.
 type Convention struct {
 	Name string
-	FpML string // its code in FpML's businessDayConventionScheme
+	FpML string // its code in FpML's businessDayConventionScheme; "" if FpML has none of this meaning
 	What string
 }
 
-// Conventions are the business day conventions, under the names of the ISDA Definitions. The first
-// is the default.
+// Conventions are the business day conventions. The first is the default. FpML's NEAREST is another
+// than nearest: it goes by the weekday, back from each but Sunday and Monday.
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The next business day."},
 	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
 	{"preceding", "PRECEDING", "The one before."},
 	{"modified-preceding", "MODPRECEDING", "As preceding, unless that is in the month before: then as following."},
-	{"nearest", "NEAREST", "The closer one, the later on a tie, as in QuantLib."},
+	{"nearest", "", "The closer one, the later on a tie, as in QuantLib, not FpML."},
 	{"unadjusted", "NONE", "The day itself."},
 }
 

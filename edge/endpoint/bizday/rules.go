@@ -59,8 +59,9 @@ type calendar struct {
 	rules []rule
 }
 
-// calendars are all calendars, in the order of the documentation. In a calendar whose substitutes
-// depend on each other, a rule whose day comes later in the year comes earlier in the table.
+// calendars are all calendars, in the order of the documentation. Within one, substitutes are
+// placed in the order of its rules: if two need the same free weekday, the first rule gets it. So
+// Christmas Day comes before Boxing Day, and 1 January before 2 January.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
 		{"New Year's Day", fixed, 1, 1, us, years{}},
