@@ -294,10 +294,10 @@ func (c *checks) isFiled() bool {
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
 
 func (c *checks) mistyped(name string, v *jsondoc.Value) {
-	switch v.Kind {
-	case jsondoc.Absent:
+	switch {
+	case v.Kind == jsondoc.Absent:
 		c.problem(name + " is missing")
-	case jsondoc.String:
+	case v.Kind == jsondoc.String && v.Text == "":
 		c.problem(name + " is empty, which it is in no receipt")
 	default:
 		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
