@@ -290,7 +290,8 @@ func wantsStream(r *turn.Request) bool {
 }
 
 // Call performs an operation of a route for an MCP tool, on the input of a body. No cache may keep
-// its answer. A 400 shows no contract.
+// its answer. A 400 shows no contract. Clients add arguments of their own to every call: where a tool
+// does not know an argument, the result lists it.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL, t.Tool = route.Path, true
 	d := op.Document
@@ -304,7 +305,12 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	if a.snapshot.Documents[result.ID] == nil {
 		result = d
 	}
-	return respond.OK(t, func(w *jsondoc.Writer) { a.members(t, result, w) })
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		a.members(t, result, w)
+		if ignored := in.Ignored(); len(ignored) > 0 {
+			respond.WriteCapped(w, "ignored_fields", ignored)
+		}
+	})
 }
 
 // Perform performs an operation that is not a document. If it writes, the caller's allowance is

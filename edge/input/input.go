@@ -294,7 +294,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		value := slices.Index(Switches, m.Value.Text)
 		switch {
 		case m.Name != f.Name:
-			in.Add(m.Name, UnknownField, "is not a field; write it "+f.Name)
+			in.Add(m.Name, UnknownField, misspelled+f.Name)
 		case in.FromQuery && value < 0:
 			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
@@ -316,6 +316,19 @@ func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	})
 	return sent
 }
+
+// RefuseMisspelled makes a fault of every name that differs from that of a field in case, "_" or "-"
+// alone.
+func (in *Input) RefuseMisspelled(f *Field) {
+	in.alike(f, func(m *jsondoc.Member) {
+		if m.Name != f.Name {
+			in.Add(m.Name, UnknownField, misspelled+f.Name)
+		}
+	})
+}
+
+// misspelled is before the name that a fault asks a caller to write.
+const misspelled = "is not a field; write it "
 
 // alike calls do with the members whose names are that of a field but for case, "_" and "-", and
 // marks them as read.

@@ -237,7 +237,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	case "initialize":
 		version := m.Params.Get("protocolVersion").Text
 		if !slices.Contains(protocol.Versions, version) {
-			version = protocol.Version
+			version = protocol.Versions[0]
 		}
 		a.result(m, func(w *jsondoc.Writer) {
 			w.Str("protocolVersion", version)
@@ -264,7 +264,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	default:
 		methods := protocol.Methods
 		if a.stateless {
-			methods = append([]string{"server/discover"}, methods[2:]...)
+			methods = statelessMethods()
 		}
 		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
@@ -273,7 +273,8 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 
 // list answers a list. It has one page, so this server has given out no cursor.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
-	if cursor := m.Params.Get("cursor").Kind; cursor != jsondoc.Absent && cursor != jsondoc.Null {
+	cursor := m.Params.Get("cursor")
+	if first := cursor.Kind == jsondoc.String && cursor.Text == ""; !first && cursor.Kind != jsondoc.Absent && cursor.Kind != jsondoc.Null {
 		a.fail(m, invalid(m, "this list has one page, and no cursor"))
 		return
 	}
@@ -305,17 +306,15 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	}
 	for i := range s.tools {
 		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
-			members := arguments.Members
-			if t.As != "" {
-				members = withObject(members, t.As)
-			}
-			in = input.New(members)
+			in = input.New(t.sent(arguments.Members))
 			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			api.ReadDryRun(t.operation, in, nil)
 			if t.operation.DryRun {
-				api.ReadKey(t.operation, in, api.KeyArgument, in.Text(&input.Field{Name: api.KeyArgument}))
+				key := &input.Field{Name: api.KeyArgument}
+				in.RefuseMisspelled(key)
+				api.ReadKey(t.operation, in, key.Name, in.Text(key))
 			}
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
@@ -326,43 +325,61 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	return nil, nil, invalid(m, "there is no tool "+input.Cut(name)+"; tools/list has all")
 }
 
-// withObject gives members in which that of a name is the object that unwrap finds in it.
-func withObject(members []jsondoc.Member, name string) []jsondoc.Member {
-	members = slices.Clone(members)
-	for i := range members {
-		if m := &members[i]; m.Name == name {
-			if v := unwrap(m.Value); v.Kind == jsondoc.Object {
-				m.Value = v
+// sent returns the arguments that are not null. Clients send an object or an array as it is, or as
+// its JSON text: here both are the same.
+func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
+	sent := make([]jsondoc.Member, 0, len(arguments))
+	for _, m := range arguments {
+		for i := range t.operation.Fields {
+			f := &t.operation.Fields[i]
+			if m.Name == f.Name && f.Name != t.Renames || m.Name == t.As && f.Name == t.Renames {
+				m.Value = unwrap(m.Value, f.Type)
 			}
 		}
+		if m.Value.Kind != jsondoc.Null {
+			sent = append(sent, m)
+		}
 	}
-	return members
+	return sent
 }
 
-// unwrap gives the object that a value holds in a form in which a client has it from an earlier
-// call: its JSON text, a list with a text block, or a whole result. It gives any other value back.
-func unwrap(v jsondoc.Value) jsondoc.Value {
-	for range 6 { // a text of a result, which has a list with a block, which has a text
+// unwrap returns the object or the array, as a field of type t has it, that a value holds in a form
+// in which a client has it from an earlier call: its JSON text, a list with a text block, or a whole
+// result. It returns any other value as it is.
+func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
+	want, v := jsondoc.Object, sent
+	switch t {
+	case input.Object:
+	case input.Array:
+		want = jsondoc.Array
+	default:
+		return sent
+	}
+	for range 7 { // the text of a text of a result, which has a list with a block, which has a text
 		switch {
+		case v.Kind == jsondoc.Array && want == jsondoc.Array:
+			return v
 		case v.Kind == jsondoc.String:
 			parsed, err := jsondoc.Parse([]byte(v.Text))
 			if err != nil {
-				return v
+				return sent
 			}
 			v = parsed
 		case v.Kind == jsondoc.Array && len(v.Items) == 1:
 			v = v.Items[0]
 		case v.Get("structuredContent").Kind == jsondoc.Object:
-			return *v.Get("structuredContent")
+			v = *v.Get("structuredContent")
 		case v.Get("content").Kind == jsondoc.Array:
 			v = *v.Get("content")
 		case v.Get("type").Text == "text":
 			v = *v.Get("text")
-		default:
+		case v.Kind == want:
 			return v
+		default:
+			return sent
 		}
 	}
-	return v
+	return sent
 }
 
 // called answers the call of a tool with the answer of its operation, as a text and as structured

@@ -35,11 +35,11 @@ func TestIDs(t *testing.T) {
 }
 
 // An initialize is never refused for its revision. The answer names the revision that was asked for
-// where it is supported, else 2025-06-18.
+// where it is supported, else the newest.
 func TestNegotiation(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
-		`{"protocolVersion":"2025-11-25"}`: "2025-11-25", `{"protocolVersion":"2024-10-07"}`: "2025-06-18", `{"protocolVersion":7}`: "2025-06-18", `{}`: "2025-06-18",
+		`{"protocolVersion":"2025-11-25"}`: "2025-11-25", `{"protocolVersion":"2024-10-07"}`: "2025-11-25", `{"protocolVersion":7}`: "2025-11-25", `{}`: "2025-11-25", `{"protocolVersion":"2099-01-01"}`: "2025-11-25",
 	} {
 		for _, header := range []string{"", "2025-06-18", "2025-11-25", "x"} {
 			r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(0, "initialize", params), "mcp-protocol-version", header)
@@ -317,7 +317,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A prompt's argument that must be JSON learns what is wrong with it.
+// A prompt's argument that must be JSON learns what is wrong with it. The message says it, too: some
+// clients show no data.
 func TestPromptFaults(t *testing.T) {
 	for receipt, want := range map[string]string{
 		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
@@ -325,9 +326,19 @@ func TestPromptFaults(t *testing.T) {
 		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
 	} {
 		r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
-		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) {
+		var fault struct{ Field, Detail string }
+		if err := json.Unmarshal([]byte(want), &fault); err != nil {
+			t.Fatal(err)
+		}
+		message := `"message":"Invalid params of prompts/get: service_verify_receipt: receipt ` + strings.TrimPrefix(fault.Detail, "receipt ") + `"`
+		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) || !strings.Contains(string(r.Body), message) {
 			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
 		}
+	}
+	r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"ab","goal":"x"}}`))
+	const want = `"message":"Invalid params of prompts/get: service_draft_org: org_name must have at least 3 characters, and has 2; data names every fault"`
+	if !strings.Contains(string(r.Body), want) {
+		t.Errorf("two faults: %s", r.Body)
 	}
 }
 

@@ -28,7 +28,12 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		}
 		in.RejectUnknown()
 		if in.Total > 0 {
-			fault := invalid(m, "the arguments of "+name+" are at fault; data names every fault")
+			first := in.List[0]
+			detail := name + ": " + first.Field + " " + strings.TrimPrefix(first.Detail, first.Field+" ")
+			if in.Total > 1 {
+				detail += "; data names every fault"
+			}
+			fault := invalid(m, detail)
 			fault.Data = in.Faults.Write
 			a.fail(m, fault)
 			return
@@ -63,7 +68,7 @@ func value(in *input.Input, f *input.Field) string {
 		return ""
 	}
 	v, err := jsondoc.Parse([]byte(text))
-	switch held := unwrap(v); {
+	switch held := unwrap(v, input.Object); {
 	case err != nil:
 		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
 	case held.Kind != jsondoc.Object:

@@ -34,17 +34,21 @@ const (
 // document.
 const listLifetime = 300_000
 
-// stateless reports whether a message is of a revision without a handshake, by its header or its
-// _meta. An initialize is only if both name the stateless revision: its header may propose it.
+// stateless reports whether a message is of a revision without a handshake. The header decides if it
+// names a supported revision, since some clients send a _meta of another one with it. Otherwise the
+// _meta decides. An initialize is only if both name the stateless revision: its header may propose it.
 func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
 		return false
 	}
-	inHeader, version := t.Request.Get("mcp-protocol-version") == protocol.Stateless, m.Params.Get("_meta").Get(metaVersion)
-	if m.Method == "initialize" {
-		return inHeader && version.Text == protocol.Stateless
+	header, version := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta").Get(metaVersion)
+	switch {
+	case m.Method == "initialize":
+		return header == protocol.Stateless && version.Text == protocol.Stateless
+	case slices.Contains(supported(), header):
+		return header == protocol.Stateless
 	}
-	return inHeader || version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
+	return version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
 }
 
 // checkStateless says what is wrong with the revision and the header fields of a stateless message.
@@ -55,11 +59,13 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 		return &failure{Code: headerMismatch, Message: "Header mismatch: " + detail}
 	}
 	switch isRequest := m.Kind == request; {
+	case header == protocol.Stateless && isRequest && !slices.Contains(statelessMethods(), m.Method):
+		return nil // Server.answer says which methods there are
 	case header == "":
 		return mismatch("the header MCP-Protocol-Version is missing")
 	case isRequest && version.Kind != jsondoc.String:
 		return invalid(m, "params._meta lacks "+metaVersion)
-	case version.Kind == jsondoc.String && version.Text != header:
+	case version.Kind == jsondoc.String && version.Text != header && !slices.Contains(supported(), version.Text):
 		return mismatch("MCP-Protocol-Version is another than that of params._meta")
 	case header != protocol.Stateless:
 		return unsupported(unsupportedVersion, header)
@@ -97,6 +103,9 @@ func decodeHeader(value string) string {
 
 // supported are all revisions that the endpoint speaks.
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
+
+// statelessMethods are the methods of the stateless revision.
+func statelessMethods() []string { return append([]string{"server/discover"}, protocol.Methods[2:]...) }
 
 // unsupported refuses a revision that the header MCP-Protocol-Version names.
 func unsupported(code int, requested string) *failure {

@@ -84,7 +84,7 @@ type Minted struct {
 	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
 	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
-	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read."`
+	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; to an MCP tool, arguments that it does not have."`
 }
 
 // Verdict is the answer to a verification.
@@ -116,7 +116,10 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
 		in.Fields = nil // so its members are not taken for mistyped fields
 	}
-	if in.RejectUnknown(); in.Total > 0 {
+	if !t.Tool {
+		in.RejectUnknown()
+	}
+	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
 	if name == "" {

@@ -6,7 +6,7 @@ import "anteroom/edge/input"
 const (
 	Path          = "/api/mcp"
 	ServerVersion = "0.1.0"      // of the server, as it tells its clients
-	Version       = "2025-06-18" // the revision offered to a client that asks for an unsupported one
+	Version       = "2025-06-18" // the revision that the self-test asks for
 	Stateless     = "2026-07-28" // the revision without a handshake: each request names it
 )
 
@@ -25,7 +25,8 @@ const (
 // SeenKinds are these kinds, in the order in which a client comes to them.
 var SeenKinds = []string{SeenInitialize, SeenDiscover, SeenHandshake, SeenCall}
 
-// Versions are the revisions that are supported after a handshake, the newest first.
+// Versions are the revisions that are supported after a handshake, the newest first. The first is
+// offered to a client that asks for an unsupported one.
 var Versions = []string{"2025-11-25", Version, "2025-03-26", "2024-11-05"}
 
 // Methods are the methods of the server. The stateless revision has server/discover instead of the
