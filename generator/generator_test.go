@@ -300,6 +300,9 @@ func TestLinks(t *testing.T) {
 		if twin := api.Twin(to); strings.HasSuffix(from, ".html.md") && to != strings.TrimSuffix(from, ".md") && published[twin] {
 			t.Errorf("%s links to %s, and not to %s", from, target, twin)
 		}
+		if to == from && anchor == "" && strings.HasSuffix(from, ".html.md") {
+			t.Errorf("%s links to itself", from)
+		}
 		if to = strings.TrimSuffix(to, ".md"); anchor != "" && !slices.Contains(ids[to], anchor) {
 			t.Errorf("%s links to %s, which is not an anchor", from, target)
 		}

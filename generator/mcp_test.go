@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,9 +12,13 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
+	"anteroom/edge/canon"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/input"
 	"anteroom/edge/turn"
 	"anteroom/generator"
+	"anteroom/generator/answers"
+	"anteroom/generator/site"
 )
 
 // tool is an entry of tools/list.
@@ -33,12 +38,13 @@ func toolsOf(t testing.TB, o *generator.Output) []tool {
 }
 
 func TestTools(t *testing.T) {
-	tools := toolsOf(t, generate(t, shippedContent))
+	o := generate(t, shippedContent)
+	tools, description := toolsOf(t, o), readOpenAPI(t, document(t, o, "/openapi.json"))
 	if len(tools) != len(api.Tools) {
 		t.Fatalf("%d tools", len(tools))
 	}
 	for i, tool := range tools {
-		_, op := api.Find(api.Tools[i].Operation)
+		route, op := api.Find(api.Tools[i].Operation)
 		if tool.Name != "service_"+api.Tools[i].Name || tool.Title == "" || tool.Description == "" {
 			t.Errorf("tool %d is %s: %q %q", i, tool.Name, tool.Title, tool.Description)
 		}
@@ -56,7 +62,13 @@ func TestTools(t *testing.T) {
 		for _, schema := range []json.RawMessage{tool.InputSchema, tool.OutputSchema} {
 			checkPortable(t, tool.Name, schema)
 		}
-		if want := " In openapi.json: " + op.ID + "."; !strings.HasSuffix(tool.Description, want) {
+		method := op.Methods[len(op.Methods)-1] // POST where there is one
+		described := member(description.doc, "paths", route.Path, strings.ToLower(method))
+		id, _ := member(described, "operationId").(string)
+		if does, _ := member(described, "x-operations").([]any); !slices.Contains(does, any(op.ID)) {
+			t.Errorf("%s of openapi.json does %v, and not %s", id, does, op.ID)
+		}
+		if want := " OpenAPI: " + id + "."; !strings.HasSuffix(tool.Description, want) {
 			t.Errorf("%s does not end with %q: %q", tool.Name, want, tool.Description)
 		}
 		checkArguments(t, &tool)
@@ -115,6 +127,104 @@ func checkArguments(t *testing.T, tool *tool) {
 	}
 }
 
+// The keywords of the schemas of arguments. Providers of models refuse every tool of a request for
+// another one, for a list of types, and for an object without properties.
+var argumentKeywords = []string{
+	"type", "description", "properties", "required", "items", "enum", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "pattern",
+}
+
+// checkDialect reports what a schema has that is not of the dialect that every provider of models
+// takes.
+func checkDialect(t *testing.T, where string, v any) {
+	t.Helper()
+	schema, _ := v.(map[string]any)
+	for keyword := range schema {
+		if !slices.Contains(argumentKeywords, keyword) {
+			t.Errorf("%s has the keyword %s", where, keyword)
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	kind, _ := schema["type"].(string)
+	switch {
+	case !slices.Contains([]string{"object", "array", "string", "integer", "number", "boolean"}, kind):
+		t.Errorf("%s is of type %v", where, schema["type"])
+	case kind == "object" && len(properties) == 0 && strings.Contains(where, " "):
+		t.Errorf("%s is an object without properties", where)
+	case kind == "array":
+		checkDialect(t, where+" items", schema["items"])
+	}
+	for name, property := range properties {
+		checkDialect(t, where+" "+name, property)
+	}
+	required, _ := schema["required"].([]any)
+	for _, name := range required {
+		if properties[name.(string)] == nil {
+			t.Errorf("%s requires %s, which is no property", where, name)
+		}
+	}
+	values, _ := schema["enum"].([]any)
+	for _, v := range values {
+		if _, is := v.(string); !is || kind != "string" {
+			t.Errorf("%s has the value %v", where, v)
+		}
+	}
+}
+
+// Every argument has a schema that all providers of models take. Words say what a keyword would
+// have said of a date or an address.
+func TestToolDialect(t *testing.T) {
+	o := generate(t, shippedContent)
+	words := map[input.Type]string{input.Date: "YYYY-MM-DD", input.Email: "e-mail address"}
+	said := map[input.Type]int{}
+	for i, tool := range toolsOf(t, o) {
+		schema := value(t, string(tool.InputSchema))
+		checkDialect(t, tool.Name, schema)
+		_, op := api.Find(api.Tools[i].Operation)
+		for _, f := range op.Fields {
+			text, _ := member(schema, "properties", f.Name, "description").(string)
+			if f.Name == api.Tools[i].Omits || words[f.Type] == "" {
+				continue
+			}
+			said[f.Type]++
+			consent := f.Type != input.Email || strings.Contains(text, site.Consent)
+			if !strings.Contains(strings.ToLower(text), strings.ToLower(words[f.Type])) || !consent {
+				t.Errorf("%s: %s is described as %q", tool.Name, f.Name, text)
+			}
+		}
+	}
+	if said[input.Date] != 3 || said[input.Email] != 4 {
+		t.Errorf("dates and addresses: %v", said)
+	}
+	receipt := member(value(t, string(toolsOf(t, o)[6].InputSchema)), "properties", "receipt", "properties")
+	for _, name := range append([]string{"canonical", "payload_sha256", "signature", "signed", "public_key_b64", "action"}, canon.ReceiptFields...) {
+		if member(receipt, name) == nil {
+			t.Errorf("the argument receipt has no %s", name)
+		}
+	}
+}
+
+// The answer to tools/list is short, in every revision. Content that makes it long is refused.
+func TestToolsAreShort(t *testing.T) {
+	o := generate(t, shippedContent)
+	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
+	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+	for version, params := range map[string]string{"2025-11-25": "{}", "2026-07-28": meta} {
+		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+params+`}`,
+			"host", o.Snapshot.CanonicalHost, "mcp-protocol-version", version, "mcp-method", "tools/list")
+		if r.Status != 200 || len(r.Body) > answers.MaxTools {
+			t.Errorf("%s: %d with %d bytes, want at most %d", version, r.Status, len(r.Body), answers.MaxTools)
+		}
+		t.Logf("%s: %d bytes", version, len(r.Body))
+	}
+	s, err := site.Load(overlay(t, map[string]func(string) string{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := generator.Generate(s); err == nil || !strings.Contains(err.Error(), "tools/list has ") {
+		t.Errorf("long descriptions: %v", err)
+	}
+}
+
 // The names have the prefix of the content everywhere.
 func TestToolPrefix(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{"service.yaml": replace("tool_prefix: service_", "tool_prefix: lobby_")}))
@@ -149,7 +259,7 @@ func TestToolSchemas(t *testing.T) {
 		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
 	more := map[string]struct{ good, bad []string }{
 		"draft_org":      {[]string{`{"org_name":"abc","dry_run":true,` + roster + `}`}, []string{`{"org_name":"abc"}`, `{"org_name":"ab",` + roster + `}`}},
-		"mint_receipt":   {[]string{`{}`, `{"agent_name":"a","note":"n","owner_email":"a@example.org"}`}, []string{`{"dry_run":true}`}},
+		"mint_receipt":   {[]string{`{}`, `{"agent_name":"a","note":"n","owner_email":"a@example.org","toolCallId":"t"}`}, nil},
 		"verify_receipt": {[]string{`{"receipt":` + minted + `}`, `{"receipt":{}}`}, []string{`{"receipt":""}`}},
 		"register":       {[]string{`{"pubkey":"k","dry_run":true}`}, []string{`{"agent_name":"a","dry_run":"1"}`}},
 		"claim_founding_seat": {
@@ -196,12 +306,21 @@ func TestToolSchemas(t *testing.T) {
 		}
 		h.Statements, h.Messages, h.Signed = nil, nil, nil
 		for _, arguments := range good {
-			if err := in.Validate(value(t, arguments)); err != nil {
+			sent := value(t, arguments)
+			if receipt, is := member(sent, "receipt").(map[string]any); is { // as the words of its members say
+				maps.DeleteFunc(receipt, func(_ string, v any) bool { return v == nil })
+				text, _ := json.Marshal(sent)
+				arguments = string(text)
+			}
+			if err := in.Validate(sent); err != nil {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
 			}
 			answer := value(t, string(structured(t, h, o, tool.Name, arguments)))
 			if err := out.Validate(answer); err != nil {
 				t.Errorf("%s %s: %v", tool.Name, arguments, err)
+			}
+			if strings.Contains(arguments, "canonical") && (member(answer, "valid") != true || len(member(answer, "problems").([]any)) > 0) {
+				t.Errorf("%s %s: %v", tool.Name, arguments, answer)
 			}
 			for name := range answer.(map[string]any) {
 				if !known[name] {

@@ -31,6 +31,7 @@ type Field struct {
 	Aliases     []string // other names for the same field
 	Items       []Field  // the members of each element of an Array
 	Same        string   // ID of the operation of the same route whose body each element of an Array is; "" for Items
+	AnswerOf    string   // ID of the operation whose answer an Object is; "" for any object
 	QueryNames  []string // the query parameters that make up the field, each of the form QueryForm; empty for one of its name
 	QueryForm   string
 	Example     string // JSON text

@@ -317,8 +317,8 @@ func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	return sent
 }
 
-// RefuseMisspelled makes a fault of every name that differs from that of a field in case, "_" or "-"
-// alone.
+// RefuseMisspelled makes a fault of every name that differs from that of a field in case, "_" or
+// "-" alone.
 func (in *Input) RefuseMisspelled(f *Field) {
 	in.alike(f, func(m *jsondoc.Member) {
 		if m.Name != f.Name {

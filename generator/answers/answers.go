@@ -43,7 +43,9 @@ func New(s *site.Site) (*Answers, error) {
 		return nil, err
 	}
 	g.documents()
-	g.mcp()
+	if err := g.mcp(); err != nil {
+		return nil, err
+	}
 	return g, g.rehearse()
 }
 

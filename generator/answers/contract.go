@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
@@ -188,6 +189,17 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
+// OperationID returns the operationId of a method of a path in the OpenAPI document: the method and
+// the words of the path, each with a capital letter.
+func OperationID(method, path string) string {
+	id := strings.ToLower(method)
+	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
+	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
+		id += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return id
+}
+
 // Summary is the one-line wording of a route or an operation.
 func (g *Answers) Summary(id string) string { return g.Site.Endpoints[id].Summary }
 
@@ -310,6 +322,10 @@ func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 
 // ProblemURL is the type of a problem: the address of the page about it.
 func (g *Answers) ProblemURL(p *respond.ProblemType) string { return g.URL(p.Path()) }
+
+// ExtensionMembers are the members (RFC 9457, section 3.2) that a problem type has beyond those of
+// all problems.
+var ExtensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
 // ProblemsOf are the problems that a request for one of the operations may get, in the order of the
 // documentation.

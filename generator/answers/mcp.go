@@ -2,6 +2,7 @@ package answers
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,7 +18,11 @@ import (
 	"anteroom/generator/site"
 )
 
-func (g *Answers) mcp() {
+// MaxTools is how many bytes the answer to tools/list may have, as conversations begin with it.
+// maxEnvelope of them are for the members around the list.
+const MaxTools, maxEnvelope = 14_336, 128
+
+func (g *Answers) mcp() error {
 	words, service := &g.Site.MCP, &g.Site.Service
 	server := object{
 		{"name", words.Name},
@@ -47,6 +52,9 @@ func (g *Answers) mcp() {
 		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
 	}
 	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
+	if n := len(g.Snapshot.Documents[api.MCPTools]); n > MaxTools-maxEnvelope {
+		return fmt.Errorf("tools/list has %d bytes, want at most %d (shorten the descriptions of tools in mcp.yaml)", n, MaxTools-maxEnvelope)
+	}
 	prompts := []object{}
 	for i := range api.Prompts {
 		prompts = append(prompts, g.promptEntry(&api.Prompts[i]))
@@ -61,17 +69,18 @@ func (g *Answers) mcp() {
 		{"tools", summaries},
 	})
 	g.addToSnapshot(api.MCPNoStream, object{{"endpoint", g.URL(protocol.Path)}, {"install", installBlocks(words.Install[:min(1, len(words.Install))])}, {"tools", names}})
+	return nil
 }
 
 // toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
 // anyOf: some clients drop a tool, or all tools, for one of these.
 func (g *Answers) toolEntry(t *api.Tool) object {
 	words := g.Site.MCP.Tools[t.Name]
-	_, op := api.Find(t.Operation)
+	route, op := api.Find(t.Operation)
 	return object{
 		{"name", g.ToolName(t)},
 		{"title", words.Title},
-		{"description", words.Description + " In openapi.json: " + op.ID + "."},
+		{"description", words.Description + " OpenAPI: " + OperationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
 		{"inputSchema", g.ToolInput(t, op)},
 		{"outputSchema", g.toolOutput(op)},
 		{"annotations", object{
@@ -105,7 +114,7 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	schema := schema.InputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
 	properties := schema.Get("properties").(object)
 	for i := range fields {
-		properties[i].Value = toolArgument(&fields[i], properties[i].Value.(object))
+		properties[i].Value = g.toolArgument(&fields[i], properties[i].Value.(object))
 		if properties[i].Name == t.Renames {
 			properties[i].Name = t.As
 		}
@@ -115,31 +124,58 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 			required[i] = t.As
 		}
 	}
-	if op.Strict {
-		schema.Set("additionalProperties", false)
-	}
 	return schema
 }
 
+// argumentKeywords are the keywords in the schema of an argument. For any other one some providers
+// of models refuse every tool of a request.
+var argumentKeywords = []string{
+	"type", "description", "properties", "required", "items", "enum", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
+}
+
 // toolArgument makes the schema of a field that of a tool's argument.
-func toolArgument(f *input.Field, schema object) object {
+func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	switch {
 	case f.Name == api.DryRun.Name:
-		schema.Set("description", "With true, the call is checked and has no effect.")
+		schema.Set("description", "With true, nothing is written.")
 	case f.Name == api.KeyArgument:
-		return object{{"type", "string"}, {"description", "A UUID: sent again with it, the call is done once."}}
+		return object{{"type", "string"}, {"description", "A UUID; a call sent again with it is done once."}}
 	case f.Type == input.List: // some models cannot fill in what has two types
 		return object{
 			{"type", "string"},
 			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
 		}
+	case f.Type == input.Date:
+		schema.Set("description", "YYYY-MM-DD. "+schema.Get("description").(string))
+	case f.AnswerOf != "":
+		_, op := api.Find(f.AnswerOf)
+		schema.Set("properties", g.answerMembers(op))
 	case len(f.Items) > 0:
 		items := schema.Get("items").(object).Get("properties").(object)
 		for i := range items {
 			items[i].Value = only(items[i].Value.(object), "type", "enum", "minimum")
 		}
 	}
-	return slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name == "pattern" || m.Value == "int32" })
+	return only(schema, argumentKeywords...)
+}
+
+// answerMembers returns the schemas of the members that every answer of an operation has, as those
+// of an argument. A list is left out: nobody has to send one back.
+func (g *Answers) answerMembers(op *api.Operation) object {
+	answer, members := schema.Inline(g.AnswerTypes(op)[0]), object{}
+	for _, name := range answer.Get("required").([]string) {
+		member := only(answer.Get("properties").(object).Get(name).(object), "type")
+		switch kind := member.Get("type").(type) {
+		case string:
+			if kind == "array" {
+				continue
+			}
+		case []string:
+			member = object{{"type", kind[0]}, {"description", "Omit if null."}}
+		}
+		members.Set(name, member)
+	}
+	return members
 }
 
 // FirstSentence is the first sentence of a text.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/generator/answers"
 	"anteroom/generator/model"
 	"anteroom/generator/ordered"
 	"anteroom/generator/published"
@@ -23,7 +24,7 @@ func (d *description) documentPath(path string) object {
 	mediaType, _, _ := strings.Cut(p.MediaType, ";")
 	return object{{"get", object{
 		{"tags", []string{documentsTag}},
-		{"operationId", derivedID(http.MethodGet, path)},
+		{"operationId", answers.OperationID(http.MethodGet, path)},
 		{"summary", p.Title},
 		{"description", p.Sentence()},
 		{"responses", object{

@@ -50,7 +50,6 @@ func Files(a *answers.Answers) ([]published.File, error) {
 		if route.Refusal != nil && !route.Answers(http.MethodGet) {
 			item.Set("get", d.refusedGet(route))
 		}
-		item.Set("options", d.optionsOperation(route.Tag, route.Path))
 		paths.Set(route.Path, item)
 	}
 	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
@@ -63,14 +62,16 @@ func Files(a *answers.Answers) ([]published.File, error) {
 			{"title", service.Name},
 			{"summary", service.Summary},
 			{"description", service.Notice + "\n\n" +
-				"Every path that answers GET answers HEAD alike, without a body and without an effect. " +
-				"Another method than those that are listed gets the 405 that is beside them. " +
+				"Every path that answers GET answers HEAD the same, without a body and without an effect. " +
+				"Every path under /api/ answers OPTIONS with 204, a CORS preflight too. " +
+				"Any other method that is not listed gets the 405 of the path. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
 				"Each endpoint and each type of problem has a page of its own. " +
-				"Each operation under /api/ is named as in the contract of its endpoint; " +
-				"where a method chooses among several, it has the name of the one that a bare request gets, and " +
-				"x-operations names all. " +
+				"Each operation is named by its method and path; x-operations has the names of what it does, " +
+				"which are those of the contract of its endpoint. " +
+				"A GET that can write is described as the read that it is without parameters, so that no client writes by a query: " +
+				"write by the POST, or by the contract's get_template. " +
 				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", a.URL(answers.Route("aup").Path)},
@@ -110,12 +111,19 @@ type description struct {
 
 func (d *description) operation(route *api.Route, method string) object {
 	operations := answers.OperationsWith(route, method)
-	var summaries, texts []string
+	var summaries, texts, ids []string
+	writesByQuery := func(op *api.Operation) bool { return method == http.MethodGet && op.Writes }
 	for _, op := range operations {
-		summaries = append(summaries, d.Summary(op.ID))
+		ids = append(ids, op.ID)
+		if !writesByQuery(op) {
+			summaries = append(summaries, d.Summary(op.ID))
+		}
 		text := d.Description(op.ID)
 		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
 			text = "As with " + fullAt + ", where it is described, by query parameters."
+		}
+		if writesByQuery(op) {
+			text += " This writes, so its parameters are in the contract alone."
 		}
 		if len(operations) > 1 {
 			text = "`" + op.ID + "`: " + text
@@ -124,17 +132,12 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	described := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", defaultOperation(route, method).ID},
+		{"operationId", answers.OperationID(method, route.Path)},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 	}
-	if len(operations) > 1 {
-		ids := []string{}
-		for _, op := range operations {
-			ids = append(ids, op.ID)
-		}
-		described.Set("x-operations", ids)
-	}
+	described.Set("x-operations", ids)
+	operations = slices.DeleteFunc(operations, writesByQuery)
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		described.Set("parameters", parameters)
 	}
@@ -163,24 +166,12 @@ func (d *description) operation(route *api.Route, method string) object {
 	return described
 }
 
-// defaultOperation is the operation that a request of this method gets when it has no query and no
-// body. The edge tries the operations of a route in their order, and the last one takes what no
-// other took.
-func defaultOperation(route *api.Route, method string) (op *api.Operation) {
-	for _, op = range slices.Backward(route.Operations) {
-		if slices.Contains(op.Methods, method) {
-			break
-		}
-	}
-	return op
-}
-
 // refusedGet describes the 405 that a GET gets where there is nothing to read. Its body says how to
 // install the server.
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
-	shape := anyOf([]object{
+	shape := oneOf([]object{
 		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}}}}},
 		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
 	})
@@ -189,7 +180,7 @@ func (d *description) refusedGet(route *api.Route) object {
 	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{route.Tag}},
-		{"operationId", derivedID(http.MethodGet, route.Path)},
+		{"operationId", answers.OperationID(http.MethodGet, route.Path)},
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
 		{"description", "There is no stream to listen to, so a GET is answered 405. " +
 			"Its body tells how to add the server to common clients, and lists the tools. " +
@@ -204,7 +195,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	request := d.component("MCPMessage", schema.InputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
-		return anyOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
+		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
 	}
 	described.Set("requestBody", object{
 		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
@@ -244,36 +235,10 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
-// anyOf is a schema that takes what one of the schemas takes.
-func anyOf(schemas []object) object {
+// oneOf is a schema that takes what exactly one of the schemas takes.
+func oneOf(schemas []object) object {
 	if len(schemas) == 1 {
 		return schemas[0]
 	}
-	return object{{"anyOf", schemas}}
-}
-
-func (d *description) optionsOperation(tag, path string) object {
-	responses := object{{"204", d.sharedResponse("Options",
-		"What is allowed. Any origin may call, with the methods of Allow (Fetch). It has no effect and no body.",
-		"Allow", "Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
-		"Access-Control-Max-Age", "Access-Control-Expose-Headers")}}
-	d.addProblems(&responses, respond.Misdirected, respond.Internal)
-	return object{
-		{"tags", []string{tag}},
-		{"operationId", derivedID(http.MethodOptions, path)},
-		{"summary", "What may be sent here."},
-		{"description", "Answers a CORS preflight too."},
-		{"responses", responses},
-	}
-}
-
-// derivedID is the operationId of an operation that the route table does not have: the method and
-// the words of the path, each with a capital letter.
-func derivedID(method, path string) string {
-	id := strings.ToLower(method)
-	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
-	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
-		id += strings.ToUpper(word[:1]) + word[1:]
-	}
-	return id
+	return object{{"oneOf", schemas}}
 }

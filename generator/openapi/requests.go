@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,32 +26,19 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 		}
 		for i := range fields {
 			f := &fields[i]
-			for _, name := range answers.QueryNames(f) {
-				parameters = append(parameters, d.parameter(op, f, name, f.Required && len(operations) == 1))
-			}
-			if len(f.QueryNames) == 0 {
-				for _, alias := range f.Aliases {
-					parameters = append(parameters, d.parameter(op, f, alias, false))
-				}
-			}
+			parameters = append(parameters, d.parameter(op, f, f.Required && len(operations) == 1))
 		}
 	}
 	return parameters
 }
 
 // parameter describes a parameter.
-func (d *description) parameter(op *api.Operation, f *input.Field, name string, required bool) object {
-	meaning := d.FieldMeaning(op, name)
+func (d *description) parameter(op *api.Operation, f *input.Field, required bool) object {
+	name, meaning := f.Name, d.FieldMeaning(op, f.Name)
 	shape := schema.InputSchema(f, func(string) string { return meaning }, "")
 	example := model.JSON(answers.FieldTemplate(f))
 	if f.Example == "" && len(f.Values) > 0 {
 		example = jsondoc.AppendString(nil, f.Values[0])
-	}
-	if len(f.QueryNames) > 0 {
-		shape = object{{"type", "string"}, {"pattern", `^[^\x00-\x1F\x7F]+:[0-9]+$`}}
-		example = SeatExample(f, name)
-	} else if slices.Contains(f.Aliases, name) {
-		meaning = schema.SameAs(f)
 	}
 	switch f.Type {
 	case input.List:
@@ -61,7 +49,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	shape = slices.DeleteFunc(shape, func(m ordered.Member) bool { return m.Name == "description" })
 	in := "query"
 	if name == api.Key.Name {
-		in = "header"
+		in, shape = "header", object{{"type", "string"}, {"pattern", keyPattern()}}
 	}
 	described := object{{"name", name}, {"in", in}, {"description", meaning}}
 	if required {
@@ -82,6 +70,13 @@ func (d *description) parameter(op *api.Operation, f *input.Field, name string, 
 	return described
 }
 
+// keyPattern is the pattern of the header field that api.ReadKey reads: printable ASCII, bare or as
+// a string of RFC 9651, whose escapes the lengths do not count.
+func keyPattern() string {
+	least, most := api.Key.Min, api.Key.Max
+	return fmt.Sprintf(`^([!#-~][ -~]{%d,%d}[!-~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2, most-2, least, most)
+}
+
 // list is the array form of a list field. Its values are a component, which gives their type the
 // name that oapi-codegen needs.
 func (d *description) list(f *input.Field) object {
@@ -90,33 +85,11 @@ func (d *description) list(f *input.Field) object {
 	return list
 }
 
-// SeatExample is the query form name:number of one item of the field's example array: of the item
-// that holds the parameter's name.
-func SeatExample(f *input.Field, parameter string) model.JSON {
-	example, err := jsondoc.Parse(answers.FieldTemplate(f))
-	if err != nil {
-		return nil
-	}
-	for _, item := range example.Items {
-		name, number, found := "", "", false
-		for _, m := range item.Members {
-			switch {
-			case m.Value.Text == parameter:
-				found = true
-			case m.Value.Kind == jsondoc.String:
-				name = m.Value.Text
-			case m.Value.Kind == jsondoc.Number:
-				number = m.Value.Text
-			}
-		}
-		if found {
-			return jsondoc.AppendString(nil, name+":"+number)
-		}
-	}
-	return nil
+// componentName returns the name of the component that is the request or the answer of an
+// operation.
+func componentName(op *api.Operation, kind string) string {
+	return strings.ToUpper(op.ID[:1]) + op.ID[1:] + kind
 }
-
-func requestName(op *api.Operation) string { return strings.ToUpper(op.ID[:1]) + op.ID[1:] + "Request" }
 
 // requestBody describes the body of a POST. The body is optional where an empty object is enough.
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
@@ -135,23 +108,23 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 			case f.Type == input.List:
 				property.Get("oneOf").([]object)[1] = d.list(f)
 			case f.Same != "":
-				property.Set("items", ref("schemas", requestName(route.Operation(f.Same))))
+				property.Set("items", ref("schemas", componentName(route.Operation(f.Same), "Request")))
 			}
 		}
 		if len(op.AnyOf) > 0 {
-			shape.Set("anyOf", schema.OneRequired(op.AnyOf).Get("anyOf"))
+			schema.RequireOne(&shape, op.AnyOf)
 		}
 		if op.Strict {
 			shape.Set("additionalProperties", false)
 		}
-		bodies = append(bodies, d.component(requestName(op), shape))
+		bodies = append(bodies, d.component(componentName(op, "Request"), shape))
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
 		}
 		examples.Set(op.ID, object{{"value", d.Example(op).Template}})
 	}
-	shape := anyOf(bodies)
+	shape := oneOf(bodies)
 	if len(bodies) > 1 { // oapi-codegen encodes a union only as a component
 		shape = d.component(strings.ToUpper(route.ID[:1])+route.ID[1:]+"Request", shape)
 	}

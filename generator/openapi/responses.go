@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
@@ -21,11 +20,18 @@ const maxExample = 1000
 // successResponse describes the 200 answer of the operations that a request may choose from.
 func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
+	names := []string{}
 	headers := []string{"Cache-Control", "Request-Id"}
 	examples := object{}
 	for _, op := range operations {
-		for _, answer := range d.AnswerTypes(op) {
+		types := d.AnswerTypes(op)
+		for _, answer := range types {
 			answers = append(answers, d.withTrailer(d.schemas.Ref(answer)))
+			name := componentName(op, "Answer")
+			if len(types) > 1 {
+				name += answer.Name()
+			}
+			names = append(names, name)
 		}
 		if op.Document != nil {
 			headers = append(headers, "ETag")
@@ -43,7 +49,12 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 	if method == http.MethodGet {
 		headers = append(headers, "Link")
 	}
-	content := object{{"schema", anyOf(answers)}}
+	if len(answers) > 1 {
+		for i := range answers {
+			answers[i] = d.component(names[i], answers[i])
+		}
+	}
+	content := object{{"schema", oneOf(answers)}}
 	if len(examples) > 0 {
 		content.Set("examples", examples)
 	}
@@ -121,9 +132,6 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		}
 		shape = object{{"allOf", []object{shape, more}}}
 	}
-	if members := extensionMembers[p]; members != nil {
-		shape = object{{"allOf", []object{shape, d.schemas.Ref(members)}}}
-	}
 	content := object{{"schema", shape}}
 	if p == respond.TooManyWrites { // one is enough, since all problems have one form
 		content.Set("example", d.problemExample(p, api.RateLimited))
@@ -133,10 +141,6 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 }
 
 var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
-
-// extensionMembers are the members (RFC 9457, section 3.2) that a problem type has besides those of
-// all problems.
-var extensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
 // problemExample is the body of a problem that is about the request as a whole.
 func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
@@ -163,12 +167,6 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
 	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
 	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
-	// The headers of CORS (the Fetch standard).
-	"Access-Control-Allow-Origin":   {"Any origin may read the answer.", "string", `"*"`},
-	"Access-Control-Allow-Methods":  {"The methods that any origin may use.", "string", `"GET, HEAD, POST, OPTIONS"`},
-	"Access-Control-Allow-Headers":  {"The header fields that any origin may send.", "string", `"Content-Type, Accept, If-None-Match"`},
-	"Access-Control-Max-Age":        {"For how many seconds a browser may remember this.", "integer", "86400"},
-	"Access-Control-Expose-Headers": {"The header fields of an answer that any origin may read.", "string", ""},
 }
 
 // headerRefs refers to the components of headers, and makes those that are not there yet.
@@ -181,13 +179,6 @@ func (d *description) headerRefs(names ...string) object {
 		}
 		if name == "RateLimit-Policy" {
 			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.Site.Service.Limits.WritesPerMinute, api.Window))
-		}
-		if name == "Access-Control-Expose-Headers" {
-			for _, common := range respond.CommonHeaders {
-				if strings.EqualFold(common.Name, name) {
-					text.example = strconv.Quote(common.Value)
-				}
-			}
 		}
 		refs.Set(name, ref("headers", name))
 		d.headers.Set(name, object{

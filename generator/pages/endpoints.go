@@ -145,6 +145,22 @@ func (o operation) Answers() (all []answer) {
 	return all
 }
 
+// failure is a problem that has members of its own.
+type failure struct {
+	*respond.ProblemType
+	Members []string
+}
+
+// Failures are the problems of the operation that have members of their own.
+func (o operation) Failures() (all []failure) {
+	for _, p := range o.Errors {
+		if members := answers.ExtensionMembers[p]; members != nil {
+			all = append(all, failure{p, answerMembers(schema.Inline(members), "")})
+		}
+	}
+	return all
+}
+
 // Answer is what the operation answers to its example, where that is not long.
 func (o operation) Answer() string {
 	example := o.family.Example(o.Operation).Answer

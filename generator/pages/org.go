@@ -4,9 +4,10 @@ import (
 	"strings"
 
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/answers"
-	"anteroom/generator/openapi"
+	"anteroom/generator/model"
 )
 
 // Draft is the answer to a charter made of the examples of its fields. A page shows it in tables
@@ -30,7 +31,7 @@ func (g *family) CharterParameters() (parameters []string) {
 		for _, name := range answers.QueryNames(f) {
 			value := answers.FieldTemplate(f)
 			if len(f.QueryNames) > 0 {
-				value = openapi.SeatExample(f, name)
+				value = seatExample(f, name)
 			}
 			if text, err := jsondoc.Parse(value); err == nil && f.Required {
 				parameters = append(parameters, name+"="+text.Text)
@@ -38,4 +39,30 @@ func (g *family) CharterParameters() (parameters []string) {
 		}
 	}
 	return parameters
+}
+
+// seatExample is the query form name:number of one item of the field's example array: of the item
+// that holds the parameter's name.
+func seatExample(f *input.Field, parameter string) model.JSON {
+	example, err := jsondoc.Parse(answers.FieldTemplate(f))
+	if err != nil {
+		return nil
+	}
+	for _, item := range example.Items {
+		name, number, found := "", "", false
+		for _, m := range item.Members {
+			switch {
+			case m.Value.Text == parameter:
+				found = true
+			case m.Value.Kind == jsondoc.String:
+				name = m.Value.Text
+			case m.Value.Kind == jsondoc.Number:
+				number = m.Value.Text
+			}
+		}
+		if found {
+			return jsondoc.AppendString(nil, name+":"+number)
+		}
+	}
+	return nil
 }

@@ -171,7 +171,7 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 	schema := s.OfType(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
 		if schema.Get("$ref") != nil {
-			schema = object{{"anyOf", []object{schema, {{"type", "null"}}}}}
+			schema = object{{"oneOf", []object{schema, {{"type", "null"}}}}}
 		} else {
 			schema.Set("type", []string{schema.Get("type").(string), "null"})
 		}
@@ -301,7 +301,7 @@ func oneOf(schema object, types ...object) object {
 
 // InputObject is the schema of an object of input fields. An alias is a property of its own.
 func InputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
-	properties, required, oneNameOf := object{}, []string{}, []any{}
+	schema, properties, required := object{{"type", "object"}}, object{}, []string{}
 	for i := range fields {
 		f := &fields[i]
 		if f.QueryOnly {
@@ -309,31 +309,28 @@ func InputObject(fields []input.Field, meaning func(name string) string, prefix 
 		}
 		properties.Set(f.Name, InputSchema(f, meaning, prefix))
 		for _, alias := range f.Aliases {
-			schema := InputSchema(f, meaning, prefix)
-			schema.Set("description", SameAs(f))
-			properties.Set(alias, schema)
+			same := InputSchema(f, meaning, prefix)
+			same.Set("description", sameAs(f))
+			properties.Set(alias, same)
 		}
 		switch {
 		case !f.Required:
 		case len(f.Aliases) == 0:
 			required = append(required, f.Name)
 		default:
-			oneNameOf = append(oneNameOf, OneRequired(append([]string{f.Name}, f.Aliases...)))
+			RequireOne(&schema, append([]string{f.Name}, f.Aliases...))
 		}
 	}
-	schema := object{{"type", "object"}, {"properties", properties}}
+	schema.Set("properties", properties)
 	if len(required) > 0 {
 		schema.Set("required", required)
-	}
-	if len(oneNameOf) > 0 {
-		schema.Set("allOf", oneNameOf)
 	}
 	return schema
 }
 
-// SameAs is the description of a field's alias. The alias of an address field says, like the field,
+// sameAs is the description of a field's alias. The alias of an address field says, like the field,
 // that an address needs its owner's consent.
-func SameAs(f *input.Field) string {
+func sameAs(f *input.Field) string {
 	text := "The same as " + f.Name + ". Where both are given, they must agree"
 	if f.Type == input.Email {
 		text += "; " + site.Consent
@@ -341,13 +338,17 @@ func SameAs(f *input.Field) string {
 	return text + "."
 }
 
-// OneRequired demands at least one of some properties.
-func OneRequired(names []string) object {
-	choices := []object{}
-	for _, name := range names {
-		choices = append(choices, object{{"required", []string{name}}})
+// RequireOne has a schema demand at least one of some properties. It does so by a condition, which
+// generators of clients leave alone: they make a type of its own of each choice of an anyOf.
+func RequireOne(schema *object, names []string) {
+	if len(names) == 1 {
+		schema.Set("required", names)
+		return
 	}
-	return object{{"anyOf", choices}}
+	rest := object{}
+	RequireOne(&rest, names[1:])
+	schema.Set("if", object{{"required", names[:1]}})
+	schema.Set("else", rest)
 }
 
 // OfList is the schema of a list that grows, where that of an entry is at ref.

@@ -59,7 +59,8 @@ func with(call map[string]json.RawMessage, name, value string) string {
 	return string(text)
 }
 
-// result calls a tool of a new host and returns the answer. effects is how many effects a write had.
+// result calls a tool of a new host and returns the answer. effects is how many effects a write
+// had.
 func result(t *testing.T, tool, arguments string) (body string, effects int) {
 	t.Helper()
 	h := edgetest.NewFake(t)

@@ -344,8 +344,8 @@ func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 }
 
 // unwrap returns the object or the array, as a field of type t has it, that a value holds in a form
-// in which a client has it from an earlier call: its JSON text, a list with a text block, or a whole
-// result. It returns any other value as it is.
+// in which a client has it from an earlier call: its JSON text, a list with a text block, or a
+// whole result. It returns any other value as it is.
 func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	want, v := jsondoc.Object, sent
 	switch t {

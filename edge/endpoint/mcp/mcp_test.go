@@ -317,8 +317,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A prompt's argument that must be JSON learns what is wrong with it. The message says it, too: some
-// clients show no data.
+// A prompt's argument that must be JSON learns what is wrong with it. The message says it, too:
+// some clients show no data.
 func TestPromptFaults(t *testing.T) {
 	for receipt, want := range map[string]string{
 		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,

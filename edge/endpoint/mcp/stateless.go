@@ -34,9 +34,10 @@ const (
 // document.
 const listLifetime = 300_000
 
-// stateless reports whether a message is of a revision without a handshake. The header decides if it
-// names a supported revision, since some clients send a _meta of another one with it. Otherwise the
-// _meta decides. An initialize is only if both name the stateless revision: its header may propose it.
+// stateless reports whether a message is of a revision without a handshake. The header decides if
+// it names a supported revision, since some clients send a _meta of another one with it. Otherwise
+// the _meta decides. An initialize is only if both name the stateless revision: its header may
+// propose it.
 func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
 		return false

@@ -57,7 +57,7 @@ var (
 	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`}
 	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
 	note       = input.Field{Name: "note", Type: input.Text, Max: 140, Example: `"first visit"`}
-	verify     = input.Field{Name: "verify", Type: input.Object, Required: true}
+	verify     = input.Field{Name: "verify", Type: input.Object, Required: true, AnswerOf: "mintReceipt"}
 
 	MintFields   = []input.Field{agentName, ownerEmail, note}
 	VerifyFields = []input.Field{verify}
@@ -183,7 +183,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return respond.Invalid(t, in)
 	}
-	c := &checks{receipt: sent}
+	c := &checks{receipt: sent, lenient: t.Tool}
 	canonical := c.checkFields()
 	signature := c.checkSignature(t, canonical)
 	if t.Host.PublicKey != "" && !c.signed {
@@ -237,6 +237,7 @@ func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 // checks holds the results of the checks of a receipt.
 type checks struct {
 	receipt                          *jsondoc.Value
+	lenient                          bool // what is null in a receipt may be absent: the schema of a tool has no null
 	fieldsMatch, hashOK, signatureOK bool
 	signed                           bool // there is a signature, valid or not
 	foreign                          bool // the receipt names a key that this host does not publish
@@ -296,6 +297,11 @@ func (c *checks) isFiled() bool {
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
 
+// isNull reports whether a member that may be null is.
+func (c *checks) isNull(v *jsondoc.Value) bool {
+	return v.Kind == jsondoc.Null || c.lenient && v.Kind == jsondoc.Absent
+}
+
 func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	switch {
 	case v.Kind == jsondoc.Absent:
@@ -333,7 +339,7 @@ func (c *checks) checkFields() string {
 	for _, key := range canon.ReceiptFields {
 		v, nullable := c.receipt.Get(key), key == canon.ReceiptNullable
 		values = append(values, v.Text)
-		if !(v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && v.Kind == jsondoc.Null) {
+		if !(v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && c.isNull(v)) {
 			complete = false
 			c.mistyped(key, v)
 		}
@@ -385,11 +391,11 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	case signature.Kind == jsondoc.String:
 		c.problem("public_key_b64 is blank, though there is a signature")
 	}
-	c.signed = signature.Kind != jsondoc.Absent && signature.Kind != jsondoc.Null
+	c.signed = signature.Kind != jsondoc.Absent && !c.isNull(signature)
 	raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
 	key, known := decodeBase64(c.key, keyBytes)
 	switch {
-	case signature.Kind == jsondoc.Absent:
+	case signature.Kind == jsondoc.Absent && !c.lenient:
 		c.problem("signature is missing")
 	case !c.signed:
 	case !ok:
