@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"anteroom/edge/native/static"
 	"anteroom/edge/turn"
 	"anteroom/generator"
+	"anteroom/generator/answers"
 	"anteroom/generator/site"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -230,7 +232,8 @@ func TestOpenAPIDescribesDocuments(t *testing.T) {
 }
 
 // Nothing in the description stops the common generators of clients: they follow no reference into
-// properties, make no type of several, and call components of all sections by one set of names.
+// properties, make no type of several or of an anyOf, and call components of all sections by one set
+// of names.
 func TestOpenAPIFitsGenerators(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	var walk func(where string, v any)
@@ -239,6 +242,9 @@ func TestOpenAPIFitsGenerators(t *testing.T) {
 		case map[string]any:
 			if ref, _ := v["$ref"].(string); strings.Contains(ref, "/properties/") {
 				t.Errorf("%s refers to %s", where, ref)
+			}
+			if v["anyOf"] != nil {
+				t.Errorf("%s has an anyOf", where)
 			}
 			if types, _ := v["type"].([]any); len(types) > 2 || len(types) == 2 && !slices.Contains(types, any("null")) {
 				t.Errorf("%s has the types %v", where, types)
@@ -262,6 +268,73 @@ func TestOpenAPIFitsGenerators(t *testing.T) {
 			}
 			sections[same] = section
 		}
+	}
+}
+
+// Each operation is one method of a path, under a name that tells no more. No query writes: the
+// parameters that would are those of the contract alone.
+func TestOpenAPIOperations(t *testing.T) {
+	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	for path, item := range member(o.doc, "paths").(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			if id := member(op, "operationId"); method != "summary" && (method == "options" || id != answers.OperationID(method, path)) {
+				t.Errorf("%s %s: %v", method, path, id)
+			}
+		}
+	}
+	for _, route := range api.Routes {
+		for _, method := range route.Methods() {
+			operation := member(o.doc, "paths", route.Path, strings.ToLower(method))
+			var does []any
+			reads := map[string]bool{}
+			for _, op := range answers.OperationsWith(route, method) {
+				does = append(does, op.ID)
+				for _, f := range op.Fields {
+					reads[f.Name] = reads[f.Name] || !op.Writes
+				}
+			}
+			if got, _ := member(operation, "x-operations").([]any); !slices.Equal(got, does) {
+				t.Errorf("%s %s: x-operations are %v, want %v", method, route.Path, got, does)
+			}
+			parameters, _ := member(operation, "parameters").([]any)
+			for _, p := range parameters {
+				if name, _ := member(o.resolve(p), "name").(string); method == http.MethodGet && !reads[name] {
+					t.Errorf("%s %s: the parameter %s is not of a read", method, route.Path, name)
+				}
+			}
+		}
+	}
+	for path, id := range map[string]string{"/api/waitlist": "getWaitlist", "/api/roster": "getRoster", "/manifest.json": "getManifestJson"} {
+		if got := member(o.doc, "paths", path, "get", "operationId"); got != id {
+			t.Errorf("the GET of %s is %v, want %s", path, got, id)
+		}
+	}
+}
+
+// The pattern of an Idempotency-Key takes what the service takes.
+func TestKeyPattern(t *testing.T) {
+	output := generate(t, shippedContent)
+	o := readOpenAPI(t, document(t, output, "/openapi.json"))
+	pattern := regexp.MustCompile(member(o.doc, "components", "parameters", api.Key.Name, "schema", "pattern").(string))
+	h := &edgetest.Fake{Edge: edgetest.Load(t, output.Snapshot)}
+	taken := 0
+	const text = "0b1c9d7e-0000-4000-8000-0000000000010b1c9d7e-0000-4000-8000-00000000000" // 71 characters
+	for _, key := range []string{
+		text[:15], text[:16], text[:64], text[:65], `"` + text[:15] + `"`, `"` + text[:16] + `"`, `"` + text[:64] + `"`, `"` + text[:65] + `"`,
+		`"` + text[:15] + `\""`, `"` + text[:15] + `\\"`, `"` + text[:14] + `\""`, `"` + text[:15] + `\x"`, `"` + text[:16], `"` + text[:16] + `\"`, `"` + text[:16] + `"x`,
+		text[:16] + `"`, text[:16] + `\`, text[:8] + " " + text[:8], text[:16] + "é", `"` + text[:16] + `é"`, text[:16] + "\t" + text[:1], text[:16] + "\x7f", "🐦" + text[:16],
+		`"` + text[:8] + ` ` + text[:8] + `"`, `"` + strings.Repeat(`\"`, 8) + text[:56] + `"`, strings.Repeat("~!", 8),
+	} {
+		r := h.Do("POST", "/api/waitlist", `{"agent_name":"ada"}`, "host", output.Snapshot.CanonicalHost, "idempotency-key", key)
+		if (r.Status == 200) != pattern.MatchString(key) {
+			t.Errorf("%q: %d, the pattern takes it: %v", key, r.Status, pattern.MatchString(key))
+		}
+		if r.Status == 200 {
+			taken++
+		}
+	}
+	if taken < 10 {
+		t.Errorf("%d keys are taken", taken)
 	}
 }
 
