@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 
 import { client } from './out/sdk/client.gen.js';
-import { computeBusinessDays, fileCharter, mintReceipt, readCalendars, registerAgent, sendSuggestion } from './out/sdk/index.js';
+import { getBusinessDays, getWaitlist, postBusinessDays, postOrg, postReceipt, postSuggest, postWaitlist } from './out/sdk/index.js';
 import type { FileCharterRequest } from './out/sdk/index.js';
 import type { components } from './out/types.js';
 
@@ -17,14 +17,17 @@ function answer<T>({ data, error }: { data?: T; error?: unknown }): T {
   return data;
 }
 
-const days = answer(await readCalendars({ query: { op: 'add', calendar: ['us-nyse', 'gb-eng'], start: '2026-12-23', days: 2 } }));
+const days = answer(await getBusinessDays({ query: { op: 'add', calendar: ['us-nyse', 'gb-eng'], start: '2026-12-23', days: 2 } }));
 assert.ok('result' in days && days.result === '2026-12-29');
-const weekday = answer(await computeBusinessDays({ body: { op: 'is', calendar: 'de', date: '2026-12-25' } }));
+const weekday = answer(await postBusinessDays({ body: { op: 'is', calendar: 'de', date: '2026-12-25' } }));
 assert.ok('result' in weekday && weekday.result === false);
 
+// A read takes no query, so that none of a client's own writes.
+assert.equal(answer(await getWaitlist()).endpoint, 'waitlist');
+
 const agent = { agent_name: 'ledger-lark' };
-const rehearsed = answer(await registerAgent({ body: agent, query: { dry_run: '1' } }));
-const registered = answer(await registerAgent({ body: agent }));
+const rehearsed = answer(await postWaitlist({ body: agent, query: { dry_run: '1' } }));
+const registered = answer(await postWaitlist({ body: agent }));
 assert.deepEqual([rehearsed.recorded, registered.recorded], [false, true]);
 assert.equal(rehearsed.payload_sha256, registered.payload_sha256);
 
@@ -39,15 +42,16 @@ const charter: FileCharterRequest = {
     { position: 'treasurer', ...seat },
   ],
 };
-assert.equal(answer(await fileCharter({ body: charter })).charter.total_allocation, 100);
+assert.equal(answer(await postOrg({ body: charter })).charter.total_allocation, 100);
 
-const receipt = answer(await mintReceipt({ body: agent }));
-const verdict = answer(await mintReceipt({ body: { verify: { ...receipt } } }));
+const receipt = answer(await postReceipt({ body: agent }));
+assert.ok('signature' in receipt && receipt.agent_name === agent.agent_name);
+const verdict = answer(await postReceipt({ body: { verify: { ...receipt } } }));
 assert.ok('valid' in verdict && verdict.valid);
 
-const filed = answer(await sendSuggestion({ body: { suggestion: 'Publish the holiday tables.', dry_run: true } }));
+const filed = answer(await postSuggest({ body: { suggestion: 'Publish the holiday tables.', dry_run: true } }));
 assert.equal(filed.filed, false);
 
-const { error } = await registerAgent({ body: {} });
+const { error } = await postWaitlist({ body: {} });
 const problem: components['schemas']['Problem'] | undefined = error; // the types of openapi-typescript
 assert.equal(problem?.errors?.[0].code, 'required');
