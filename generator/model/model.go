@@ -268,7 +268,7 @@ type ContractOperation struct {
 // ContractField is one input field.
 type ContractField struct {
 	Name            string `json:"name" doc:"Name of the field."`
-	Type            string `json:"type" doc:"JSON type of the field in a body; two with or between them where it takes both."`
+	Type            string `json:"type" doc:"JSON type of the field, or two types with or between them."`
 	Format          string `json:"format,omitempty" doc:"email or date."`
 	Required        bool   `json:"required,omitzero" doc:"True where it must be given, else absent."`
 	Bounds          `flat:"true"`

@@ -341,13 +341,14 @@ func sameAs(f *input.Field) string {
 // RequireOne has a schema demand at least one of some properties. It does so by a condition, which
 // generators of clients leave alone: they make a type of its own of each choice of an anyOf.
 func RequireOne(schema *object, names []string) {
+	first := object{{"properties", object{{names[0], object{}}}}, {"required", names[:1]}}
 	if len(names) == 1 {
-		schema.Set("required", names)
+		*schema = append(*schema, first...)
 		return
 	}
 	rest := object{}
 	RequireOne(&rest, names[1:])
-	schema.Set("if", object{{"required", names[:1]}})
+	schema.Set("if", first)
 	schema.Set("else", rest)
 }
 
