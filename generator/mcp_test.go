@@ -203,18 +203,16 @@ func TestToolDialect(t *testing.T) {
 	}
 }
 
-// The answer to tools/list is short, in every revision. Content that makes it long is refused.
+// The answer to tools/list is as short in the revision that adds members to it. Content that makes it
+// long is refused.
 func TestToolsAreShort(t *testing.T) {
 	o := generate(t, shippedContent)
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
-	for version, params := range map[string]string{"2025-11-25": "{}", "2026-07-28": meta} {
-		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+params+`}`,
-			"host", o.Snapshot.CanonicalHost, "mcp-protocol-version", version, "mcp-method", "tools/list")
-		if r.Status != 200 || len(r.Body) > answers.MaxTools {
-			t.Errorf("%s: %d with %d bytes, want at most %d", version, r.Status, len(r.Body), answers.MaxTools)
-		}
-		t.Logf("%s: %d bytes", version, len(r.Body))
+	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+meta+`}`,
+		"host", o.Snapshot.CanonicalHost, "mcp-protocol-version", "2026-07-28", "mcp-method", "tools/list")
+	if r.Status != 200 || len(r.Body) > answers.MaxTools {
+		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), answers.MaxTools)
 	}
 	s, err := site.Load(overlay(t, map[string]func(string) string{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
 	if err != nil {

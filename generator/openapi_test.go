@@ -232,8 +232,8 @@ func TestOpenAPIDescribesDocuments(t *testing.T) {
 }
 
 // Nothing in the description stops the common generators of clients: they follow no reference into
-// properties, make no type of several or of an anyOf, and call components of all sections by one set
-// of names.
+// properties, make no type of several or of an anyOf, and call components of all sections by one
+// set of names.
 func TestOpenAPIFitsGenerators(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	var walk func(where string, v any)
