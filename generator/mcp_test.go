@@ -203,8 +203,8 @@ func TestToolDialect(t *testing.T) {
 	}
 }
 
-// The answer to tools/list is as short in the revision that adds members to it. Content that makes it
-// long is refused.
+// The answer to tools/list is as short in the revision that adds members to it. Content that makes
+// it long is refused.
 func TestToolsAreShort(t *testing.T) {
 	o := generate(t, shippedContent)
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
