@@ -52,8 +52,8 @@ func (g *Answers) mcp() error {
 		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
 	}
 	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
-	if n := len(g.Snapshot.Documents[api.MCPTools]); n > MaxTools-maxEnvelope {
-		return fmt.Errorf("tools/list has %d bytes, want at most %d (shorten the descriptions of tools in mcp.yaml)", n, MaxTools-maxEnvelope)
+	if n, most := len(g.Snapshot.Documents[api.MCPTools]), MaxTools-maxEnvelope; n > most {
+		return fmt.Errorf("tools/list has %d bytes, want at most %d (shorten descriptions of tools in mcp.yaml)", n, most)
 	}
 	prompts := []object{}
 	for i := range api.Prompts {
@@ -127,10 +127,11 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	return schema
 }
 
-// argumentKeywords are the keywords in the schema of an argument. For any other one some providers
-// of models refuse every tool of a request.
+// argumentKeywords are the keywords in the schema of an argument. Some providers of models refuse
+// every tool of a request for any other keyword, pattern apart, which only takes space.
 var argumentKeywords = []string{
-	"type", "description", "properties", "required", "items", "enum", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
+	"type", "description", "properties", "required", "items", "enum",
+	"minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
 }
 
 // toolArgument makes the schema of a field that of a tool's argument.

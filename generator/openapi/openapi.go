@@ -62,16 +62,16 @@ func Files(a *answers.Answers) ([]published.File, error) {
 			{"title", service.Name},
 			{"summary", service.Summary},
 			{"description", service.Notice + "\n\n" +
-				"Every path that answers GET answers HEAD the same, without a body and without an effect. " +
-				"Every path under /api/ answers OPTIONS with 204, a CORS preflight too. " +
+				"HEAD works wherever GET does, without a body and without an effect. " +
+				"OPTIONS gets 204 on every path under /api/, a CORS preflight too. " +
 				"Any other method that is not listed gets the 405 of the path. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
 				"Each endpoint and each type of problem has a page of its own. " +
-				"Each operation is named by its method and path; x-operations has the names of what it does, " +
-				"which are those of the contract of its endpoint. " +
-				"A GET that can write is described as the read that it is without parameters, so that no client writes by a query: " +
-				"write by the POST, or by the contract's get_template. " +
+				"Each operation is named by its method and path. " +
+				"x-operations lists what it does, by the names in the contract of its endpoint. " +
+				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
+				"To write, use the POST, or the get_template of the contract. " +
 				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", a.URL(answers.Route("aup").Path)},
@@ -123,7 +123,7 @@ func (d *description) operation(route *api.Route, method string) object {
 			text = "As with " + fullAt + ", where it is described, by query parameters."
 		}
 		if writesByQuery(op) {
-			text += " This writes, so its parameters are in the contract alone."
+			text += " It writes, so only the contract has its parameters."
 		}
 		if len(operations) > 1 {
 			text = "`" + op.ID + "`: " + text

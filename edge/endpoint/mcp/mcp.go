@@ -271,10 +271,11 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 	return nil
 }
 
-// list answers a list. It has one page, so this server has given out no cursor.
+// list answers a list. It has one page, which "" asks for: this server has given out no cursor.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
-	cursor := m.Params.Get("cursor")
-	if first := cursor.Kind == jsondoc.String && cursor.Text == ""; !first && cursor.Kind != jsondoc.Absent && cursor.Kind != jsondoc.Null {
+	switch cursor := m.Params.Get("cursor"); {
+	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
+	case cursor.Kind != jsondoc.String || cursor.Text != "":
 		a.fail(m, invalid(m, "this list has one page, and no cursor"))
 		return
 	}
