@@ -19,6 +19,7 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator"
+	"anteroom/generator/answers"
 	"anteroom/generator/model"
 )
 
@@ -214,8 +215,17 @@ func TestEndpointPages(t *testing.T) {
 				}
 			}
 			fields("", op.Fields)
+			var types []reflect.Type
 			for _, answer := range op.Answers {
-				for f := range reflect.TypeOf(answer).Fields() {
+				types = append(types, reflect.TypeOf(answer))
+			}
+			for _, p := range op.Errors {
+				if members := answers.ExtensionMembers[p]; members != nil {
+					types = append(types, members)
+				}
+			}
+			for _, answer := range types {
+				for f := range answer.Fields() {
 					name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 					if name != "" && !strings.Contains(twin, "| `"+name+"` |") {
 						t.Errorf("%s lacks the member %s of an answer of %s", page, name, op.ID)
