@@ -290,8 +290,8 @@ func wantsStream(r *turn.Request) bool {
 }
 
 // Call performs an operation of a route for an MCP tool, on the input of a body. No cache may keep
-// its answer. A 400 shows no contract. Clients add arguments of their own to every call: where a
-// tool does not know an argument, the result lists it.
+// its answer. A 400 shows no contract. Clients add extra arguments to every call: the result
+// lists those that the tool does not know.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL, t.Tool = route.Path, true
 	d := op.Document

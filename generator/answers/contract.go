@@ -323,8 +323,7 @@ func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 // ProblemURL is the type of a problem: the address of the page about it.
 func (g *Answers) ProblemURL(p *respond.ProblemType) string { return g.URL(p.Path()) }
 
-// ExtensionMembers are the members (RFC 9457, section 3.2) that a problem type has beyond those of
-// all problems.
+// ExtensionMembers are the extra members (RFC 9457, section 3.2) of problem types.
 var ExtensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
 // ProblemsOf are the problems that a request for one of the operations may get, in the order of the

@@ -160,8 +160,8 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	return only(schema, argumentKeywords...)
 }
 
-// answerMembers returns the schemas of the members that every answer of an operation has, as those
-// of an argument. A list is left out: nobody has to send one back.
+// answerMembers returns schemas of the members that every answer of an operation has, in the
+// dialect of arguments. A list is left out: no check needs one.
 func (g *Answers) answerMembers(op *api.Operation) object {
 	answer, members := schema.Inline(g.AnswerTypes(op)[0]), object{}
 	for _, name := range answer.Get("required").([]string) {

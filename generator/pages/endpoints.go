@@ -145,13 +145,13 @@ func (o operation) Answers() (all []answer) {
 	return all
 }
 
-// failure is a problem that has members of its own.
+// failure is a problem with extra members.
 type failure struct {
 	*respond.ProblemType
 	Members []string
 }
 
-// Failures are the problems of the operation that have members of their own.
+// Failures returns the problems of the operation that have extra members.
 func (o operation) Failures() (all []failure) {
 	for _, p := range o.Errors {
 		if members := answers.ExtensionMembers[p]; members != nil {

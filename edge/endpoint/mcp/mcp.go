@@ -326,8 +326,8 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	return nil, nil, invalid(m, "there is no tool "+input.Cut(name)+"; tools/list has all")
 }
 
-// sent returns the arguments that are not null. Clients send an object or an array as it is, or as
-// its JSON text: here both are the same.
+// sent returns the arguments that are not null. Clients send an object or an array directly, or as
+// JSON text: here both are the same.
 func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	sent := make([]jsondoc.Member, 0, len(arguments))
 	for _, m := range arguments {
@@ -346,7 +346,7 @@ func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 
 // unwrap returns the object or the array, as a field of type t has it, that a value holds in a form
 // in which a client has it from an earlier call: its JSON text, a list with a text block, or a
-// whole result. It returns any other value as it is.
+// whole result. It returns any other value unchanged.
 func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	want, v := jsondoc.Object, sent
 	switch t {
