@@ -21,7 +21,7 @@ quiet tsc
 node out/js/calls.js "$address"
 echo "openapi-typescript, @hey-api/openapi-ts: compiled, called"
 
-go tool -modfile=../go.mod ogen --config ogen.yml --target out/ogen --package ogen "$openapi" >out/ogen.log 2>&1 || { cat out/ogen.log; exit 1; }
+go tool ogen --config ogen.yml --target out/ogen --package ogen "$openapi" >out/ogen.log 2>&1 || { cat out/ogen.log; exit 1; }
 mkdir out/api
 (cd ../../.. && go tool -modfile=build/tools/go.mod oapi-codegen -generate types,client -package api "$openapi") >out/api/api.go
 ADDRESS=$address go test -count=1 .
