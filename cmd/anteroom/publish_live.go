@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,13 +14,22 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/generator/site"
 )
 
 // commit commits the content and what was generated from it.
 func (p *publication) commit(ctx context.Context) (string, error) {
+	done, err := p.commitTo(ctx)
+	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s", failed.Command, failed.Err, failed.Words)
+	}
+	return done, err
+}
+
+func (p *publication) commitTo(ctx context.Context) (string, error) {
 	tree, err := git.Find(ctx, filepath.Dir(p.verify.Content))
 	if err != nil {
-		return "", fmt.Errorf("%w (or leave this step out with --no-commit)", err)
+		return "", err
 	}
 	if tree == nil {
 		return "no .git here: nothing to commit to", nil
@@ -42,7 +52,11 @@ func (p *publication) commit(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with --no-commit)",
 			strings.ReplaceAll(staged, "\n", ", "))
 	}
-	if _, err := tree.Run(ctx, append([]string{"add", "--"}, ours...)...); err != nil {
+	add := append([]string{"add", "--"}, ours...)
+	for _, pattern := range site.IgnoredNames { // the content leaves them out
+		add = append(add, ":(exclude,glob)"+filepath.Base(p.verify.Content)+"/**/"+pattern)
+	}
+	if _, err := tree.Run(ctx, add...); err != nil {
 		return "", err
 	}
 	changed, err := tree.Run(ctx, "diff", "--cached", "--name-only")

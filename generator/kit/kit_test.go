@@ -202,7 +202,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 282, "verify.mjs": 383, "verify.sh": 102} {
+	for name, most := range map[string]int{"verify.py": 284, "verify.mjs": 384, "verify.sh": 102} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -370,7 +370,8 @@ if (isProgram) {
       if (path !== undefined) {
         for await (const part of files.createReadStream(path, { end: MOST })) parts.push(part);
       }
-      const proof = path === undefined ? path : textOf(await new Blob(parts).arrayBuffer());
+      const proof = path === undefined ? path :
+        textOf(await new Blob(parts).arrayBuffer(), false).replaceAll("\r\n", "\n");
       const where = { log, proof, keys: keysIn(values["log-key"]) };
       if (witness !== undefined) where.witnesses = keysIn(witness);
       const found = await counted(answer, where, show);

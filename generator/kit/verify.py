@@ -243,7 +243,9 @@ def main():
         if count: log_keys = countable(kind, o, url, args.log_key.split(","))
         witnesses = "[[log_witnesses]]" if args.witness is None else args.witness
         witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
-        if args.proof is not None: proof = open(args.proof, "rb").read(MOST + 1)
+        if args.proof is not None:
+            proof = open(args.proof, "rb").read(MOST + 1).replace(b"\r\n", b"\n")
+            proof = proof.removeprefix(b"\xef\xbb\xbf")
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):

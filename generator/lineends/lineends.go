@@ -8,14 +8,14 @@ import "bytes"
 const Attribute = "* -text"
 
 // What describes a file whose line ends were changed.
-const What = "git changed its line ends"
+const What = "its line ends were changed, as git does with core.autocrlf"
 
 // What to do about it. The first is for a file that anteroom generate does not make.
 const (
-	Restore = pin + ", commit it, then run git rm -rq --cached . && git reset -q --hard, which drops other changes"
-	Remake  = pin + ", then run anteroom generate"
+	Restore = `run sed -i 's/\r$//' on it; ` + keep
+	Remake  = "run anteroom generate; " + keep
 
-	pin = `put "` + Attribute + `" first in .gitattributes`
+	keep = `"` + Attribute + `" in .gitattributes keeps git from changing it`
 )
 
 // Changed reports whether a text is right with other line ends: matches has to accept it with LF,

@@ -15,6 +15,7 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // New returns goldmark for this Markdown.
@@ -33,9 +34,9 @@ type Loss struct {
 }
 
 var (
-	hidden   = regexp.MustCompile("`[^`]*`" + `|\\.`) // code and escaped signs
-	footnote = regexp.MustCompile(`\[\^[^\]\s]+\]`)
 	task     = regexp.MustCompile(`^\[[ xX]\][ \t]+\S`)
+	footnote = regexp.MustCompile(`^ {0,3}\[\^[^\]\s]+\]:`)
+	braces   = regexp.MustCompile(`\{\s*\}[\s#]*$`)
 )
 
 // Losses returns what the HTML of a document would lose, sorted by place. Blocks that begin with a
@@ -45,6 +46,7 @@ func Losses(src []byte) []Loss {
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
 	context := parser.NewContext()
 	tree := plain.Parse(text.NewReader(src), parser.WithContext(context))
+	used, ids := map[string]bool{}, map[string]bool{}
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -55,14 +57,26 @@ func Losses(src []byte) []Loss {
 			add(tag.Start, "raw HTML is left out of the page: "+tagOf(firstLine(tag.Value(src))), `write it in backquotes, or \< for the sign`)
 		case *ast.HTMLBlock:
 			block := n.Lines().At(0)
-			if line := firstLine(block.Value(src)); !strings.HasPrefix(line, "<!--") {
+			if line := firstLine(block.Value(src)); !strings.HasPrefix(line, "<!--") || n.Parent() != tree {
 				add(block.Start, "raw HTML is left out of the page: "+tagOf(line), "write Markdown, or the HTML as code")
 			}
 		case *ast.Heading:
+			if n.Lines().Len() == 0 {
+				break
+			}
+			at := n.Lines().At(0).Start
 			for _, a := range n.Attributes() {
-				if string(a.Name) != "id" {
-					add(n.Lines().At(0).Start, "the braces at the end of the heading are left out", `write \{ for the sign; {#name} alone sets an identifier`)
+				switch id, _ := a.Value.([]byte); {
+				case string(a.Name) != "id":
+					add(at, "the braces at the end of the heading are left out", `write \{ for the sign; {#name} alone sets an identifier`)
+				case ids[string(id)]:
+					add(at, "two headings have the identifier "+string(id), "give one of them another")
+				default:
+					ids[string(id)] = true
 				}
+			}
+			if braces.MatchString(firstLine(src[at:])) {
+				add(at, "the braces at the end of the heading are left out", `write \{ for the sign`)
 			}
 		case *ast.ListItem:
 			if first := n.FirstChild(); first != nil && first.Lines() != nil && first.Lines().Len() > 0 {
@@ -70,30 +84,40 @@ func Losses(src []byte) []Loss {
 					add(at, "a list item with a box to tick, which pages do not have", `write \[ for the sign`)
 				}
 			}
+		case *ast.Paragraph:
+			for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
+				if footnote.Match(line.Value(src)) {
+					add(line.Start, "a footnote, which pages do not have", "write the note into the text")
+				}
+			}
+		case *ast.Link:
+			if n.Reference != nil {
+				used[util.ToLinkReference(n.Reference.Value)] = true
+			}
+		case *ast.Image:
+			if n.Reference != nil {
+				used[util.ToLinkReference(n.Reference.Value)] = true
+			}
 		case *tables.TableRow:
 			first := n.FirstChild()
 			if first == nil || first.Lines().Len() == 0 {
 				break
 			}
-			start := bytes.LastIndexByte(src[:first.Lines().At(0).Start], '\n') + 1
-			if has := cells(firstLine(src[start:])); has > len(n.Alignments) {
-				add(start, "a row with more cells than the head of its table, which are left out", `write \| for the sign in a cell`)
-			}
-		}
-		if node.Type() == ast.TypeBlock && node.Lines() != nil && node.Kind() != ast.KindFencedCodeBlock && node.Kind() != ast.KindCodeBlock {
-			for _, line := range node.Lines().Sliced(0, node.Lines().Len()) {
-				visible := hidden.ReplaceAllFunc(line.Value(src), func(code []byte) []byte { return bytes.Repeat([]byte(" "), len(code)) })
-				if at := footnote.FindIndex(visible); at != nil {
-					add(line.Start+at[0], "a footnote, which pages do not have", `write the note into the text, or \[ for the sign`)
-				}
+			at := first.Lines().At(0).Start
+			if has := cells(firstLine(src[at:])); has > len(n.Alignments) {
+				add(at, "a row with more cells than the head of its table, which are left out", `write \| for the sign in a cell`)
 			}
 		}
 		return ast.WalkContinue, nil
 	})
 	lower := bytes.ToLower(src)
 	for _, r := range context.References() {
-		label := append(append([]byte("["), bytes.ToLower(r.Label())...), ']')
-		if at := bytes.Index(lower, append(label, ':')); at >= 0 && bytes.Count(lower, label) == 1 {
+		label := bytes.ToLower(r.Label())
+		at := max(0, bytes.Index(lower, append(append([]byte("["), label...), "]:"...)))
+		switch {
+		case bytes.HasPrefix(label, []byte("^")):
+			add(at, "a footnote, which pages do not have", "write the note into the text")
+		case !used[util.ToLinkReference(r.Label())]:
 			add(at, "the definition of a link that is not there", "remove it, or write the link")
 		}
 	}
@@ -112,8 +136,8 @@ func tagOf(line string) string {
 	return tag + ">"
 }
 
-// cells returns how many cells a row of a table has in its source.
+// cells returns how many cells the source of a row has from the text of its first cell on.
 func cells(row string) int {
-	row = strings.TrimPrefix(strings.ReplaceAll(row, `\|`, "  "), "|")
+	row = strings.ReplaceAll(row, `\|`, "  ")
 	return strings.Count(strings.TrimSuffix(strings.TrimSpace(row), "|"), "|") + 1
 }

@@ -15,7 +15,7 @@ import (
 // TestLosses: what HTML would not show has a place and a hint, and what it shows has none.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	const cell, tag, task = "8: a row with more cells", "raw HTML is left out of the page: ", "2: a list item with a box to tick"
+	const cells, tag, box, braces = "a row with more cells", "raw HTML is left out of the page: ", "2: a list item with a box to tick", "3: the braces at the end"
 	for src, want := range map[string]string{
 		"Send <name> to the desk.":       "5: " + tag + "<name>",
 		"Vec<T>":                         "3: " + tag + "<T>",
@@ -24,23 +24,33 @@ func TestLosses(t *testing.T) {
 		"- x\n\n  <details>\n  y":        "7: " + tag + "<details>",
 		"<details>\n\nx\n\n</details>\n": "0: " + tag + "<details>\n14: " + tag + "</details>",
 		"x <!-- c --> y":                 "2: " + tag + "<!-- c -->",
+		"> <!-- c -->":                   "2: " + tag + "<!-- c -->",
 		"<?php x ?>":                     "0: " + tag + "<?php x ?>",
-		"|a|\n|-|\n|b|c|":                cell,
-		"|a|\n|-|\n| `b|c` |":            cell,
-		"- [ ] x":                        task,
-		"- [x] x":                        task,
-		"Text[^1].":                      "4: a footnote",
-		"Text[^1].\n\n[^1]: word":        "4: a footnote\n11: a footnote",
-		"## Send {name=x}":               "3: the braces",
+		"|a|\n|-|\n|b|c|":                "9: " + cells,
+		"|a|\n|-|\n| `b|c` |":            "10: " + cells,
+		"> | a |\n> | - |\n> | b | c |":  "20: " + cells,
+		"- [ ] x":                        box,
+		"- [x] x":                        box,
+		"Text[^1].\n\n[^1]: word":        "11: a footnote",
+		"Text[^1].\n\n[^1]: some words":  "11: a footnote",
+		"## Send {name=x}":               braces,
+		"## Send {}":                     braces,
+		"## A {#b}\n\n## C {#b}":         "14: two headings have the identifier b",
 		"[x]: /y\n\nz":                   "0: the definition of a link",
+		"`[x]`\n\n[x]: /y":               "7: the definition of a link",
 
-		"<!-- a marker -->\n\nx":                          "",
-		"`<b>` \\<b> &lt;b> < b":                          "",
-		"```\n<b> [^1]\n- [ ] x\n```\n\n\t<b> [^1]":       "",
-		"<https://a.example> <a@a.example>":               "",
-		"|a|b|\n|-|-|\n|b\\|c|`d\\|e`|\n|f|":              "",
-		"- [x](/y)\n- [x]\n\n[x]: /y":                     "",
-		"## A {#b}\n\n`[^1]` \\[^1]\n\n[Y][x]\n\n[X]: /y": "",
+		"<!-- a marker -->\n\nx":                            "",
+		"`<b>` \\<b> &lt;b> < b":                            "",
+		"```\n<b> [^1]\n- [ ] x\n```\n\n\t<b> [^1]":         "",
+		"<https://a.example> <a@a.example>":                 "",
+		"|a|b|\n|-|-|\n|b\\|c|`d\\|e`|\n|f|":                "",
+		"> | a | b |\n> |---|---|\n> | 1 | 2 |":             "",
+		"- > | a |\n  > |---|\n  > | 1 |":                   "",
+		"- [x](/y)\n- [x]\n\n[x]: /y":                       "",
+		"see [a\nb] and [t][r\nf]\n\n[A  b]: /y\n[r f]: /z": "",
+		"![a][b]\n\n[b]: /y.png":                            "",
+		"[^1](/y) `[^1]` \\[^1] [^a-z]":                     "",
+		"## A {#b}\n\n[Y][x]\n\n[X]: /y":                    "",
 	} {
 		var got []string
 		for _, loss := range markdown.Losses([]byte(src)) {
@@ -89,4 +99,35 @@ func FuzzLosses(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestText: a plain text is shown as it is, in a paragraph, a heading, a cell of a table and a
+// list, and is not changed where nothing in it acts as markup.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, same := range []string{"Tern & Co", "R&D", "C# and F#", "snake_case_name", "(x)", "“é” 漢 😀"} {
+		if got := markdown.Text(same); got != same {
+			t.Errorf("%q becomes %q", same, got)
+		}
+	}
+	for _, s := range []string{
+		"Tern & Co", "R&D", "C#", "# One", "a # b", "A #", "A (_c_) \"_d_\"", "x __a__", "_a_", "a_b_c", "a_ b", "A ` b", "`a", "a`", "A &amp; B", "&#65; &x", "<b> <!-- x -->",
+		"*a* **b** ~~c~~ ~d~", "[a](b) [c] ![d](e)", `a \b \* \_`, "a|b", "1. a", "é_ü_", "[^1]", "{#x}",
+	} {
+		for name, frame := range map[string][2]string{
+			"text": {"x ", " y"}, "paragraph": {"", ""}, "heading": {"## x ", ""}, "cell": {"|x|y|\n|-|-|\n|a|", "|"}, "list": {"- x ", ""},
+		} {
+			var b bytes.Buffer
+			if err := markdown.New().Convert([]byte(frame[0]+markdown.Text(s)+frame[1]), &b); err != nil {
+				t.Fatal(err)
+			}
+			shown := html.UnescapeString(tags.ReplaceAllString(b.String(), ""))
+			if name == "paragraph" && s == "1. a" {
+				continue // a list of its own, with its number
+			}
+			if !strings.Contains(shown, s) {
+				t.Errorf("%s: %q is written %q and shown %q", name, s, markdown.Text(s), shown)
+			}
+		}
+	}
 }

@@ -72,7 +72,11 @@ func Card(name, summary, host string) (card []byte, lacking string, err error) {
 		if y, missing, err = writeOn(c, w.ttf, w.size, w.ink, y, w.words, w.lines); err != nil {
 			return nil, "", fmt.Errorf("draw the card: %w", err)
 		}
-		lacking += missing
+		for _, r := range missing {
+			if !strings.ContainsRune(lacking, r) {
+				lacking += string(r)
+			}
+		}
 	}
 	var b bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/generator/answers"
+	"anteroom/generator/markdown"
 	"anteroom/generator/ordered"
 	"anteroom/generator/page"
 	"anteroom/generator/published"
@@ -154,15 +155,15 @@ func pageLinks(base string) *regexp.Regexp {
 
 // addTwin makes a page as Markdown, with the title, the description and the address that the HTML
 // page has in its frame. Its links to pages lead to their twins.
-func (g *family) addTwin(p *site.Page, markdown string) string {
+func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
-	b.Grow(len(markdown) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", p.Title, p.Description, g.URL(p.Path()))
-	markdown = g.pageLinks.ReplaceAllStringFunc(markdown, func(link string) string {
+	b.Grow(len(body) + 512) // and the frame
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()))
+	body = g.pageLinks.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.pageLinks.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
-	for line := range strings.Lines(strings.TrimSpace(markdown)) {
+	for line := range strings.Lines(strings.TrimSpace(body)) {
 		// The identifier in braces behind a heading is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
 			line = strings.TrimRight(heading, " ") + "\n"

@@ -113,7 +113,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 }
 
 // lineEnds is a kind of document that mixture names.
-const lineEnds = "line ends changed by git"
+const lineEnds = "line ends changed, as git does with core.autocrlf"
 
 // mixture is the error about documents that are not those of a snapshot file, by what they are.
 func mixture(dir, snapshotFile string, found map[string][]string) error {
@@ -128,7 +128,7 @@ func mixture(dir, snapshotFile string, found map[string][]string) error {
 	}
 	hint := "run anteroom generate, and try again"
 	if found[lineEnds] != nil {
-		hint = lineends.Remake + ", and try again"
+		hint = lineends.Remake
 	}
 	if found["foreign"] != nil {
 		hint += "; move away what it did not make"

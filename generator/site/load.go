@@ -136,23 +136,22 @@ func (s *Site) faults() error {
 // itself.
 const packageFile = "content.go"
 
-// Ignored reports whether the content leaves out files and folders of this name: those that are
+// IgnoredNames are patterns of the files and folders that the content leaves out: those that are
 // hidden, which begin with a dot, and those that editors, merges and systems leave next to files.
+var IgnoredNames = []string{
+	".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
+	"*___jb_???___", // JetBrains, while it saves
+	"491[0-9]",      // Vim, to find out whether a folder can be written
+	"~$*",           // Microsoft Office, of an open file
+	"Thumbs.db", "ehthumbs.db", "desktop.ini", "Icon\r",
+}
+
+// Ignored reports whether a name matches one of IgnoredNames.
 func Ignored(name string) bool {
-	for _, pattern := range []string{
-		".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
-		"*___jb_???___",        // JetBrains, while it saves
-		"[0-9][0-9][0-9][0-9]", // Vim, to find out whether a folder can be written: 4913 and up
-		"[0-9][0-9][0-9][0-9][0-9]",
-		"~$*",                                     // Microsoft Office, of an open file
-		"Thumbs.db", "ehthumbs.db", "desktop.ini", // Windows
-		"Icon\r", // macOS
-	} {
-		if is, _ := path.Match(pattern, name); is {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(IgnoredNames, func(pattern string) bool {
+		is, _ := path.Match(pattern, name)
+		return is
+	})
 }
 
 // walk lists the files of the folder. It leaves out what is Ignored, and packageFile at the top.
@@ -217,7 +216,7 @@ const conflict = "<<<<<<< " // begins the line
 var refused = []struct{ text, what, hint string }{
 	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
 	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
-	{conflict, "git left a conflict here", "keep one side; of two verifications that were made apart: " + madeApart},
+	{conflict, "git left a conflict here", "keep one side"},
 }
 
 // refuse reports the places of what no content holds, without repeating secrets.
@@ -230,7 +229,11 @@ func (d *document) refuse(src []byte) (found bool) {
 		for line := range bytes.Lines(src) {
 			number++
 			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict {
-				d.report(place{number, placeOf(line, at).Column}, r.what, r.hint)
+				hint := r.hint
+				if folder, _, _ := strings.Cut(d.file, "/"); r.text == conflict && (folder == "verifications" || folder == "scoreboard" || folder == "log") {
+					hint += "; of two verifications that were made apart: " + madeApart
+				}
+				d.report(place{number, placeOf(line, at).Column}, r.what, hint)
 				found = true
 			}
 		}
@@ -400,8 +403,15 @@ func (d *document) decodePage(src []byte, page *Page) {
 	}
 	checkMarkers(d, page)
 	written := &d.texts[len(d.texts)-1]
-	for _, loss := range markdown.Losses(ifLogMark.ReplaceAllFunc(body, spaces)) {
-		d.report(written.place(loss.At), loss.What, loss.Hint)
+	seen := map[markdown.Loss]bool{}
+	for _, group := range []int{1, 2} { // for a service with a log, and without one
+		shown, place := choose(string(body), group)
+		for _, loss := range markdown.Losses([]byte(shown)) {
+			if loss.At = place(loss.At); !seen[loss] {
+				seen[loss] = true
+				d.report(written.place(loss.At), loss.What, loss.Hint)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
@@ -52,10 +51,32 @@ func (s *Site) leavesOut(text string, at int) bool {
 // ifLogMarks are the marks of ifLog. They are found as placeholders are.
 var ifLogMarks = []string{"if_log", "else", "end"}
 
-// ifLogMark matches one of ifLogMarks, and spaces are as long as it.
-var ifLogMark = regexp.MustCompile(`\[\[(?:` + strings.Join(ifLogMarks, "|") + `)\]\]`)
-
-func spaces(mark []byte) []byte { return bytes.Repeat([]byte(" "), len(mark)) }
+// choose returns a text in which the group of each ifLog takes its place, and a function from the
+// offsets there to those in the text.
+func choose(text string, group int) (chosen string, from func(at int) int) {
+	type piece struct{ at, from int }
+	pieces, end := []piece{}, 0
+	keep := func(begin, end int) {
+		if begin < end {
+			pieces = append(pieces, piece{len(chosen), begin})
+			chosen += text[begin:end]
+		}
+	}
+	for _, m := range ifLog.FindAllStringSubmatchIndex(text, -1) {
+		keep(end, m[0])
+		keep(m[2*group], m[2*group+1])
+		end = m[1]
+	}
+	keep(end, len(text))
+	return chosen, func(at int) int {
+		for _, p := range slices.Backward(pieces) {
+			if p.at <= at {
+				return p.from + at - p.at
+			}
+		}
+		return at
+	}
+}
 
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 

@@ -161,7 +161,7 @@ func TestCheckDay(t *testing.T) {
 	for today, want := range map[string]string{
 		"2026-01-31": "<nil>",
 		"2026-02-01": "<nil>",
-		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (set this machine's clock; if the clock was ahead when it was made, " +
+		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (correct this machine's clock, or SOURCE_DATE_EPOCH if it is set; if the clock was ahead when the board was made, " +
 			"remove it with its verifications/2026-01-31.yaml, or wait if it is published)",
 	} {
 		if got := fmt.Sprint(s.CheckDay(today)); got != want {

@@ -32,7 +32,11 @@ func LoadKey(path string, warn func()) (string, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && IsOpen(info) {
 		warn()
 	}
-	return ReadKey(f)
+	text, err := ReadKey(f)
+	if errors.Is(err, errUTF16) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return text, err
 }
 
 // WriteKey writes the text of a secret key to a new file at path that only its owner may read. It

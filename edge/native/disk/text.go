@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-var errUTF16 = errors.New("text is UTF-16, as > of Windows PowerShell writes it (save it as UTF-8, or let the program write the file: curl -o FILE)")
+var errUTF16 = errors.New("text is UTF-16 or UTF-32, as > of Windows PowerShell writes it (save it as UTF-8)")
 
 // PlainText returns the text of a file that a person handed over, as the program would have written
-// it: without a byte order mark, and with LF for CR LF. It refuses UTF-16.
+// it: without a byte order mark, and with LF for CR LF. It refuses UTF-16 and UTF-32.
 func PlainText(text []byte) ([]byte, error) {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, errUTF16

@@ -32,6 +32,9 @@ func ReadText(stdin io.Reader, name string, most int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "-" {
+		name = "standard input"
+	}
 	if text, err = disk.PlainText(text); err != nil {
 		err = fmt.Errorf("%s: %w", name, err)
 	}

@@ -108,7 +108,7 @@ func (r *Report) Stale(content string) error {
 		turned = turned || e.LineEnds
 	}
 	if turned {
-		what, hint = what+"; git changed line ends", lineends.Remake
+		what, hint = what+"; line ends were changed, as git does with core.autocrlf", lineends.Remake
 	}
 	return fmt.Errorf("%s (%s)", what, hint)
 }

@@ -96,7 +96,7 @@ const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
 		"anteroom verify makes a new board"
 	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, with a line revoked: REASON"
-	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control"
+	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they are there, a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
 
 // Check lists what goes back when next replaces what is published, sorted by kind and path.
@@ -280,13 +280,13 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for what is published: %w", err)
 			}
-			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // none is published with CR LF
+			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // as they were published
 			switch {
 			case json.Valid(text) || path.Ext(name) != ".json":
 			case "/"+name == manifestPath:
 				continue
 			default:
-				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s, or remove a file that was never committed)",
+				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)",
 					filepath.Join(public, name), filepath.Join(public, name))
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
@@ -294,7 +294,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	}
 	var known *snapshot.Snapshot
 	if text, err := os.ReadFile(snapshotFile); err == nil {
-		text, _, _ = bytes.Cut(text, []byte("\n\n"))
+		text, _, _ = bytes.Cut(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
 		known, _ = snapshot.Decode(text) // one of another format says nothing
 	}
 	facts, err := FromFiles(files, known)

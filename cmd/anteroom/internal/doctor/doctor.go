@@ -143,7 +143,7 @@ func (s *Service) documents(r *Report, t *cli.Terminal) *site.Site {
 	return loaded
 }
 
-// git looks whether git would change files whose bytes count.
+// git looks whether git would damage files whose bytes count, in a clone or a merge.
 func (s *Service) git(ctx context.Context, r *Report) {
 	const check = "git"
 	tree, err := git.Find(ctx, filepath.Dir(s.Content))
@@ -151,18 +151,35 @@ func (s *Service) git(ctx context.Context, r *Report) {
 		return
 	}
 	var changed []string
-	if err == nil {
-		changed, err = tree.ChangesLineEnds(ctx, s.Snapshot, filepath.Join(s.Content, "verifications", "x.yaml"),
-			filepath.Join(s.Content, "log", "x.jsonl"), filepath.Join(s.Public, "manifest.json"))
+	merged := ""
+	verifications, log := filepath.Join(s.Content, "verifications"), filepath.Join(s.Content, "log")
+	for _, folder := range []string{verifications, log, s.Public, filepath.Dir(s.Snapshot)} {
+		value := ""
+		if err == nil {
+			value, err = tree.Attribute(ctx, "text", filepath.Join(folder, filepath.Base(s.Snapshot)))
+		}
+		if value != "unset" {
+			changed = append(changed, folder)
+		}
 	}
-	switch {
-	case err != nil:
-		r.err(check, Warning, err, "anteroom publish stops here; mend git, or call it with --no-commit")
-	case len(changed) > 0:
+	if err == nil {
+		merged, err = tree.Attribute(ctx, "merge", filepath.Join(s.Public, "manifest.json"))
+	}
+	if err != nil {
+		r.add(check, Warning, "anteroom publish would stop at this: mend what git names, or call it with --no-commit",
+			"%s", strings.ReplaceAll(err.Error(), "\n", ": "))
+		return
+	}
+	if len(changed) > 0 {
 		r.add(check, Warning, fmt.Sprintf("put %q first in .gitattributes", lineends.Attribute),
-			"git may change the line ends of %s, so that a clone is refused", strings.Join(changed, ", "))
-	default:
-		r.add(check, OK, "", "clones have the same bytes")
+			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
+	}
+	if merged == "union" {
+		r.add(check, Warning, "replace merge=union by -merge in .gitattributes",
+			"a merge damages what is in %s, as git joins the lines of both sides", s.Public)
+	}
+	if len(changed) == 0 && merged != "union" {
+		r.add(check, OK, "", "clones and merges keep the bytes of files")
 	}
 }
 

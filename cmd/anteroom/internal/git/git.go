@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,14 +19,16 @@ type WorkTree struct {
 	environment []string
 }
 
-// Find returns the work tree that a folder belongs to, or nil if no .git is in the folder or above
-// it. If there is one, each failure of git is an error in git's own words.
+// Find returns the work tree that a folder belongs to, or nil if the folder does not exist, or no
+// .git is in it or above it. Under a .git, any failure of git is an error.
 func Find(ctx context.Context, folder string) (*WorkTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
 		folder, err = filepath.EvalSymlinks(folder)
 	}
-	if err != nil || !underGit(folder) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !underGit(folder) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	w := &WorkTree{folder, Environment(ctx)}
@@ -34,15 +37,16 @@ func Find(ctx context.Context, folder string) (*WorkTree, error) {
 }
 
 // Environment returns the variables of this process without those that choose a repository, which
-// hooks and aliases of git set (git(1), ENVIRONMENT). Without git it returns all of them.
+// hooks and aliases of git set (git(1), ENVIRONMENT). Configuration stays. Without git it returns
+// all of them.
 func Environment(ctx context.Context) []string {
-	ask := exec.CommandContext(ctx, "git", "rev-parse", "--local-env-vars")
-	ask.Env = []string{"PATH=" + os.Getenv("PATH")} // some of them would fail this call
-	local, _ := ask.Output()
+	list := exec.CommandContext(ctx, "git", "rev-parse", "--local-env-vars")
+	list.Env = []string{"PATH=" + os.Getenv("PATH")} // a wrong value of one of them fails the call
+	local, _ := list.Output()
 	names := strings.Fields(string(local))
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(names, name)
+		return slices.Contains(names, name) && !strings.HasPrefix(name, "GIT_CONFIG")
 	})
 }
 
@@ -59,40 +63,42 @@ func underGit(folder string) bool {
 	}
 }
 
-// Run runs git in the folder and returns its standard output without the last line end. Its error
-// has git's own words.
+// Error is a failure of git.
+type Error struct {
+	Command string // "commit"
+	Err     error  // of the process
+	Words   string // what git printed; may be ""
+}
+
+func (e *Error) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("git %s: %v\n%s", e.Command, e.Err, e.Words))
+}
+
+// Run runs git in the folder and returns its standard output without white space around it. A
+// failure of git is an *Error.
 func (w *WorkTree) Run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", w.folder}, args...)...)
 	command.Env = w.environment
 	out, err := command.Output()
-	failed := new(exec.ExitError)
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return "", ctx.Err()
-	case errors.As(err, &failed):
-		words := strings.TrimSpace(string(out) + "\n" + string(failed.Stderr))
-		return "", fmt.Errorf("git %s: %w\n%s", args[0], err, words)
-	case err != nil:
-		return "", fmt.Errorf("git %s: %w", args[0], err)
+	} else if err != nil {
+		failed := &Error{Command: args[0], Err: err}
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			failed.Words = strings.TrimSpace(string(out) + "\n" + string(exit.Stderr))
+		}
+		return "", failed
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// ChangesLineEnds returns the files of a list whose line ends git may change, as no attribute
-// forbids it (gitattributes(5), text).
-func (w *WorkTree) ChangesLineEnds(ctx context.Context, files ...string) (changed []string, err error) {
-	for _, file := range files {
-		path, err := filepath.Abs(file)
-		if err != nil {
-			return nil, err
-		}
-		out, err := w.Run(ctx, "check-attr", "text", "--", path)
-		if err != nil {
-			return nil, err
-		}
-		if !strings.HasSuffix(out, ": text: unset") {
-			changed = append(changed, file)
-		}
+// Attribute returns the value of an attribute of a file (gitattributes(5)): "set", "unset",
+// "unspecified" or what it is set to.
+func (w *WorkTree) Attribute(ctx context.Context, name, file string) (string, error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
 	}
-	return changed, nil
+	out, err := w.Run(ctx, "check-attr", name, "--", path)
+	return out[strings.LastIndexByte(out, ' ')+1:], err
 }

@@ -125,7 +125,9 @@ func HasPassword(text string) bool {
 func readSMTP(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err == nil {
-		text, err = disk.PlainText(text)
+		if text, err = disk.PlainText(text); err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
