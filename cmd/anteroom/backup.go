@@ -49,13 +49,14 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {
 	var data, public string
+	var erasures []string
 	cmd := &cobra.Command{
 		Use: "restore FILE",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := refusePublic("--data", data, public); err != nil {
 				return err
 			}
-			c, err := backup.Restore(cmd.Context(), args[0], data)
+			c, err := backup.Restore(cmd.Context(), args[0], data, erasures...)
 			if err != nil {
 				return err
 			}
@@ -65,6 +66,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
+	flags.StringArrayVar(&erasures, "erasures", nil, "a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -78,7 +80,11 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		Newest *string          `json:"newest_record"`
 		Bytes  int64            `json:"bytes"`
 		Erased int              `json:"erased_again,omitempty"`
-	}{File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes, Erased: c.Erased}
+		By     string           `json:"erasures_known_by,omitempty"`
+	}{
+		File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes,
+		Erased: c.Erased, By: c.ErasedBy,
+	}
 	for _, table := range c.Tables {
 		object.Tables[table.Name] = table.Rows
 	}
@@ -89,6 +95,10 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		}
 		if c.Erased > 0 {
 			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(c.Erased, "record"))
+		}
+		if c.ErasedBy != "" {
+			t.Printf("the newest file here that knows of erasures is %s: an address erased later is back "+
+				"(erase it again, or restore with --erasures and a newer database or backup)", c.ErasedBy)
 		}
 	})
 }

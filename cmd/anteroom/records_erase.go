@@ -30,7 +30,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				return errors.New("want record identifiers, or --email ADDRESS")
 			}
 			return checkRecordIDs(args)
-		}, func(ctx context.Context, store records.Store, ids []string) error {
+		}, func(ctx context.Context, store records.Store, ids []string) (fault error) {
 			ids, err := records.Find(ctx, store, ids...)
 			if err != nil {
 				return err
@@ -53,6 +53,9 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				}
 			}
 			erased, observed, err := records.Erase(ctx, store, address, ids...)
+			if err == nil {
+				defer func() { fault = errors.Join(fault, finishErasure(ctx, t, store)) }()
+			}
 			if observed > 0 {
 				t.Printf("erased what was observed of clients with that name: %s", cli.Plural(int(observed), "row"))
 			} else if len(ids) == 0 && err == nil {
@@ -90,6 +93,14 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it is, in whatever case")
 	return cmd
+}
+
+func finishErasure(ctx context.Context, t *cli.Terminal, store records.Store) error {
+	reader, err := records.Finish(ctx, store)
+	if reader != "" {
+		t.Printf("It is erased for all readers. It leaves the database file once another process stops reading, and serve sees to that: %s", reader)
+	}
+	return err
 }
 
 // leftovers are files of a data folder that may hold the addresses of some records and that the

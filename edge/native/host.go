@@ -33,6 +33,7 @@ import (
 	"anteroom/edge/native/static"
 	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/store/backup"
 	"anteroom/edge/store/outbox"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -202,7 +203,10 @@ func Open(c Config) (*Host, error) {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
-	if err = h.measure(); err == nil {
+	if err = h.eraseAgain(); err == nil {
+		err = h.measure()
+	}
+	if err == nil {
 		h.extent, err = records.Measure(context.Background(), h.store, nil)
 	}
 	if err == nil {
@@ -307,6 +311,7 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.deliver(background) })
 	all.Go(func() { h.keepTally(background) })
+	all.Go(func() { h.finishErasures(background) })
 	failed := make(chan error, 1)
 	go func() { failed <- h.server.Serve(listener) }()
 	var err error
@@ -324,6 +329,46 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	h.endRelays()
 	all.Wait()
 	return err
+}
+
+// eraseAgain erases the addresses that an older copy of the database has brought back.
+func (h *Host) eraseAgain() error {
+	listed, err := backup.ReadErased(h.config.Data)
+	if err != nil {
+		return err
+	}
+	if n, err := records.EraseAgain(context.Background(), h.store, listed); err != nil {
+		return err
+	} else if n > 0 {
+		h.log.Warn("erased again the addresses that an older copy of the database has brought back", "rows", n)
+	}
+	return nil
+}
+
+// finishErasures finishes erasures whose traces another process has kept in the files, until ctx is
+// done.
+func (h *Host) finishErasures(ctx context.Context) {
+	ticker := time.NewTicker(h.deliveryPause)
+	defer ticker.Stop()
+	for said := ""; ; {
+		reader, err := records.Finish(ctx, h.store)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			h.log.Error("an erasure is unfinished, and will be tried again", "error", err)
+		case reader != said && reader != "":
+			h.log.Warn("an erased address stays in the database file until another process stops reading", "process", reader)
+		case reader != said:
+			h.log.Info("what was erased has left the database file")
+		}
+		said = reader
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // deliver sends what is due in the outbox: when an answer has left something there, and from time

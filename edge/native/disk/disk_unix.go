@@ -20,6 +20,8 @@ const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
 // owner is the user id of the owner of a file.
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
+func inode(info fs.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Ino) }
+
 // SyncFolder brings the names in the folder at path to the disk.
 func SyncFolder(path string) error {
 	folder, err := os.Open(path)

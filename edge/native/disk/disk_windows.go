@@ -16,6 +16,8 @@ const noFollow = 0
 
 func owner(fs.FileInfo) int { return -1 } // it has no number
 
+func inode(fs.FileInfo) uint64 { return 0 }
+
 // SyncFolder does nothing but look for the folder: Windows has no way to sync the names in one.
 func SyncFolder(path string) error {
 	_, err := os.Stat(path)

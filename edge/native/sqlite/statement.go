@@ -76,7 +76,7 @@ func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes 
 		c.named = c.named[:0]
 		for k, arg := range statement.Args {
 			switch arg.(type) {
-			case string, int64, nil:
+			case string, int64, []byte, nil:
 			default:
 				return nil, nil, fmt.Errorf("argument %d of %q is a %T: %w", k+1, statement.SQL, arg, errArgument)
 			}
@@ -112,7 +112,7 @@ func (c *connection) atOnce(statements []turn.Statement) (rows [][][]any, err er
 	return rows, errors.Join(err, c.control("ROLLBACK"))
 }
 
-var errArgument = errors.New("not a string, int64 or nil")
+var errArgument = errors.New("not a string, int64, []byte or nil")
 
 // rows runs a statement that gives rows, with the arguments in c.named, and reads the rows.
 func (c *connection) rows(p *prepared) (rows [][]any, err error) {

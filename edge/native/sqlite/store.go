@@ -28,7 +28,7 @@ const FileName = "anteroom.db"
 
 // pragmas are the settings of every connection. With synchronous FULL each commit syncs the
 // write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites an
-// erased address (see also Vacuum).
+// erased address (see also Forget).
 var pragmas = []string{
 	busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
@@ -120,8 +120,11 @@ func (s *Store) open(path string, create bool) error {
 	return err
 }
 
-// logSuffix ends the name of the file with the write-ahead log, which is beside the database.
-const logSuffix = "-wal"
+// What the names of the files next to a database end with.
+const (
+	logSuffix   = "-wal" // the write-ahead log
+	indexSuffix = "-shm" // the index of the log
+)
 
 // Exists reports whether there is a database at path. An empty file is not one: a process that was
 // killed as it made one has left it. A log without its database is an error, as SQLite would delete
@@ -224,18 +227,7 @@ func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64,
 	}
 }
 
-// Vacuum rebuilds the database file and empties the write-ahead log into it. Then neither file
-// holds anything that was deleted before. It is an error if another process prevents that.
-func (s *Store) Vacuum(context.Context) error {
-	err := errClosed
-	s.betweenGroups(func() { err = s.vacuum() })
-	if err != nil {
-		return fmt.Errorf("remove what was erased from the database file: %w", withHint(err))
-	}
-	return nil
-}
-
-// RetentionNote is "": what was deleted before a Vacuum is gone from the files.
+// RetentionNote is "": what was deleted before a Forget is gone from the files.
 func (s *Store) RetentionNote() string { return "" }
 
 // Rewrite runs statements in a database file that nobody else uses, in one transaction, and gives
@@ -257,19 +249,6 @@ func Rewrite(_ context.Context, path string, statements []turn.Statement) (chang
 		err = errors.Join(c.control("COMMIT"), c.control("VACUUM"))
 	}
 	return changes, withHint(err)
-}
-
-// vacuum is Vacuum in the writer's goroutine. secure_delete is not enough: it overwrites a cell
-// where it is, and a page that was rebuilt may keep a copy of a moved cell between others.
-func (s *Store) vacuum() error {
-	if err := s.control("VACUUM"); err != nil {
-		return err
-	}
-	rows, _, err := s.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
-	if err == nil && rows[0][0][0] != int64(0) {
-		err = errBusy
-	}
-	return err
 }
 
 var errClosed = errors.New("the database is closed")

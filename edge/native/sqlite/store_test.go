@@ -449,10 +449,10 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestVacuumLeavesNothing has small stores live through registrations, deliveries, failures and
-// erasures. After each Vacuum no file of the folder holds an erased address, be it from the
+// TestForgetLeavesNothing has small stores live through registrations, deliveries, failures and
+// erasures. After each Forget no file of the folder holds an erased address, be it from the
 // contacts or from a message, delivered or not, also while another process has the files open.
-func TestVacuumLeavesNothing(t *testing.T) {
+func TestForgetLeavesNothing(t *testing.T) {
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	address := regexp.MustCompile(`lark\d{6}@example\.org`)
 	var erasures, kept int
@@ -474,7 +474,7 @@ func TestVacuumLeavesNothing(t *testing.T) {
 				case chance < 4 || len(ids) == 0:
 					put(t, s, "INSERT INTO contacts (record_id, address, created_at) VALUES (?, ?, '2026-11-20T12:00:00Z')", id, id)
 					put(t, s, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'registration', ?, 0, 0)",
-						id[:10], `{"address":"`+id+`","who":"`+strings.Repeat("x", random.IntN(200))+`"}`)
+						id[:10], `{"address":"`+id+`","who":"`+strings.Repeat("x", random.IntN(200)*(1+random.IntN(2)*random.IntN(40)))+`"}`)
 					ids = append(ids, id)
 				case chance < 7:
 					put(t, s, "UPDATE outbox SET state = 'delivered', payload = NULL, delivered_at = 1 WHERE record_id = ?", id[:10])
@@ -489,8 +489,8 @@ func TestVacuumLeavesNothing(t *testing.T) {
 				put(t, s, "DELETE FROM outbox WHERE record_id = ?", ids[i][:10])
 				ids = slices.Delete(ids, i, i+1)
 			}
-			if err := s.Vacuum(t.Context()); err != nil {
-				t.Fatal(err)
+			if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
+				t.Fatal(reader, err)
 			}
 			files, _ := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {
@@ -506,32 +506,64 @@ func TestVacuumLeavesNothing(t *testing.T) {
 			}
 		}
 		erasures += len(erased)
+		if r := s.Exec(one("PRAGMA integrity_check")); r.Rows[0][0][0] != "ok" {
+			t.Errorf("integrity: %v", r.Rows)
+		}
 	}
 	if erasures < 300 || kept < 300 {
 		t.Errorf("%d addresses were erased, and %d found", erasures, kept)
 	}
 }
 
-// TestVacuumBesideAnother: another process that uses the file prevents Vacuum, and the error says
-// so.
-func TestVacuumBesideAnother(t *testing.T) {
+// TestForgetBesideAnother: while another process reads, Forget names it, and no write waits for it.
+// Beside one that writes, Forget waits.
+func TestForgetBesideAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
-	other, command := openStore(t, path), openStore(t, path) // each with a connection of its own
-	other.Exec(insert("a"))
-	command.betweenGroups(func() { command.control("PRAGMA busy_timeout = 20") })
-	for what, begin := range map[string]string{"reads": "BEGIN; SELECT count(*) FROM registrations", "writes": "BEGIN IMMEDIATE"} {
-		// The writer of other leaves the connection alone meanwhile.
-		if err := other.script(begin); err != nil {
-			t.Fatal(err)
+	s, other := openStore(t, path), openStore(t, path) // each with a connection of its own
+	before := ForgetPatience
+	t.Cleanup(func() { ForgetPatience = before })
+	ForgetPatience = 0
+	shorten(t, 100*time.Millisecond)
+	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 0") })
+	put(t, s, "INSERT INTO contacts VALUES ('a', 'erased@example.org', '')")
+	// The writer of other leaves the connection alone meanwhile.
+	if err := other.script("BEGIN; SELECT count(*) FROM contacts"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "DELETE FROM contacts")
+	stop, ended := make(chan bool), make(chan bool)
+	go func() {
+		defer close(ended)
+		for refused := 0; ; {
+			select {
+			case <-stop:
+				if refused > 0 {
+					t.Errorf("%d writes are refused", refused)
+				}
+				return
+			default:
+			}
+			if s.Exec(insert(newID())).Failure != turn.None {
+				refused++
+			}
 		}
-		if err := command.Vacuum(t.Context()); err == nil || !strings.Contains(err.Error(), "another process is using the database (try again)") {
-			t.Errorf("another one that %s: %v", what, err)
-		}
-		if err := other.script("ROLLBACK"); err != nil {
-			t.Fatal(err)
-		}
-		if err := command.Vacuum(t.Context()); err != nil {
-			t.Errorf("after another one that %s: %v", what, err)
+	}()
+	ForgetPatience = 300 * time.Millisecond
+	reader, err := s.Forget(t.Context())
+	close(stop)
+	<-ended
+	if want := fmt.Sprintf("(process %d)", os.Getpid()); !strings.HasSuffix(reader, want) || err != nil {
+		t.Errorf("beside a reader: %q, %v, want %s", reader, err, want)
+	}
+	if err := other.script("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
+		t.Errorf("afterwards: %q, %v", reader, err)
+	}
+	for _, file := range []string{path, path + logSuffix} {
+		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "erased@example.org") {
+			t.Errorf("%s holds the address, or %v", filepath.Base(file), err)
 		}
 	}
 }

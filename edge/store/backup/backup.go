@@ -29,6 +29,8 @@ type Content struct {
 	Bytes  int64
 	// Erased is of how many records Restore has erased the addresses again.
 	Erased int
+	// ErasedBy is the newest file that Restore knows erasures by. What was erased after it came back.
+	ErasedBy string
 }
 
 // Table is a table and how many rows it has.
@@ -39,8 +41,7 @@ type Table struct {
 
 // Write copies the database at path into file, and says what is in it. The copy is checked and on
 // the disk before it replaces a backup at file: if Write is killed, file is the old one or the new
-// one. Write replaces neither a file that is not a backup nor a backup of another store. Beside the
-// file it keeps the list of erasures of the data folder.
+// one. Write replaces neither a file that is not a backup nor a backup of another store.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
@@ -62,9 +63,6 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
-		return nil, err
-	}
-	if _, err := carryErased(filepath.Dir(path), folder); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(made, file); err != nil {
@@ -187,14 +185,15 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 }
 
 // Restore makes the database of a data folder from a backup, and says what is in it. It makes the
-// folder if it is missing, and erases again what was erased after the backup, by the lists in the
-// folder and beside the backup. A backup of an older program stays as it is: the server applies the
+// folder if it is missing, and erases again what was erased after the backup: by the list in the
+// folder, the backups and the list next to the backup, and the databases, backups and lists in
+// erasures. A backup of an older program stays as it is: the server applies the
 // migrations that it lacks.
 //
 // Restore refuses a folder that has a database or is in use. It locks the folder, so that no server
 // begins meanwhile. The new database is on the disk before it gets its name: if Restore is killed,
 // the folder has all of it or none.
-func Restore(ctx context.Context, file, folder string) (c *Content, err error) {
+func Restore(ctx context.Context, file, folder string, erasures ...string) (c *Content, err error) {
 	if c, err = Check(ctx, file); err != nil {
 		return nil, err
 	}
@@ -224,11 +223,16 @@ func Restore(ctx context.Context, file, folder string) (c *Content, err error) {
 		return nil, err
 	}
 	defer removeDraft(made)
-	ids, err := carryErased(filepath.Dir(file), folder)
+	ids, newest, err := knownErased(ctx, file, folder, erasures)
 	if err != nil {
 		return nil, err
 	}
+	c.ErasedBy = newest
 	if c.Erased, err = eraseAgain(ctx, made, ids); err != nil {
+		return nil, err
+	}
+	// The server takes the list into the database, whose schema may be too old now.
+	if err := NoteErased(folder, time.Now(), ids); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(made, path); err != nil {

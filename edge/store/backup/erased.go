@@ -18,67 +18,104 @@ import (
 	"anteroom/edge/turn"
 )
 
-// ErasedName is the name of the list of erasures, one a line, with its time and the identifier of
-// the record. It lies in a data folder, and beside the backups of its database. It is a file of its
-// own, and not a table, so that it survives a damaged database and lists what was erased after a
-// backup.
+// ErasedName is the name of the list of erasures in a data folder, one a line, with its time and
+// the identifier of the record. The database has the identifiers too, but the list survives the
+// database. Earlier programs kept one next to backups as well.
 const ErasedName = "anteroom-erased.txt"
 
 // recordID is a record identifier at the end of a line, also if an earlier line broke off.
 var recordID = regexp.MustCompile(`(?m)[0-9a-f]{32}$`)
 
-// NoteErased adds records to the list in a data folder, before their addresses are erased: a
-// restore erases them again.
+// NoteErased adds to the list in a data folder those of some records that it lacks. That comes
+// before their addresses are erased.
 func NoteErased(folder string, now time.Time, ids []string) error {
-	f, err := os.OpenFile(filepath.Join(folder, ErasedName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	listed, err := ReadErased(folder)
 	if err != nil {
-		return fmt.Errorf("keep the list of erasures: %w", err)
+		return err
 	}
 	var lines strings.Builder
 	for _, id := range ids {
-		fmt.Fprintf(&lines, "%s %s\n", now.UTC().Format(time.RFC3339), id)
+		if !slices.Contains(listed, id) {
+			fmt.Fprintf(&lines, "%s %s\n", now.UTC().Format(time.RFC3339), id)
+		}
 	}
-	_, err = f.WriteString(lines.String())
-	if err := errors.Join(err, disk.Sync(f), f.Close(), disk.SyncFolder(folder)); err != nil {
+	if lines.Len() == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(folder, ErasedName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = f.WriteString(lines.String())
+		err = errors.Join(err, disk.Sync(f), f.Close(), disk.SyncFolder(folder))
+	}
+	if err != nil {
 		return fmt.Errorf("keep the list of erasures: %w", err)
 	}
 	return nil
 }
 
-// readErased gives the lines of the list in a folder, none if there is no list.
-func readErased(folder string) ([]string, error) {
+// ReadErased returns the identifiers in the list of a folder, none if there is no list.
+func ReadErased(folder string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, ErasedName))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), err
-}
-
-// carryErased adds what the list in a folder has to the one in another folder, and gives the
-// records of both.
-func carryErased(from, to string) (ids []string, err error) {
-	more, moreErr := readErased(from)
-	lines, err := readErased(to)
-	if err := errors.Join(moreErr, err); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the list of erasures: %w", err)
 	}
-	all := slices.Concat(lines, more)
-	slices.Sort(all) // by time
-	all = slices.Compact(all)
-	text, path := strings.Join(all, "\n")+"\n", filepath.Join(to, ErasedName)
-	switch {
-	case len(all) == len(lines):
-	case len(lines) == 0:
-		err = errors.Join(disk.WriteNew(path, []byte(text)), disk.SyncFolder(to))
-	default:
-		err = disk.Replace(path, []byte(text))
+	return recordID.FindAllString(string(text), -1), nil
+}
+
+// erasedBy returns the identifiers that a database, a backup or a list of erasures has. A database
+// of an older schema has none.
+func erasedBy(ctx context.Context, file string) ([]string, error) {
+	if filepath.Base(file) == ErasedName {
+		return ReadErased(filepath.Dir(file))
 	}
+	r, err := sqlite.OpenReadOnly(file)
 	if err != nil {
-		return nil, fmt.Errorf("keep the list of erasures: %w", err)
+		return nil, err
 	}
-	ids = recordID.FindAllString(text, -1)
+	defer r.Close()
+	tables, err := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = 'erased'"})
+	if err != nil || len(tables[0]) == 0 {
+		return nil, err
+	}
+	rows, err := r.Read(ctx, turn.Statement{SQL: records.SelectErased})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, row := range rows[0] {
+		ids = append(ids, row[0].(string))
+	}
+	return ids, nil
+}
+
+// knownErased returns what the lists and databases know to be erased that a restore of file into
+// folder finds: those next to file, the list in the folder, and more. It also returns the newest of
+// these files. Of what lies next to a backup, it passes over what it cannot read.
+func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
+	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
+	lists := []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)}
+	latest := time.Time{}
+	for i, name := range slices.Concat(more, lists, []string{file}, next) {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) && i >= len(more) {
+			continue
+		}
+		var found []string
+		if err == nil {
+			found, err = erasedBy(ctx, name)
+		}
+		if err != nil && i < len(more)+len(lists) {
+			return nil, "", err
+		} else if err != nil {
+			continue
+		}
+		ids = append(ids, found...)
+		if info.ModTime().After(latest) {
+			latest, newest = info.ModTime(), name
+		}
+	}
 	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return slices.Compact(ids), newest, nil
 }
 
 // eraseAgain erases the addresses of records in a database that nobody uses, and says of how many

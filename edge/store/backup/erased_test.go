@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +14,8 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// What was erased after a backup is erased again when that is restored: by the list beside the
-// backup where the data folder is gone, and by the one in the folder where only its database is.
+// What was erased after a backup is erased again when that is restored: by a newer backup next to
+// it where the data folder is gone, and by the list in the folder where only its database is.
 func TestErasedStaysErased(t *testing.T) {
 	s, backups := newStore(t), t.TempDir()
 	data := filepath.Dir(s.path)
@@ -33,7 +35,7 @@ func TestErasedStaysErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	restored := func(file, folder string, again int, left ...string) {
+	restored := func(file, folder string, again int, left ...string) *Content {
 		t.Helper()
 		c, err := Restore(t.Context(), file, folder)
 		if err != nil || c.Erased != again {
@@ -48,8 +50,9 @@ func TestErasedStaysErased(t *testing.T) {
 				t.Errorf("%s in %s: %t", address(letter), file, there)
 			}
 		}
+		return c
 	}
-	first, second := filepath.Join(backups, "first"), filepath.Join(backups, "second")
+	first, second := filepath.Join(backups, "first.db"), filepath.Join(backups, "second.db")
 	s.backUp(first)
 	synced := map[string]bool{}
 	watch(t, func(f *os.File) { synced[f.Name()] = true })
@@ -60,6 +63,37 @@ func TestErasedStaysErased(t *testing.T) {
 	s.backUp(second)
 	s.backUp(filepath.Join(data, "inside"))
 	restored(first, t.TempDir(), 1, "b", "c")
+	copied := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(first)
+		file := filepath.Join(t.TempDir(), name)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	// Alone, a backup knows of no later erasure, unless another file does or an older version has
+	// put a list next to it.
+	alone := copied("first.db")
+	if c := restored(alone, t.TempDir(), 0, "a", "b", "c"); c.ErasedBy != alone {
+		t.Errorf("erasures are known by %s", c.ErasedBy)
+	}
+	for _, newer := range []string{second, s.path, filepath.Join(data, ErasedName)} {
+		c, err := Restore(t.Context(), alone, t.TempDir(), newer)
+		if err != nil || c.Erased != 1 {
+			t.Errorf("by %s: %+v, %v", newer, c, err)
+		}
+	}
+	if _, err := Restore(t.Context(), alone, t.TempDir(), alone+"x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("by a missing file: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(alone), ErasedName), []byte("1970-01-01T00:00:00Z "+id("c")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	restored(alone, t.TempDir(), 1, "a", "b")
 
 	// A line that broke off does no harm.
 	if err := os.WriteFile(filepath.Join(data, ErasedName), []byte("1970-01-01T00:00:00Z "+id("a")+"\n1970-01"), 0o600); err != nil {
@@ -71,10 +105,10 @@ func TestErasedStaysErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored(second, data, 1, "c")
-	if lines, err := readErased(data); err != nil || len(lines) != 2 {
-		t.Errorf("%q, %v", lines, err)
+	if ids, err := ReadErased(data); err != nil || len(ids) != 2 {
+		t.Errorf("%q, %v", ids, err)
 	}
-	if entries, _ := os.ReadDir(backups); len(entries) != 3 {
+	if entries, _ := os.ReadDir(backups); len(entries) != 2 {
 		t.Errorf("beside the backups: %v", entries)
 	}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"anteroom/edge/turn"
 )
@@ -41,20 +42,39 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 	return recordIDs, named, nil
 }
 
-// Erase erases the e-mail addresses that were given with records, from the contacts and from the
-// outbox, and says for each record what there was. If address is not "", it also erases what was
-// observed of clients with that address in their name, and says how many rows that were. All is one
-// transaction. The registration or charter itself stays: its commitment is public. A message that
-// is being sent meanwhile is not called back.
-//
-// Erase ends with Store.Vacuum, even if it found no address: Vacuum may have failed in
-// a former call. If Vacuum fails, Erase gives both what it erased and the error.
+// erasedAtOnce is the number of records that Erase erases in one transaction, so that other writers
+// wait for a short time only.
+const erasedAtOnce = 200
+
+// Erase erases the e-mail addresses that were given with records from the contacts and the outbox,
+// and returns what there was of each record. If address is not "", it also erases what was observed
+// of clients with that address in their name, and returns the number of those rows. The store keeps
+// the identifiers of the records. The registration or charter itself stays: its commitment is
+// public. A message that is being sent meanwhile is not called back. Traces in the files of the
+// store remain until Finish.
 func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (erased []Erased, observed int64, err error) {
-	erase := []turn.Statement{{
-		SQL: "DELETE FROM observed WHERE ? <> '' AND instr(lower(client), lower(?)) > 0", Args: []any{address, address},
-	}}
+	for first := true; first || len(recordIDs) > 0; first = false {
+		ids := recordIDs[:min(erasedAtOnce, len(recordIDs))]
+		recordIDs = recordIDs[len(ids):]
+		some, n, err := eraseSome(ctx, s, address, ids)
+		if err != nil {
+			return erased, observed, fmt.Errorf("erase records: %w", err)
+		}
+		erased, observed = append(erased, some...), observed+n
+	}
+	return erased, observed, nil
+}
+
+func eraseSome(ctx context.Context, s Store, address string, ids []string) (erased []Erased, observed int64, err error) {
+	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
+	erase := []turn.Statement{
+		addErased(ids),
+		{SQL: mark + " OR EXISTS (SELECT 1 FROM observed WHERE " + client + ")", Args: []any{address, address}},
+		{SQL: "DELETE FROM observed WHERE " + client, Args: []any{address, address}},
+	}
+	before := len(erase)
 	var sent []turn.Statement
-	for _, id := range recordIDs {
+	for _, id := range ids {
 		erase = append(erase, Erasure(id)...)
 		sent = append(sent, turn.Statement{
 			SQL:  "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL",
@@ -63,21 +83,21 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("erase records: %w", err)
+		return nil, 0, err
 	}
 	changes, err := s.Write(ctx, erase...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("erase records: %w", err)
+		return nil, 0, err
 	}
-	erased = make([]Erased, len(recordIDs))
+	erased = make([]Erased, len(ids))
 	for i := range erased {
-		erased[i] = Erased{Contacts: changes[1+2*i], Messages: changes[2+2*i]}
+		erased[i] = Erased{Contacts: changes[before+2*i], Messages: changes[before+1+2*i]}
 		for _, row := range digests[i] {
 			id, _ := row[0].(string)
 			erased[i].Digests = append(erased[i].Digests, id)
 		}
 	}
-	return erased, changes[0], s.Vacuum(ctx)
+	return erased, changes[before-1], nil
 }
 
 // Erasure gives the statements that erase the address of a record.
@@ -86,6 +106,58 @@ func Erasure(recordID string) []turn.Statement {
 		{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{recordID}},
 		{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{recordID}},
 	}
+}
+
+// mark notes that an erasure leaves traces in the file, if the store has an address of an erased
+// record.
+const mark = "UPDATE store SET erasing = max(coalesce(erasing, 0) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) " +
+	"WHERE EXISTS (SELECT 1 FROM erased CROSS JOIN contacts USING (record_id)) " +
+	"OR EXISTS (SELECT 1 FROM erased CROSS JOIN outbox USING (record_id))"
+
+func addErased(ids []string) turn.Statement {
+	list := `["` + strings.Join(ids, `","`) + `"]` // an identifier is hexadecimal
+	return turn.Statement{
+		SQL: "INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?) WHERE value <> ''", Args: []any{list},
+	}
+}
+
+// SelectErased selects the identifiers of the records whose addresses were erased.
+const SelectErased = "SELECT record_id FROM erased"
+
+// EraseAgain erases the addresses of all records that a store knows to be erased, and of those in
+// recordIDs, and returns how many contacts and messages there were.
+func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
+	changes, err := s.Write(ctx, addErased(recordIDs), turn.Statement{SQL: mark},
+		turn.Statement{SQL: "DELETE FROM contacts WHERE record_id IN (" + SelectErased + ")"},
+		turn.Statement{SQL: "DELETE FROM outbox WHERE record_id IN (" + SelectErased + ")"})
+	if err != nil {
+		return 0, fmt.Errorf("erase again what was erased: %w", err)
+	}
+	return changes[2] + changes[3], nil
+}
+
+// Unfinished returns when the newest erasure was made whose traces may be in the files of the
+// store, in Unix milliseconds, or 0 if there is none.
+func Unfinished(ctx context.Context, r Reader) (int64, error) {
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT coalesce(max(erasing), 0) FROM store"})
+	if err != nil {
+		return 0, fmt.Errorf("look for unfinished erasures: %w", err)
+	}
+	return rows[0][0][0].(int64), nil
+}
+
+// Finish has the store forget what was erased, unless it has done so already. While another process
+// reads the store that cannot be done: then Finish returns who reads, and is called again later.
+func Finish(ctx context.Context, s Store) (reader string, err error) {
+	since, err := Unfinished(ctx, s)
+	if err != nil || since == 0 {
+		return "", err
+	}
+	if reader, err = s.Forget(ctx); err != nil || reader != "" {
+		return reader, err
+	}
+	_, err = s.Write(ctx, turn.Statement{SQL: "UPDATE store SET erasing = NULL WHERE erasing = ?", Args: []any{since}})
+	return "", err
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, digest = NULL " +

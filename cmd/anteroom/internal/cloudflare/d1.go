@@ -103,8 +103,8 @@ func (s *Store) Host() string { return s.host }
 // Room gives the size of the database, and how large it can be.
 func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
-// Vacuum does nothing: D1 lets no caller rebuild it. See RetentionNote.
-func (s *Store) Vacuum(context.Context) error { return nil }
+// Forget does nothing: the files are not ours. See RetentionNote.
+func (s *Store) Forget(context.Context) (reader string, err error) { return "", nil }
 
 // RetentionNote says where the store keeps an erased address longer.
 func (s *Store) RetentionNote() string {

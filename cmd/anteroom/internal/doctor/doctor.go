@@ -288,6 +288,12 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 		r.add(check, OK, "", "%s opens, and belongs to this service", name)
 	}
 	r.room(store)
+	if since, err := records.Unfinished(ctx, store); err != nil {
+		r.err(check, Fault, err, "try again")
+	} else if since > 0 && s.Remote == "" {
+		r.add(check, Warning, "serve removes it once no other process reads an earlier state; anteroom records erase names the reader",
+			"an address that was erased at %s is still in the file of %s", time.UnixMilli(since).UTC().Format(time.RFC3339), name)
+	}
 	if err := r.messages(ctx, store, now); err != nil {
 		r.err("records", Fault, err, "try again")
 		return

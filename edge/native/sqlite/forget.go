@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"anteroom/edge/native/disk"
+	"anteroom/edge/turn"
+)
+
+// A reader of the log locks one of these bytes of its index (sqlite.org/walformat.html, section
+// 2.2).
+const firstReadMark, lastReadMark = 123, 127
+
+const (
+	pagesAtOnce = 32                     // that a transaction overwrites, while writers wait
+	forgetPause = 100 * time.Millisecond // between two checkpoints that a reader prevents
+	hugePages   = 1 << 25                // of a database; see overwrite
+)
+
+// ForgetPatience is how long Forget waits for readers. It is a variable so that tests can shorten
+// it.
+var ForgetPatience = 3 * time.Second
+
+// Forget overwrites what deleted addresses have left in the database, and empties the write-ahead
+// log into the file. Writers wait for a few pages at most. While another process reads an earlier
+// state the files keep that: if it does not end within ForgetPatience, Forget returns who reads.
+func (s *Store) Forget(ctx context.Context) (reader string, err error) {
+	c := new(connection)
+	if err = c.connect(s.path, url.Values{"_pragma": pragmas}); err == nil {
+		err = c.overwrite()
+	}
+	if err == nil {
+		reader, err = c.emptyLog(ctx)
+	}
+	if err = errors.Join(err, c.disconnect()); err != nil {
+		return "", fmt.Errorf("remove what was erased from the database file: %w", withHint(err))
+	}
+	return reader, nil
+}
+
+// emptyLog never has SQLite wait for a reader: it would keep writers out meanwhile.
+func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
+	if err := c.control("PRAGMA busy_timeout = 0"); err != nil {
+		return "", err
+	}
+	var readers []string // all the time
+	for began := time.Now(); ; {
+		rows, _, err := c.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(PASSIVE)"}, turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
+		if err != nil || rows[1][0][0] == int64(0) {
+			return "", err
+		}
+		now := disk.LockHolders(c.path+indexSuffix, firstReadMark, lastReadMark)
+		if readers == nil {
+			readers = now
+		}
+		readers = slices.DeleteFunc(readers, func(name string) bool { return !slices.Contains(now, name) })
+		if time.Since(began) >= ForgetPatience {
+			return cmp.Or(strings.Join(readers, ", "), "another process"), nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(forgetPause):
+		}
+	}
+}
+
+// overwrite zeroes the room between the cells of the pages that hold addresses. A page that SQLite
+// has rebuilt keeps copies of moved cells there; deleted cells and freed pages are zeroed by
+// secure_delete. VACUUM would do it too, but writers would wait until all of it is done.
+func (c *connection) overwrite() error {
+	rows, _, err := c.run(turn.Statement{SQL: "PRAGMA page_count"}, turn.Statement{
+		SQL: "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))",
+	})
+	if err != nil {
+		return err
+	}
+	if rows[0][0][0].(int64) >= hugePages {
+		return c.control("VACUUM") // a page number could begin like a page with cells
+	}
+	var stale []any
+	for _, row := range rows[1] {
+		page, err := c.page(row[0])
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(unallocated(page), func(b byte) bool { return b != 0 }) {
+			stale = append(stale, row[0])
+		}
+	}
+	for numbers := range slices.Chunk(stale, pagesAtOnce) {
+		if err := c.overwritePages(numbers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *connection) overwritePages(numbers []any) error {
+	if err := c.control("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		page, err := c.page(number)
+		if stale := unallocated(page); err == nil && stale != nil {
+			clear(stale)
+			_, _, err = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, number}})
+		}
+		if err != nil {
+			return errors.Join(err, c.control("ROLLBACK"))
+		}
+	}
+	return c.control("COMMIT")
+}
+
+func (c *connection) page(number any) ([]byte, error) {
+	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
+	if err != nil || len(rows[0]) == 0 {
+		return nil, err
+	}
+	return rows[0][0][0].([]byte), nil
+}
+
+// unallocated returns the part of a page between the pointers to its cells and the first cell
+// (sqlite.org/fileformat2.html, section 1.6), nil if the page has no cells: one that was freed or
+// has overflow begins with a page number, whose first byte is 0. Page 1 has no addresses.
+func unallocated(page []byte) []byte {
+	header := 8
+	if len(page) < 512 {
+		return nil
+	}
+	switch page[0] {
+	case 2, 5: // interior
+		header = 12
+	case 10, 13: // leaf
+	default:
+		return nil
+	}
+	first := header + 2*int(binary.BigEndian.Uint16(page[3:]))
+	end := cmp.Or(int(binary.BigEndian.Uint16(page[5:])), 1<<16)
+	if first > end || end > len(page) {
+		return nil
+	}
+	return page[first:end]
+}
