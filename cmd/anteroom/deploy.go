@@ -9,6 +9,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/receiptkey"
@@ -24,6 +25,7 @@ type deployment struct {
 	wrangler string
 	artifact artifactFlags
 	host     server.Options // that the key is of
+	webhook  keys.Webhook
 }
 
 func newDeployment(t *cli.Terminal) *deployment {
@@ -59,6 +61,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	}
 	f := cmd.Flags()
 	d.host.Receipt.AddFlag(f)
+	d.webhook.AddFlag(f)
 	f.StringVar(&d.host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
 	wranglerFlags(f, &d.Environment, &d.wrangler)
 	d.artifact.add(f)
@@ -79,6 +82,9 @@ func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 		return err
 	}
 	if err = d.readKey(t); err != nil {
+		return err
+	}
+	if d.Webhook, err = d.webhook.Read(t); err != nil {
 		return err
 	}
 	if d.Wrangler, err = cloudflare.FindWrangler(ctx, d.wrangler); err != nil {

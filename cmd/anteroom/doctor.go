@@ -22,6 +22,7 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	hostFlags(flags, &s.Options)
 	store.add(flags)
 	s.LogKey.AddFlag(flags)
+	s.Webhook.AddFlag(flags)
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	jsonFlag(flags, &t.JSON)
 	return cmd

@@ -14,6 +14,10 @@ import (
 	"anteroom/edge/turn"
 )
 
+// MostStatements is the number of statements that a call asks the store for at most, with those of
+// a second transaction after one without an answer.
+const MostStatements = 10
+
 const (
 	Window     = 60       // seconds in which the write limit counts
 	policyName = "writes" // the name of the limit in header fields
@@ -317,6 +321,10 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 // checked first.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
+	if most := t.Host.Queries; op.Writes && !in.DryRun && most > 0 && t.Asked+MostStatements > most {
+		return refused(t, respond.TooManyWrites, RateLimited,
+			"the store takes no more in one request: nothing of this call was done; send it again in another request")
+	}
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		return turn.Presume(limit, func(left turn.Result) *turn.Response {

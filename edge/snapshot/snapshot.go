@@ -3,7 +3,7 @@
 // facts, and the only one that is parsed. Each other line is a document: its ID, a tab, compact
 // JSON.
 //
-//	{"format":"anteroom-snapshot-5","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-6","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 //
@@ -22,7 +22,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
-const Format = "anteroom-snapshot-5"
+const Format = "anteroom-snapshot-6"
 
 // Snapshot is the published content as the edge knows it.
 type Snapshot struct {
@@ -41,7 +41,6 @@ type Snapshot struct {
 	RetiredKeys   []Key
 	RelayFrom     string
 	RelayTo       string
-	RelayWebhook  string   // URL that the worker posts messages to; "" where it sends mail
 	IndexNowKey   string   // "" where the service tells search engines nothing
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
@@ -220,7 +219,6 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	}
 	text("relay_from", &s.RelayFrom)
 	text("relay_to", &s.RelayTo)
-	text("relay_webhook", &s.RelayWebhook)
 	text("indexnow_key", &s.IndexNowKey)
 	list("indexnow_urls", &s.IndexNowURLs)
 	list("sitemap", &s.Sitemap)

@@ -129,6 +129,7 @@ type HostInfo struct {
 	PublicKey string   // base64 of the raw public half of the signing key, "" without one
 	KeyFault  bool     // a signing key is configured and cannot be used: no receipt is minted
 	Limiter   bool     // whether there is a rate limiter
+	Queries   int      // statements that the store runs for one request at most; 0 for no bound
 	Port      int      // where the host listens, for its address on loopback; 0 when unknown
 }
 
@@ -153,6 +154,8 @@ type Turn struct {
 	// Tool says that what is answered is the result of an MCP tool. It has neither the trailer nor
 	// links that are the same in every answer: the description of the tool says all that.
 	Tool bool
+	// Asked is the number of statements that the turn has asked the store for so far.
+	Asked int
 
 	deliver bool     // whether the turn has put something into the outbox
 	ids     int      // identifiers given so far
@@ -197,7 +200,7 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
 	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.Silent = s, "", "", nil, false
-	t.Tool, t.deliver, t.ids, t.headers = false, false, 0, nil
+	t.Tool, t.Asked, t.deliver, t.ids, t.headers = false, 0, false, 0, nil
 }
 
 // SetHeader gives a header field to whichever answer the turn ends in.
@@ -213,6 +216,10 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	journal := t.Journal
 	for r.then != nil {
 		n := len(r.effects)
+		for _, effect := range r.effects {
+			exec, _ := effect.(Exec)
+			t.Asked += len(exec.Statements)
+		}
 		switch {
 		case presumed == nil && n <= len(journal):
 			r, journal = r.then(journal[:n]), journal[n:]

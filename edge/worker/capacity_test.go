@@ -48,7 +48,7 @@ func readGrouping(tb testing.TB) grouping {
 		n, _ := strconv.ParseFloat(strings.ReplaceAll(string(found[1]), "_", ""), 64)
 		return n
 	}
-	return grouping{number("LEAST"), number("SHARED"), number("REMEMBERED")}
+	return grouping{number("LEAST"), math.Floor(number("FREE") / number("SHARE")), number("REMEMBERED")}
 }
 
 // isolate is what store.mjs keeps: who waits, since when, and how many calls may be under way.

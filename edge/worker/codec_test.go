@@ -134,7 +134,7 @@ func turnObject(t *turn.Turn) object {
 	return object{
 		"now": t.Now, "entropy": frame{t.Entropy[:]}, "method": t.Request.Method, "target": t.Request.Target, "host": t.Request.Host,
 		"fields": linesOf(t.Request.Header), "body": frame{t.Request.Body}, "incomplete": t.Request.Incomplete, "client": t.Host.Client, "publicKey": t.Host.PublicKey,
-		"keyFault": t.Host.KeyFault, "limiter": t.Host.Limiter, "journal": journal,
+		"keyFault": t.Host.KeyFault, "limiter": t.Host.Limiter, "queries": t.Host.Queries, "journal": journal,
 	}
 }
 

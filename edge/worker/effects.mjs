@@ -31,9 +31,9 @@ function notTaken(why, failure, status) {
   return { failure, status, data: encoder.encode(why) };
 }
 
-/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {Facts} facts @returns {Promise<Result>} */
-async function post({ id, subject, text, records }, { relayWebhook, relayMillis }) {
-  const { ok, status, body } = await fetch(relayWebhook, {
+/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {string} url @param {Facts} facts @returns {Promise<Result>} */
+async function post({ id, subject, text, records }, url, { relayMillis }) {
+  const { ok, status, body } = await fetch(url, {
     method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(relayMillis),
     headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
   });
@@ -110,14 +110,15 @@ export function hasLimiter(env) {
 /** @type {Performers} */
 const performers = {
   async exec({ statements }, { facts, env, ctx }) {
-    if (env.DB) return transact(statements, env.DB, ctx, facts.execMillis);
+    if (env.DB) return transact(statements, env.DB, ctx, facts.execMillis, env);
     logOnce('there is no store: bind a D1 database as DB');
     return { failure: UNAVAILABLE };
   },
 
   async relay(m, { facts, env }) {
     try {
-      if (facts.relayWebhook !== '') return await post(m, facts);
+      const url = env.RELAY_WEBHOOK?.trim();
+      if (url) return await post(m, url, facts);
       if (!env.EMAIL || facts.relayTo === '') {
         logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
         return { failure: UNAVAILABLE, data: encoder.encode('no relay') };

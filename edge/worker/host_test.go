@@ -486,7 +486,8 @@ func TestTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestTheWebhook: messages are posted to the webhook where the content names one, and nowhere else.
+// TestTheWebhook: messages are posted to the webhook where the worker has that secret, and nowhere
+// else.
 func TestTheWebhook(t *testing.T) {
 	t.Parallel()
 	type message struct {
@@ -506,9 +507,9 @@ func TestTheWebhook(t *testing.T) {
 		w.WriteHeader(204)
 	}))
 	t.Cleanup(webhook.Close)
-	published := edgetest.Snapshot()
-	published.RelayWebhook = webhook.URL + "/hook"
-	s := start(t, bound(t, published))
+	o := bound(t, edgetest.Snapshot())
+	o.Main = with(fmt.Sprintf("RELAY_WEBHOOK: %q", webhook.URL+"/hook\n"))
+	s := start(t, o)
 	filed := s.want(200, "POST", "/api/suggest", `{"suggestion":"a long enough suggestion"}`)
 	registered := s.want(200, "POST", "/api/waitlist", registration)
 	eventually(t, "delivery", func() bool { return len(s.sql("SELECT 1 FROM outbox WHERE state = 'delivered'")) == 1 })
@@ -722,7 +723,9 @@ func TestReceiptKeys(t *testing.T) {
 // in the log if it is refused by its status.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	s := start(t, bound(t, edgetest.Snapshot()))
+	o := bound(t, edgetest.Snapshot())
+	o.Main = with("") + "\nMath.random = () => 0;"
+	s := start(t, o)
 	const refused = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{}}}`
 	for _, c := range []struct {
 		method, target, body string
@@ -742,6 +745,14 @@ func TestRequestID(t *testing.T) {
 		if len(id) != 16 || strings.Contains(string(body), id) != c.problem || strings.Contains(log, "request_id="+id+" ") != c.logged || strings.Contains(log, "secret") {
 			t.Errorf("%s %s: %s\n%s\nthe log says: %s", c.method, c.target, id, body, log)
 		}
+	}
+	// Most refusals are not logged, and all failures are.
+	o.Main = with("DB: undefined") + "\nMath.random = () => 0.5;"
+	s = start(t, o)
+	s.want(404, "GET", "/api/nope", "")
+	s.want(503, "POST", "/api/waitlist", `{"agent_name":"ada"}`)
+	if log := strings.Join(s.wholeLog(), "\n"); strings.Contains(log, " 404") || !strings.Contains(log, " /api/waitlist 503") {
+		t.Errorf("the log says: %s", log)
 	}
 }
 

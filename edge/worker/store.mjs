@@ -9,7 +9,7 @@
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
-/** @import { Job, Statement, Value } from './types' */
+/** @import { Env, Job, Statement, Value } from './types' */
 
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
@@ -21,9 +21,13 @@ const LEAST = 2;
 // calls may be, so that the next ones find it free (BBR: Cardwell and others 2016).
 const REMEMBERED = 10_000;
 
-// How many statements an invocation may make on the free plan, and how many with those of others:
-// what is left then is enough for ten writes of three statements, the most in a batch of MCP calls.
-const QUERIES = 50, SHARED = 20;
+// How many statements an invocation may make on the free plan, and one in how many of them others
+// may take.
+const FREE = 50, SHARE = 4;
+
+// For how many milliseconds, at most, a request does not learn that its call had no answer: all
+// that shared the call would repeat their statements at once.
+const JITTER = 500;
 
 // What D1 says when it has not run a call: it did not get in, there is no room or no more today, or
 // SQLite refuses what is in it.
@@ -38,19 +42,26 @@ let usual = 0, quickest = Infinity, stale = 0; // milliseconds of a call of late
 /** How many queries invocations have made. @type {WeakMap<ExecutionContext, number>} */
 const made = new WeakMap();
 
-/** @param {ExecutionContext} ctx */
-export const left = (ctx) => QUERIES - (made.get(ctx) ?? 0);
+/** How many queries an invocation may make. @param {Env} env */
+const most = (env) => Number(env.D1_QUERIES ?? FREE);
+
+/** How many of them are for the request itself. @param {Env} env */
+export const own = (env) => most(env) - Math.floor(most(env) / SHARE);
+
+/** @param {ExecutionContext} ctx @param {Env} env */
+export const left = (ctx, env) => most(env) - (made.get(ctx) ?? 0);
 
 // Runs statements as one transaction. A request waits for it so many milliseconds. It never throws.
-/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest */
-export async function transact(statements, db, ctx, longest) {
+/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest @param {Env} env */
+export async function transact(statements, db, ctx, longest, env) {
+  if (statements.length > left(ctx, env)) return { failure: REFUSED };
   /** @type {Job} */
   const job = { statements, until: Date.now() + longest, alone: false };
   waiting.push(job);
   let step = Math.max(usual / 8, 2); // so that it is seldom late, and seldom in vain
   while (!job.result) {
     if (job.alone || (!job.began && mayCall(longest))) {
-      const called = call(job.alone ? [job] : take(job, ctx), db, ctx);
+      const called = call(job.alone ? [job] : take(job, ctx, env), db, ctx);
       ctx.waitUntil(called);
       await within(called, job.until - Date.now()).catch(() => {});
     } else {
@@ -64,6 +75,7 @@ export async function transact(statements, db, ctx, longest) {
     waiting = waiting.filter((other) => other !== job); // now: the clock of another request may be behind
     job.result = { failure: job.began ? TIMEOUT : REFUSED };
   }
+  if (job.result.failure === TIMEOUT) await new Promise((resolve) => setTimeout(resolve, Math.random() * JITTER));
   return job.result;
 }
 
@@ -91,14 +103,14 @@ function learn(began) {
 const halve = () => (limit = Math.max(LEAST, limit >> 1));
 
 // Takes a job from those that wait, and with it as many others as may go along, the oldest first.
-/** @param {Job} job @param {ExecutionContext} ctx */
-function take(job, ctx) {
+/** @param {Job} job @param {ExecutionContext} ctx @param {Env} env */
+function take(job, ctx, env) {
   // Nobody is there any more for what has waited too long.
   waiting = waiting.filter((other) => other !== job && Date.now() < other.until);
   let count = 0;
-  for (let room = left(ctx) - job.statements.length; count < waiting.length; count++) {
+  for (let room = left(ctx, env) - job.statements.length; count < waiting.length; count++) {
     room -= waiting[count].statements.length;
-    if (room < QUERIES - SHARED) break;
+    if (room < own(env)) break;
   }
   return [...waiting.splice(0, count), job];
 }
@@ -111,7 +123,7 @@ async function call(jobs, db, ctx) {
   for (const job of jobs) job.began = began;
   try {
     const statements = jobs.flatMap((job) => job.statements).map(({ sql, args }) => db.prepare(sql).bind(...args));
-    made.set(ctx, QUERIES - left(ctx) + statements.length);
+    made.set(ctx, (made.get(ctx) ?? 0) + statements.length);
     const answers = statements.length === 1 ? [await statements[0].all()] : await db.batch(statements);
     for (const job of jobs) job.result = { rows: answers.splice(0, job.statements.length).map(rowsOf) };
     learn(began);

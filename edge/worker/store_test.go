@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 )
 
@@ -352,7 +353,7 @@ const hangs = () => new Promise(() => {}), ends = async () => ({ results: [], me
 const run = (name, call) => transact([{ sql: name, args: [] }], {
   prepare: (sql) => ({ bind: () => ({ sql, all: () => { ran.push(sql); return call(); } }) }),
   batch: (list) => { for (const { sql } of list) ran.push(sql); return Promise.all(list.map(call)); },
-}, { waitUntil: (promise) => { kept.push(promise); } }, 10_000);
+}, { waitUntil: (promise) => { kept.push(promise); } }, 10_000, {});
 export default {
   async fetch() {
     globalThis.setTimeout = timed;
@@ -404,7 +405,7 @@ const all = () => {
 };
 const answer = { results: [], meta: { changes: 1 } };
 const db = { prepare: () => ({ bind: () => ({ all }) }), batch: (list) => Promise.resolve(all()).then(() => list.map(() => answer)) };
-const write = () => transact([{ sql: '', args: [] }], db, { waitUntil() {} }, 10_000);
+const write = () => transact([{ sql: '', args: [] }], db, { waitUntil() {} }, 10_000, {});
 const atOnce = async (writes) => { // how many of these are begun at once
   const done = Array.from({ length: writes }, write), begun = held.length;
   now += takes;
@@ -444,7 +445,8 @@ export default {
 func TestOthersLeaveRoom(t *testing.T) {
 	t.Parallel()
 	o := bound(t, edgetest.Snapshot())
-	o.Main = `import { transact } from './store.mjs';
+	o.Main = `import { own, transact } from './store.mjs';
+let env;
 const real = setTimeout, answer = { results: [], meta: { changes: 1 } };
 const ends = [], made = [];
 const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
@@ -455,11 +457,13 @@ const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
   return transact(Array(statements).fill({ sql: '', args: [] }), {
     prepare: () => ({ bind: () => ({ all: () => call(1, answer) }) }),
     batch: (list) => call(list.length, list.map(() => answer)),
-  }, ctx, 10_000);
+  }, ctx, 10_000, env);
 };
 export default {
   async fetch(request) {
-    const { writes, statements } = await request.json();
+    const { writes, statements, bound } = await request.json();
+    env = { D1_QUERIES: bound };
+    made.length = 0;
     const calls = [run(1, [], true), run(1, [], true)]; // while these are under way, no further calls are made
     globalThis.setTimeout = () => {}; // so that the others wait without looking again
     for (let i = 0; i < 500; i++) run(1, []);
@@ -468,16 +472,76 @@ export default {
     await Promise.all(calls);
     const ctx = { waitUntil() {} };
     for (let i = 0; i < writes; i++) await run(statements, made, false, ctx);
-    return Response.json({ made });
+    const { failure } = await run(Number(bound), [], false, ctx);
+    return Response.json({ made, failure, own: own(env) });
   },
 };`
-	_, got := start(t, o).do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":3}`, edgetest.Snapshot().BatchWrites))
-	sum := 0.0
-	made, _ := got["made"].([]any)
-	for _, n := range made {
-		sum += n.(float64)
+	s := start(t, o)
+	const statements = api.MostStatements / 2 // the other half is a second transaction
+	for _, bound := range []int{queryLimit, 1000} {
+		_, got := s.do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":%d,"bound":"%d"}`, bound*3/4/statements, statements, bound))
+		sum := 0.0
+		made, _ := got["made"].([]any)
+		for _, n := range made {
+			sum += n.(float64)
+		}
+		if own := got["own"].(float64); len(made) < int(own)/statements || own < float64(bound)*3/4 {
+			t.Errorf("%d calls, and %v of %d statements are its own", len(made), own, bound)
+		}
+		if others := made[0].(float64) - statements; others < 5 || others > float64(bound)/4 || sum > float64(bound) || got["failure"] != 1.0 {
+			t.Errorf("%v: %v queries of %d, %v of them of others, then failure %v", made, sum, bound, others, got["failure"])
+		}
 	}
-	if len(made) != int(edgetest.Snapshot().BatchWrites) || made[0].(float64) <= 3 || sum > queryLimit {
-		t.Errorf("%v: %v queries, want more than its own in the first call, and %d at most in all", made, sum, queryLimit)
+}
+
+// TestKeyedBatch: a batch of writes that takes more statements than an invocation has is done as
+// far as it fits. What is filed is recorded, and what is refused is neither.
+func TestKeyedBatch(t *testing.T) {
+	t.Parallel()
+	published := edgetest.Snapshot()
+	published.WritesPerMinute = 0
+	o := bound(t, published)
+	o.Main = with(counting)
+	s := start(t, o)
+	var batch []string
+	for i := range published.BatchWrites {
+		batch = append(batch, fmt.Sprintf(`{"jsonrpc":"2.0","id":%[1]d,"method":"tools/call","params":{"name":"service_suggest","arguments":`+
+			`{"suggestion":"Publish the tables, number %[1]d.","idempotency_key":"0123456789abcdef-%[1]d"}}}`, i))
+	}
+	_, text := s.raw("POST", "/api/mcp", "["+strings.Join(batch, ",")+"]")
+	filed, refused := strings.Count(string(text), `"structuredContent":{"filed":true`), strings.Count(string(text), `rate_limited`)
+	if most := s.mostQueries(); most > queryLimit || filed == 0 || refused == 0 || filed+refused != len(batch) || s.count("suggestions") != filed {
+		t.Errorf("%d queries, %d filed, %d refused, %d recorded", most, filed, refused, s.count("suggestions"))
+	}
+}
+
+// TestSecondTriesAreSpread: requests whose call had no answer do not all learn it, and try again,
+// at the same time.
+func TestSecondTriesAreSpread(t *testing.T) {
+	t.Parallel()
+	o := bound(t, edgetest.Snapshot())
+	o.Main = `import { transact } from './store.mjs';
+const real = setTimeout, pauses = [], ends = [];
+const call = () => new Promise((_, reject) => ends.push(reject));
+const run = () => transact([{ sql: '', args: [] }], {
+  prepare: () => ({ bind: () => ({ all: call }) }), batch: call,
+}, { waitUntil() {} }, 10_000, {});
+export default {
+  async fetch() {
+    const jobs = Array.from({ length: 10 }, run); // two calls, and eight that share the next one
+    while (ends.length < 2) await new Promise((resolve) => real(resolve, 5));
+    ends[0](new Error('lost'));
+    while (ends.length < 3) await new Promise((resolve) => real(resolve, 5));
+    globalThis.setTimeout = (f, milliseconds) => {
+      pauses.push(milliseconds);
+      return real(f, 0);
+    };
+    for (const end of ends) end(new Error('lost'));
+    const results = await Promise.all(jobs);
+    return Response.json({ pauses: new Set(pauses.filter((n) => n % 1 !== 0 && n < 500)).size, lost: results.filter(({ failure }) => failure === 2).length });
+  },
+};`
+	if _, got := start(t, o).do("POST", "/", ""); got["lost"] != 10.0 || got["pauses"].(float64) < 8 {
+		t.Errorf("%v", got)
 	}
 }

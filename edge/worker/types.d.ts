@@ -25,6 +25,8 @@ export interface Turn {
   publicKey: string;
   keyFault: boolean;
   limiter: boolean;
+  /** How many statements the store runs for it at most. */
+  queries: number;
   journal: Result[];
 }
 
@@ -102,8 +104,6 @@ export interface Facts {
   limited: boolean;
   relayFrom: string;
   relayTo: string;
-  /** Where messages are posted instead of being mailed; '' mails them. */
-  relayWebhook: string;
   /** The answer to a turn that the host could not take to its end. */
   unfinished: Answer;
   /** A POST to this path speaks a protocol of its own: */
@@ -143,6 +143,10 @@ export interface Env {
   DB?: D1Database;
   /** The way to the operator. */
   EMAIL?: SendEmail;
+  /** How many statements D1 takes of an invocation, as a decimal number. */
+  D1_QUERIES?: string;
+  /** The URL, a secret, to which messages are posted as JSON instead of being mailed. */
+  RELAY_WEBHOOK?: string;
   /** Counts the writes of a caller. */
   RL?: RateLimit;
   /** This service itself. */

@@ -100,6 +100,7 @@ export function encodeTurn(t) {
   u8(t.keyFault ? 1 : 0);
   u8(t.limiter ? 1 : 0);
   u32(0); // its port: it has no address of its own on loopback
+  u32(t.queries);
   results(t.journal);
   return buffer.subarray(0, end);
 }
@@ -282,7 +283,7 @@ export function decodeFacts(frame) {
   return r.last({
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
     readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
-    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(), relayWebhook: r.text(),
+    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
     readyPath: r.text(), readySeconds: r.u32(),

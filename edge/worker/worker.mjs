@@ -10,22 +10,24 @@ import { named, nameOf, randomness, redirect } from './apex.mjs';
 import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
-import { left } from './store.mjs';
+import { left, own } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
 const DIGEST = 5; // statements that a digest takes, or a look that finds none and sends a reminder
+const SAMPLE = 50; // one in so many refusals is logged: anybody can cause them, and the operator pays for lines
 /** The instance in use. @type {Core | undefined} */
 let core;
 
 /** What the core says. It throws if the core does not start. */
 const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
-// Responds, and logs a refusal under the name of the request. To log costs more than most answers.
+// Responds, and logs a failure under the name of the request, and a sample of refusals. To log
+// costs more than most answers.
 /** @param {Answer} answer @param {Asked} asked */
 function reply(answer, { id, method, target }) {
   const { status } = answer;
-  if (status >= 400) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
+  if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
   return respond(answer, id);
 }
 
@@ -71,7 +73,7 @@ async function finish(entry, turn, outcome, by) {
 async function deliver(env, ctx) {
   const facts = factsOf(), by = { facts, env, ctx }, signer = await signerOf(env);
   try {
-    while (left(ctx) >= DIGEST) {
+    while (left(ctx, env) >= DIGEST) {
       const turn = begin('POST', '/', facts.canonicalHost, by, signer);
       const answer = await finish('deliver', turn, round('deliver', turn), by);
       if (answer.log !== '') console.error(answer.log);
@@ -87,7 +89,8 @@ async function deliver(env, ctx) {
 function begin(method, target, host, { facts, env }, signer) {
   return {
     now: clock(), entropy: randomness(), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
-    publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env), journal: [],
+    publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env),
+    queries: own(env), journal: [],
   };
 }
 

@@ -76,7 +76,6 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		CurrentKey:    service.ReceiptKeys.Current,
 		RelayFrom:     service.Relay.From,
 		RelayTo:       service.Relay.To,
-		RelayWebhook:  service.Relay.Webhook,
 		IndexNowKey:   service.IndexNow.Key,
 		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},

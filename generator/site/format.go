@@ -25,6 +25,9 @@ type format struct {
 // secret key may be in its place.
 const publicKey = "key"
 
+// webhook is the format of a secret that content must not hold. A fault never repeats the value.
+const webhook = "webhook"
+
 // formats are the rules that a field can name, in the tag "is" of a content type or in the schema
 // of a list.
 var formats = map[string]format{
@@ -47,6 +50,11 @@ var formats = map[string]format{
 	"languages": {
 		ok:   regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,
 		want: "want language tags with a comma and a space between: en, de",
+	},
+	webhook: {
+		ok: func(s string) bool { return s == "" },
+		want: "it is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
+			"and revoke this one if it was published",
 	},
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }

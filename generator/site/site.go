@@ -110,8 +110,9 @@ type Service struct {
 	Relay struct {
 		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
 		To   string `yaml:"to" is:"email"`
-		// Webhook is where the edge posts messages as JSON. Where it is empty, the edge mails them.
-		Webhook string `yaml:"webhook,omitempty" is:"upstream"`
+		// Webhook was once the URL that the edge posts messages to. It is a secret, and content is
+		// published: only the empty text is left.
+		Webhook string `yaml:"webhook,omitempty" is:"webhook"`
 		// RemindAfterDays is how long records may wait for a hand verification before the operator is
 		// reminded. It is 0 where the content does not say.
 		RemindAfterDays int `yaml:"remind_after_days,omitempty" min:"1" max:"365"`

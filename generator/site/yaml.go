@@ -474,8 +474,8 @@ func (m *member) checkText(s string) (what, hint string) {
 	}
 	if f, ok := formats[m.is]; ok && !f.ok(s) {
 		value := strconv.Quote(shorten(s))
-		if m.is == publicKey {
-			value = "this key"
+		if m.is == publicKey || m.is == webhook {
+			value = "this " + m.is
 		}
 		return ": " + value + " is not valid", f.want
 	}

@@ -8,7 +8,8 @@
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
-//	         text public key, u8 key fault (0, 1), u8 limiter (0, 1), u32 port, list of result
+//	         text public key, u8 key fault (0, 1), u8 limiter (0, 1), u32 port, u32 queries,
+//	         list of result
 //	result   u8 failure (0 none, 1 refused, 2 timeout, 3 unavailable), u8 ok (0, 1), u32 status,
 //	         bytes data, list of (statement) list of (row) list of value,
 //	         i64 remaining, i64 reset, i64 milliseconds
@@ -25,7 +26,7 @@
 //	         list of text request header fields, four times: of a GET or HEAD, of one with a
 //	         query, of other methods, of messages to the MCP server;
 //	         text canonical host, text apex host, u8 limited (0, 1), text relay from,
-//	         text relay to, text relay webhook;
+//	         text relay to;
 //	         outcome of a turn that the host could not take to its end,
 //	         text path of the MCP server, outcome of such a turn for a POST there,
 //	         text path of the check of readiness, u32 seconds to keep its answer
@@ -41,7 +42,7 @@
 // in hexadecimal:
 //
 //	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
-//	00000000 00000000 00 00000000 00000000 00000000 00 00 00000000
+//	00000000 00000000 00 00000000 00000000 00000000 00 00 00000000 00000000
 //	01000000 00 01 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
@@ -136,7 +137,6 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	c.flag(&limited)
 	c.text(&s.RelayFrom)
 	c.text(&s.RelayTo)
-	c.text(&s.RelayWebhook)
 	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
 	c.outcome(&turn.Outcome{Response: respond.Unfinished(failed)})
 	c.text(&messages)
@@ -166,6 +166,7 @@ func (c *coder) turn(t *turn.Turn) {
 	c.flag(&h.KeyFault)
 	c.flag(&h.Limiter)
 	c.u32(&h.Port)
+	c.u32(&h.Queries)
 	list(c, &t.Journal, minResult, (*coder).result)
 }
 

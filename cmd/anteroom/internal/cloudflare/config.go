@@ -17,6 +17,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/endpoint/health"
@@ -39,6 +40,7 @@ const (
 	databaseBinding = "DB"
 	datasetBinding  = "OBSERVED"
 	placeholderID   = "00000000-0000-0000-0000-" // begins the id of a database that is not created yet
+	leastQueries    = 50                         // of an invocation: the Free plan's
 )
 
 var (
@@ -228,6 +230,10 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		equal("the limit of ratelimits", e.Limits[0].Simple.Limit, int(s.WritesPerMinute))
 		equal("the period of ratelimits", e.Limits[0].Simple.Period, 60)
 		equal("services.service", e.Services[0].Service, e.Name)
+		queries, set := e.Vars["D1_QUERIES"]
+		if n, err := strconv.Atoi(queries); set && (err != nil || n < leastQueries) {
+			fault("%s: vars.D1_QUERIES is %q, want at least %d (1000 on the paid plan)", name, queries, leastQueries)
+		}
 		equal("assets.html_handling", e.Assets.HTML, "none")
 		equal("assets.not_found_handling", e.Assets.NotFound, "none")
 		equal("assets.run_worker_first", e.Assets.RunWorkerFirst,

@@ -36,6 +36,7 @@ type Deployment struct {
 	Environment string
 	Artifact    *publish.Artifact  // what was generated
 	Key         ed25519.PrivateKey // for receipts; nil if the worker keeps its own
+	Webhook     string             // for messages to the operator; "" if the worker keeps its own or mails
 	Now         time.Time
 	Allowances  []Allowance
 	// Location is a hint at where D1 is to create the database, Jurisdiction binds it to one. The
@@ -279,11 +280,14 @@ func (d *Deployment) deploy(ctx context.Context) error {
 		return err
 	}
 	for _, name := range d.environments() {
-		key := ""
+		secrets := map[string]string{}
 		if d.Key != nil && name != Apex {
-			key = receiptkey.Prefix + base64.StdEncoding.EncodeToString(d.Key.Seed())
+			secrets["RECEIPT_KEY"] = receiptkey.Prefix + base64.StdEncoding.EncodeToString(d.Key.Seed())
 		}
-		if err := d.Wrangler.deploy(ctx, name, note, key); err != nil {
+		if d.Webhook != "" && name != Apex {
+			secrets["RELAY_WEBHOOK"] = d.Webhook
+		}
+		if err := d.Wrangler.deploy(ctx, name, note, secrets); err != nil {
 			return err
 		}
 		d.Say("deployed", name+": "+note)

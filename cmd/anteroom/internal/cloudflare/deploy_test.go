@@ -202,7 +202,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("without a place this is done: %s\n%s", created, calls)
 	}
 
-	d.Location = "weur"
+	d.Location, d.Webhook = "weur", "https://hooks.example.org/secret"
 	write(t, filepath.Join(d.stub, "fail"), "migrations apply")
 	_, calls, err = d.run()
 	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with … and anteroom-secret:…")
@@ -234,7 +234,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("WRANGLER_SEND_METRICS and CI are %q", got)
 	}
 	file, secrets, _ := strings.Cut(text(t, filepath.Join(d.stub, "secrets")), "\n")
-	if secrets != "-rw-------\n{\"RECEIPT_KEY\": \"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\"}\n" {
+	if secrets != "-rw-------\n{\"RECEIPT_KEY\":\"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\",\"RELAY_WEBHOOK\":\"https://hooks.example.org/secret\"}" {
 		t.Errorf("the secrets are %s", secrets)
 	}
 	if _, err := os.Stat(file); err == nil {
@@ -243,7 +243,7 @@ func TestDeploy(t *testing.T) {
 	if got := d.Live(t.Context()); got != "content "+d.Artifact.Snapshot.ShortVersion()+" at www.anteroom.example" {
 		t.Errorf("live is %s", got)
 	}
-	d.Key = nil // it is there
+	d.Key, d.Webhook = nil, "" // they are there
 	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing that is published at ") {
 		t.Errorf("again: %v\n%s%s", err, said, calls)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -117,17 +118,21 @@ func (w *Wrangler) in(ctx context.Context, environment string, args ...string) (
 	return w.Run(ctx, append(args, "--config", w.config, "--env", environment)...)
 }
 
-// deploy deploys the worker of an environment, with the secret receipt key if there is one.
-func (w *Wrangler) deploy(ctx context.Context, environment, message, key string) error {
+// deploy deploys the worker of an environment. It keeps the secrets that are not given.
+func (w *Wrangler) deploy(ctx context.Context, environment, message string, secrets map[string]string) error {
 	args := []string{"deploy", "--message", message}
-	if key != "" {
+	if len(secrets) > 0 {
 		folder, err := os.MkdirTemp("", "anteroom-deploy-") // of mode 0700
 		if err != nil {
 			return err
 		}
 		defer os.RemoveAll(folder)
 		file := filepath.Join(folder, "secrets.json")
-		if err := os.WriteFile(file, fmt.Appendf(nil, "{%q: %q}\n", "RECEIPT_KEY", key), 0o600); err != nil {
+		text, err := json.Marshal(secrets)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
 			return err
 		}
 		args = append(args, "--secrets-file", file)

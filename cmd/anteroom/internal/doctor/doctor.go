@@ -35,6 +35,7 @@ type Service struct {
 	Remote  string                                        // the environment on Cloudflare whose store it is; "" if it is here
 	Open    func(context.Context) (records.Reader, error) // opens the store
 	LogKey  keys.Log
+	Webhook keys.Webhook
 	Backups string // a folder, or ""
 }
 
@@ -220,6 +221,9 @@ func (s *Service) keys(r *Report, t *cli.Terminal, loaded *site.Site) {
 	}
 	if err != nil {
 		r.err("log key", Fault, err, "name its file with --log-key-file")
+	}
+	if _, err := s.Webhook.Read(t); err != nil {
+		r.err("webhook", Fault, err, "name its file with --webhook-file")
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package keys reads, makes, lists and checks the secret keys of an operator: the one that signs
-// receipts, and the one that signs the public log.
+// receipts, and the one that signs the public log. It also reads the URL of a webhook.
 package keys
 
 import (
@@ -29,10 +29,12 @@ type kind[K any] struct {
 type Secret[K any] struct{ File string }
 
 func (Secret[K]) kind() *kind[K] {
-	if k, is := any(&receipts).(*kind[K]); is {
-		return k
+	for _, known := range []any{&receipts, &logs, &webhooks} {
+		if k, is := known.(*kind[K]); is {
+			return k
+		}
 	}
-	return any(&logs).(*kind[K])
+	panic("no such kind of secret")
 }
 
 // AddFlag adds the flag that names the file to a command.

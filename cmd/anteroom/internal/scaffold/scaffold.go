@@ -169,7 +169,6 @@ func (s *Service) edits(now time.Time, today, expires string) map[string][]edit 
 			{"  current: ", `""`},
 			{"  from: ", quoted(s.Sender)},
 			{"  to: ", quoted(s.Contact)},
-			{"  webhook: ", `""`},
 			{"    - mailto:", s.Contact},
 			{"  expires: ", expires + "T00:00:00Z"},
 		},

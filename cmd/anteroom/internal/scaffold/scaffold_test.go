@@ -83,7 +83,7 @@ func TestNewService(t *testing.T) {
 	for what, got := range map[string]struct{ got, want string }{
 		"name": {s.Name, "Tern"}, "canonical host": {s.CanonicalHost, "www.tern.test"}, "apex": {s.ApexHost, "tern.test"},
 		"operator": {s.Operator, "Ada of Tern"}, "contact": {s.Contact, "ada@tern.test"}, "relay.from": {s.Relay.From, "post@tern.test"},
-		"relay.to": {s.Relay.To, "ada@tern.test"}, "webhook": {s.Relay.Webhook, ""}, "key": {s.ReceiptKeys.Current, ""},
+		"relay.to": {s.Relay.To, "ada@tern.test"}, "key": {s.ReceiptKeys.Current, ""},
 		"expires": {s.Security.Expires, "2028-01-01T00:00:00Z"}, "since": {loaded.Presence.Since, "2027-01-01T10:20:30Z"},
 		"status": {loaded.Presence.Status, "online"}, "mcp name": {loaded.MCP.Name, "tern"},
 		"security": {strings.Join(s.Security.Contacts, " "), "mailto:ada@tern.test https://www.tern.test/field-guide.html#security"},
