@@ -8,7 +8,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/metrics"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
@@ -20,7 +19,7 @@ func (h *Host) measure() (err error) {
 		return nil
 	}
 	h.store.Watch(m.Commit)
-	if h.reader, err = sqlite.OpenReadOnly(h.store.Name()); err != nil {
+	if h.reader, err = h.store.Reader(); err != nil {
 		return err
 	}
 	m.Outbox(func() (pending, dead int64, err error) {

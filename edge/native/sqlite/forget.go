@@ -15,9 +15,9 @@ import (
 	"anteroom/edge/turn"
 )
 
-// A reader of the log locks one of these bytes of its index (sqlite.org/walformat.html, section
-// 2.2).
-const firstReadMark, lastReadMark = 123, 127
+// A reader of the log locks one of the read marks, which are bytes of its index, and whoever has the
+// database open the byte opened (sqlite.org/walformat.html, section 2.2; os_unix.c).
+const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
 	pagesAtOnce = 32                     // that a transaction overwrites, while writers wait

@@ -29,10 +29,23 @@ type Reader struct {
 
 // OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
 // cannot write to. OpenReadOnly refuses a file without a schema of this program, as the copy of a
-// running server's file without its log is. Of an older schema it reads what is there.
+// running server's file without its log is. Of an older schema it reads what is there. This process
+// must not have the database open: see Store.Reader.
 func OpenReadOnly(path string) (*Reader, error) {
+	return openReadOnly(path, checkLog)
+}
+
+// Reader opens the database a second time, to read it.
+func (s *Store) Reader() (*Reader, error) {
+	return openReadOnly(s.path, func(string) error { return nil })
+}
+
+func openReadOnly(path string, check func(path string) error) (*Reader, error) {
 	r := &Reader{}
 	absolute, err := filepath.Abs(path)
+	if err == nil {
+		err = check(absolute)
+	}
 	if err == nil {
 		err = r.open(absolute)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -85,6 +86,13 @@ func (s *Store) open(path string, create bool) error {
 	} else if !there && !create {
 		return ErrNone
 	}
+	if err := checkLog(path); err != nil {
+		return err
+	}
+	left, err := takeIn(path)
+	if err != nil {
+		return err
+	}
 	// SQLite would make a file that others may read, and would not sync its name.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -107,6 +115,9 @@ func (s *Store) open(path string, create bool) error {
 		return err
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
+	if left > 0 {
+		s.log.Info("took in a log left by a kill", "bytes", left)
+	}
 	err = s.migrate(create)
 	if err == nil {
 		err = s.script("COMMIT")
@@ -141,6 +152,60 @@ func Exists(path string) (bool, error) {
 		return false, fmt.Errorf("%s holds records of a database that is missing or empty (bring the database back)", path+logSuffix)
 	}
 	return false, nil
+}
+
+// checkLog refuses a log next to a file that says that it has none, as a backup does (byte 18;
+// sqlite.org/fileformat2.html, section 1.3.3): SQLite would put old pages into it. No connection of
+// this process may be open, as it would lose its locks (sqlite.org/howtocorrupt.html, section 2.2).
+func checkLog(path string) error {
+	head := make([]byte, 19)
+	f, err := os.Open(path)
+	if err == nil {
+		_, err = io.ReadFull(f, head)
+		f.Close()
+	}
+	if err != nil || head[18] != 1 || logSize(path) == 0 {
+		return nil // SQLite says what is wrong
+	}
+	return fmt.Errorf("%s is the log of another file than %s, which is a copy that was put in its place "+
+		"(to use the copy, move the log and its %s away; the other file is incomplete without them)",
+		path+logSuffix, path, indexSuffix)
+}
+
+func logSize(path string) int64 {
+	info, err := os.Stat(path + logSuffix)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// checked is the size in bytes up to which a database with a log that a kill has left is checked.
+const checked = 256 << 20
+
+// takeIn checks a database with its log before SQLite puts the log into the file, which no copy
+// survives that the log does not belong to. It returns the size of a log that nobody uses.
+func takeIn(path string) (left int64, err error) {
+	left = logSize(path)
+	if info, err := os.Stat(path); left == 0 || err != nil || disk.LockHolders(path+indexSuffix, opened, opened) != nil {
+		return 0, nil
+	} else if info.Size() > checked {
+		return left, nil
+	}
+	c := new(connection)
+	err = c.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}})
+	if err == nil {
+		var rows [][][]any
+		rows, _, err = c.run(turn.Statement{SQL: "PRAGMA quick_check(1)"})
+		if err == nil && rows[0][0][0] != "ok" {
+			err = fmt.Errorf("%v", rows[0][0][0])
+		}
+	}
+	if err = errors.Join(err, c.disconnect()); err != nil {
+		err = fmt.Errorf("with its log %s the file is damaged, and both are left as they are: %w "+
+			"(if the file is a copy, move the log and its %s away; otherwise restore a backup)", path+logSuffix, err, indexSuffix)
+	}
+	return left, err
 }
 
 // migrate applies the migrations that the database lacks, with their names, in the transaction that
@@ -182,7 +247,7 @@ func (s *Store) migrate(create bool) error {
 
 // copyTo copies the database to a file, which it replaces.
 func (s *Store) copyTo(path string) error {
-	from, err := OpenReadOnly(s.path)
+	from, err := s.Reader()
 	if err != nil {
 		return err
 	}

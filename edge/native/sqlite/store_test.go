@@ -720,6 +720,79 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestCopyNextToALog: where a copy was put in the place of a database whose process was killed, the
+// log of that is not put into the copy. It is, where the copy is the database itself.
+func TestCopyNextToALog(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, size := range []int{3, 3000} {
+		folder := t.TempDir()
+		path, backup, file := filepath.Join(folder, "live"), filepath.Join(folder, "backup"), filepath.Join(folder, "file")
+		s := openStore(t, path)
+		var statements []turn.Statement
+		for range size {
+			statements = append(statements, insert(newID()).Statements...)
+		}
+		s.Write(t.Context(), statements...)
+		r, err := OpenReadOnly(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(r.CopyTo(t.Context(), backup), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s.Forget(t.Context())
+		os.WriteFile(file, []byte(read(path)), 0o600) // as it is without its log
+		for range 3 {
+			s.Write(t.Context(), statements[:2]...)
+			s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM registrations WHERE seq % 2"})
+			s.Write(t.Context(), statements...)
+		}
+		log := read(path + logSuffix)
+		other := filepath.Join(folder, "other")
+		o := openStore(t, other)
+		o.Write(t.Context(), turn.Statement{
+			SQL: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n",
+		})
+		o.Close()
+		want := count(t, s, "registrations")
+
+		for what, text := range map[string]string{"backup": read(backup), "file": read(file), "other": read(other)} {
+			if what == "other" && size < 1000 {
+				continue // the log has all pages
+			}
+			copied := filepath.Join(t.TempDir(), FileName)
+			os.WriteFile(copied, []byte(text), 0o600)
+			os.WriteFile(copied+logSuffix, []byte(log), 0o600)
+			var said strings.Builder
+			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
+			if what == "file" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log left by a kill" bytes=%d`, len(log))) {
+					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
+				}
+				s.Close()
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), copied+logSuffix) || read(copied) != text || read(copied+logSuffix) != log {
+				t.Errorf("%s of %d: %v, or it has changed", what, size, err)
+			}
+			if what == "backup" {
+				if _, readErr := OpenReadOnly(copied); readErr == nil || !strings.Contains(readErr.Error(), "put in its place") {
+					t.Errorf("read: %v", readErr)
+				}
+			}
+		}
+	}
+}
+
 // BenchmarkExec measures durable registrations by 64 callers.
 func BenchmarkExec(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "a.db"))
