@@ -79,7 +79,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		Tables map[string]int64 `json:"rows_by_table"`
 		Newest *string          `json:"newest_record"`
 		Bytes  int64            `json:"bytes"`
-		Erased int              `json:"erased_again,omitempty"`
+		Erased int64            `json:"erased_again,omitempty"`
 		By     string           `json:"erasures_known_by,omitempty"`
 	}{
 		File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes,
@@ -94,7 +94,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
 		if c.Erased > 0 {
-			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(c.Erased, "record"))
+			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(int(c.Erased), "record"))
 		}
 		if c.ErasedBy != "" {
 			t.Printf("the newest file here that knows of erasures is %s: an address erased later is back "+

@@ -15,8 +15,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// A reader of the log locks one of the read marks, which are bytes of its index, and whoever has the
-// database open the byte opened (sqlite.org/walformat.html, section 2.2; os_unix.c).
+// Bytes of the index of the log: a reader locks one of the read marks, and whoever has the database
+// open the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
 const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
@@ -84,49 +84,35 @@ func (c *connection) overwrite() error {
 		return err
 	}
 	if rows[0][0][0].(int64) >= hugePages {
-		return c.control("VACUUM") // a page number could begin like a page with cells
+		return c.control("VACUUM") // the number of a page could begin like a page with cells
 	}
-	var stale []any
-	for _, row := range rows[1] {
-		page, err := c.page(row[0])
-		if err != nil {
+	for pages := range slices.Chunk(rows[1], pagesAtOnce) {
+		if err := c.control("BEGIN IMMEDIATE"); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(unallocated(page), func(b byte) bool { return b != 0 }) {
-			stale = append(stale, row[0])
+		for _, row := range pages {
+			err = errors.Join(err, c.overwritePage(row[0]))
 		}
-	}
-	for numbers := range slices.Chunk(stale, pagesAtOnce) {
-		if err := c.overwritePages(numbers); err != nil {
+		if err = errors.Join(err, c.control("COMMIT")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *connection) overwritePages(numbers []any) error {
-	if err := c.control("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	for _, number := range numbers {
-		page, err := c.page(number)
-		if stale := unallocated(page); err == nil && stale != nil {
-			clear(stale)
-			_, _, err = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, number}})
-		}
-		if err != nil {
-			return errors.Join(err, c.control("ROLLBACK"))
-		}
-	}
-	return c.control("COMMIT")
-}
-
-func (c *connection) page(number any) ([]byte, error) {
+func (c *connection) overwritePage(number any) error {
 	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
 	if err != nil || len(rows[0]) == 0 {
-		return nil, err
+		return err
 	}
-	return rows[0][0][0].([]byte), nil
+	page := rows[0][0][0].([]byte)
+	stale := unallocated(page)
+	if !slices.ContainsFunc(stale, func(b byte) bool { return b != 0 }) {
+		return nil
+	}
+	clear(stale)
+	_, _, err = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, number}})
+	return err
 }
 
 // unallocated returns the part of a page between the pointers to its cells and the first cell

@@ -28,7 +28,7 @@ type Content struct {
 	Newest string  // when the newest registration, charter or suggestion was recorded, in RFC 3339; "" if there is none
 	Bytes  int64
 	// Erased is of how many records Restore has erased the addresses again.
-	Erased int
+	Erased int64
 	// ErasedBy is the newest file that Restore knows erasures by. What was erased after it came back.
 	ErasedBy string
 }

@@ -62,9 +62,9 @@ func ReadErased(folder string) ([]string, error) {
 	return recordID.FindAllString(string(text), -1), nil
 }
 
-// erasedBy returns the identifiers that a database, a backup or a list of erasures has. A database
+// erasedBy returns the identifiers that a list of erasures, a database or a backup has. A database
 // of an older schema has none.
-func erasedBy(ctx context.Context, file string) ([]string, error) {
+func erasedBy(ctx context.Context, file string) (ids []string, err error) {
 	if filepath.Base(file) == ErasedName {
 		return ReadErased(filepath.Dir(file))
 	}
@@ -73,45 +73,40 @@ func erasedBy(ctx context.Context, file string) ([]string, error) {
 		return nil, err
 	}
 	defer r.Close()
-	tables, err := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = 'erased'"})
-	if err != nil || len(tables[0]) == 0 {
-		return nil, err
+	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = 'erased'"})
+	if err == nil && len(rows[0]) > 0 {
+		rows, err = r.Read(ctx, turn.Statement{SQL: records.SelectErased})
 	}
-	rows, err := r.Read(ctx, turn.Statement{SQL: records.SelectErased})
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
 	for _, row := range rows[0] {
-		ids = append(ids, row[0].(string))
+		id, _ := row[0].(string)
+		ids = append(ids, id)
 	}
 	return ids, nil
 }
 
-// knownErased returns what the lists and databases know to be erased that a restore of file into
-// folder finds: those next to file, the list in the folder, and more. It also returns the newest of
-// these files. Of what lies next to a backup, it passes over what it cannot read.
+// knownErased returns the identifiers that a restore of file into folder knows to be erased: by
+// what lies next to file, by the list in the folder, and by more. It also returns the newest of
+// these files. It passes over a database next to file that it cannot read.
 func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
-	lists := []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)}
+	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
 	latest := time.Time{}
-	for i, name := range slices.Concat(more, lists, []string{file}, next) {
+	for i, name := range slices.Concat(files, []string{file}, next) {
 		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) && i >= len(more) {
-			continue
-		}
 		var found []string
 		if err == nil {
 			found, err = erasedBy(ctx, name)
 		}
-		if err != nil && i < len(more)+len(lists) {
+		switch {
+		case err == nil:
+			if ids = append(ids, found...); info.ModTime().After(latest) {
+				latest, newest = info.ModTime(), name
+			}
+		case i < len(more) || i < len(files) && !errors.Is(err, fs.ErrNotExist):
 			return nil, "", err
-		} else if err != nil {
-			continue
-		}
-		ids = append(ids, found...)
-		if info.ModTime().After(latest) {
-			latest, newest = info.ModTime(), name
 		}
 	}
 	slices.Sort(ids)
@@ -120,19 +115,13 @@ func knownErased(ctx context.Context, file, folder string, more []string) (ids [
 
 // eraseAgain erases the addresses of records in a database that nobody uses, and says of how many
 // records there were any.
-func eraseAgain(ctx context.Context, path string, ids []string) (erased int, err error) {
+func eraseAgain(ctx context.Context, path string, ids []string) (erased int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	var statements []turn.Statement
-	for _, id := range ids {
-		statements = append(statements, records.Erasure(id)...)
-	}
-	changes, err := sqlite.Rewrite(ctx, path, statements)
-	for i, n := 0, len(records.Erasure("")); err == nil && i < len(changes); i += n {
-		if slices.Max(changes[i:i+n]) > 0 {
-			erased++
-		}
+	changes, err := sqlite.Rewrite(ctx, path, records.Erasure(ids...))
+	if err == nil {
+		erased = slices.Max(changes)
 	}
 	return erased, err
 }

@@ -35,7 +35,7 @@ func TestErasedStaysErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	restored := func(file, folder string, again int, left ...string) *Content {
+	restored := func(file, folder string, again int64, left ...string) *Content {
 		t.Helper()
 		c, err := Restore(t.Context(), file, folder)
 		if err != nil || c.Erased != again {

@@ -42,8 +42,7 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 	return recordIDs, named, nil
 }
 
-// erasedAtOnce is the number of records that Erase erases in one transaction, so that other writers
-// wait for a short time only.
+// erasedAtOnce is the number of records in one transaction of Erase: other writers wait that long.
 const erasedAtOnce = 200
 
 // Erase erases the e-mail addresses that were given with records from the contacts and the outbox,
@@ -53,28 +52,15 @@ const erasedAtOnce = 200
 // public. A message that is being sent meanwhile is not called back. Traces in the files of the
 // store remain until Finish.
 func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (erased []Erased, observed int64, err error) {
-	for first := true; first || len(recordIDs) > 0; first = false {
-		ids := recordIDs[:min(erasedAtOnce, len(recordIDs))]
-		recordIDs = recordIDs[len(ids):]
-		some, n, err := eraseSome(ctx, s, address, ids)
-		if err != nil {
-			return erased, observed, fmt.Errorf("erase records: %w", err)
-		}
-		erased, observed = append(erased, some...), observed+n
-	}
-	return erased, observed, nil
-}
-
-func eraseSome(ctx context.Context, s Store, address string, ids []string) (erased []Erased, observed int64, err error) {
+	now := recordIDs[:min(erasedAtOnce, len(recordIDs))]
 	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
 	erase := []turn.Statement{
-		addErased(ids),
+		addErased(now),
 		{SQL: mark + " OR EXISTS (SELECT 1 FROM observed WHERE " + client + ")", Args: []any{address, address}},
 		{SQL: "DELETE FROM observed WHERE " + client, Args: []any{address, address}},
 	}
-	before := len(erase)
 	var sent []turn.Statement
-	for _, id := range ids {
+	for _, id := range now {
 		erase = append(erase, Erasure(id)...)
 		sent = append(sent, turn.Statement{
 			SQL:  "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL",
@@ -83,42 +69,51 @@ func eraseSome(ctx context.Context, s Store, address string, ids []string) (eras
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
 	changes, err := s.Write(ctx, erase...)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
-	erased = make([]Erased, len(ids))
+	erased, observed, changes = make([]Erased, len(now)), changes[2], changes[3:]
 	for i := range erased {
-		erased[i] = Erased{Contacts: changes[before+2*i], Messages: changes[before+1+2*i]}
+		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[1+2*i]}
 		for _, row := range digests[i] {
 			id, _ := row[0].(string)
 			erased[i].Digests = append(erased[i].Digests, id)
 		}
 	}
-	return erased, changes[before-1], nil
-}
-
-// Erasure gives the statements that erase the address of a record.
-func Erasure(recordID string) []turn.Statement {
-	return []turn.Statement{
-		{SQL: "DELETE FROM contacts WHERE record_id = ?", Args: []any{recordID}},
-		{SQL: "DELETE FROM outbox WHERE record_id = ?", Args: []any{recordID}},
+	if len(recordIDs) > len(now) {
+		var others []Erased
+		others, _, err = Erase(ctx, s, "", recordIDs[len(now):]...)
+		erased = append(erased, others...)
 	}
+	return erased, observed, err
 }
 
-// mark notes that an erasure leaves traces in the file, if the store has an address of an erased
+// Erasure gives the statements that erase the addresses of records.
+func Erasure(recordIDs ...string) []turn.Statement {
+	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
+	list := []any{jsonList(recordIDs)}
+	return []turn.Statement{{SQL: "DELETE FROM contacts" + these, Args: list}, {SQL: "DELETE FROM outbox" + these, Args: list}}
+}
+
+// jsonList is a JSON array of record identifiers, which are hexadecimal.
+func jsonList(ids []string) string {
+	if len(ids) == 0 {
+		return "[]"
+	}
+	return `["` + strings.Join(ids, `","`) + `"]`
+}
+
+// mark notes that an erasure leaves traces in the files, if the store has an address of an erased
 // record.
 const mark = "UPDATE store SET erasing = max(coalesce(erasing, 0) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) " +
 	"WHERE EXISTS (SELECT 1 FROM erased CROSS JOIN contacts USING (record_id)) " +
 	"OR EXISTS (SELECT 1 FROM erased CROSS JOIN outbox USING (record_id))"
 
 func addErased(ids []string) turn.Statement {
-	list := `["` + strings.Join(ids, `","`) + `"]` // an identifier is hexadecimal
-	return turn.Statement{
-		SQL: "INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?) WHERE value <> ''", Args: []any{list},
-	}
+	return turn.Statement{SQL: "INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?)", Args: []any{jsonList(ids)}}
 }
 
 // SelectErased selects the identifiers of the records whose addresses were erased.
@@ -127,9 +122,9 @@ const SelectErased = "SELECT record_id FROM erased"
 // EraseAgain erases the addresses of all records that a store knows to be erased, and of those in
 // recordIDs, and returns how many contacts and messages there were.
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
+	const these = " WHERE record_id IN (" + SelectErased + ")"
 	changes, err := s.Write(ctx, addErased(recordIDs), turn.Statement{SQL: mark},
-		turn.Statement{SQL: "DELETE FROM contacts WHERE record_id IN (" + SelectErased + ")"},
-		turn.Statement{SQL: "DELETE FROM outbox WHERE record_id IN (" + SelectErased + ")"})
+		turn.Statement{SQL: "DELETE FROM contacts" + these}, turn.Statement{SQL: "DELETE FROM outbox" + these})
 	if err != nil {
 		return 0, fmt.Errorf("erase again what was erased: %w", err)
 	}
