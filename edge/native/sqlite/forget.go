@@ -20,9 +20,12 @@ import (
 const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
-	pagesAtOnce = 32                     // that a transaction overwrites, while writers wait
-	forgetPause = 100 * time.Millisecond // between two checkpoints that a reader prevents
-	hugePages   = 1 << 25                // of a database; see overwrite
+	pagesAtOnce = 32 // that a transaction overwrites, while writers wait
+	// writersPause is between two transactions: who waits for the lock of the database looks at
+	// times only whether it is free.
+	writersPause = 10 * time.Millisecond
+	forgetPause  = 100 * time.Millisecond // between two checkpoints that a reader prevents
+	hugePages    = 1 << 25                // of a database; see overwrite
 )
 
 // ForgetPatience is how long Forget waits for readers. It is a variable so that tests can shorten
@@ -86,33 +89,42 @@ func (c *connection) overwrite() error {
 	if rows[0][0][0].(int64) >= hugePages {
 		return c.control("VACUUM") // the number of a page could begin like a page with cells
 	}
-	for pages := range slices.Chunk(rows[1], pagesAtOnce) {
+	stale := slices.DeleteFunc(rows[1], func(row []any) bool {
+		_, room, pageErr := c.page(row[0])
+		err = errors.Join(err, pageErr)
+		return room == nil
+	})
+	for some := range slices.Chunk(stale, pagesAtOnce) {
+		if err != nil {
+			return err
+		}
 		if err := c.control("BEGIN IMMEDIATE"); err != nil {
 			return err
 		}
-		for _, row := range pages {
-			err = errors.Join(err, c.overwritePage(row[0]))
+		for _, row := range some {
+			page, room, pageErr := c.page(row[0])
+			if clear(room); room != nil {
+				_, _, pageErr = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, row[0]}})
+			}
+			err = errors.Join(err, pageErr)
 		}
-		if err = errors.Join(err, c.control("COMMIT")); err != nil {
-			return err
-		}
+		err = errors.Join(err, c.control("COMMIT"))
+		time.Sleep(writersPause)
 	}
-	return nil
+	return err
 }
 
-func (c *connection) overwritePage(number any) error {
+// page returns a page, and the room in it that is to be zeroed, nil if there is none.
+func (c *connection) page(number any) (page, room []byte, err error) {
 	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
 	if err != nil || len(rows[0]) == 0 {
-		return err
+		return nil, nil, err
 	}
-	page := rows[0][0][0].([]byte)
-	stale := unallocated(page)
-	if !slices.ContainsFunc(stale, func(b byte) bool { return b != 0 }) {
-		return nil
+	page = rows[0][0][0].([]byte)
+	if room = unallocated(page); !slices.ContainsFunc(room, func(b byte) bool { return b != 0 }) {
+		room = nil
 	}
-	clear(stale)
-	_, _, err = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, number}})
-	return err
+	return page, room, nil
 }
 
 // unallocated returns the part of a page between the pointers to its cells and the first cell

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"anteroom/edge/turn"
 )
@@ -42,8 +43,12 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 	return recordIDs, named, nil
 }
 
-// erasedAtOnce is the number of records in one transaction of Erase: other writers wait that long.
-const erasedAtOnce = 200
+// How many records Erase erases in one transaction, and how long it leaves the store to other
+// writers then.
+const (
+	erasedAtOnce = 100
+	erasePause   = 20 * time.Millisecond
+)
 
 // Erase erases the e-mail addresses that were given with records from the contacts and the outbox,
 // and returns what there was of each record. If address is not "", it also erases what was observed
@@ -84,6 +89,7 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 		}
 	}
 	if len(recordIDs) > len(now) {
+		time.Sleep(erasePause)
 		var others []Erased
 		others, _, err = Erase(ctx, s, "", recordIDs[len(now):]...)
 		erased = append(erased, others...)
