@@ -14,8 +14,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// MostStatements is the number of statements that a call asks the store for at most, with those of
-// a second transaction after one without an answer.
+// MostStatements is the number of statements that a call asks the store for at most, in two
+// transactions if the first had no answer.
 const MostStatements = 10
 
 const (
@@ -323,7 +323,7 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	in.Fields, in.Writes = op.Fields, op.Writes
 	if most := t.Host.Queries; op.Writes && !in.DryRun && most > 0 && t.Asked+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
-			"the store takes no more in one request: nothing of this call was done; send it again in another request")
+			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
 	}
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}

@@ -15,14 +15,14 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Bytes of the index of the log: a reader locks one of the read marks, and whoever has the database
-// open the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
+// Bytes of the index of the log: a reader locks one of the read marks, and each process that has
+// opened the database the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
 const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
 	pagesAtOnce = 32 // that a transaction overwrites, while writers wait
-	// writersPause is between two transactions: who waits for the lock of the database looks at
-	// times only whether it is free.
+	// writersPause is between two transactions: a writer that waits for the lock of the database
+	// tries it only from time to time.
 	writersPause = 10 * time.Millisecond
 	forgetPause  = 100 * time.Millisecond // between two checkpoints that a reader prevents
 	hugePages    = 1 << 25                // of a database; see overwrite
@@ -78,7 +78,7 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 
 // overwrite zeroes the room between the cells of the pages that hold addresses. A page that SQLite
 // has rebuilt keeps copies of moved cells there; deleted cells and freed pages are zeroed by
-// secure_delete. VACUUM would do it too, but writers would wait until all of it is done.
+// secure_delete. VACUUM would do it too, but keep writers out until its end.
 func (c *connection) overwrite() error {
 	rows, _, err := c.run(turn.Statement{SQL: "PRAGMA page_count"}, turn.Statement{
 		SQL: "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))",
@@ -114,7 +114,7 @@ func (c *connection) overwrite() error {
 	return err
 }
 
-// page returns a page, and the room in it that is to be zeroed, nil if there is none.
+// page returns a page and the room in it to zero, or nil.
 func (c *connection) page(number any) (page, room []byte, err error) {
 	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
 	if err != nil || len(rows[0]) == 0 {

@@ -29,7 +29,7 @@ type Content struct {
 	Bytes  int64
 	// Erased is of how many records Restore has erased the addresses again.
 	Erased int64
-	// ErasedBy is the newest file that Restore knows erasures by. What was erased after it came back.
+	// ErasedBy is the newest file that Restore knows erasures by. Later ones are undone.
 	ErasedBy string
 }
 

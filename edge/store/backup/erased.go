@@ -26,8 +26,8 @@ const ErasedName = "anteroom-erased.txt"
 // recordID is a record identifier at the end of a line, also if an earlier line broke off.
 var recordID = regexp.MustCompile(`(?m)[0-9a-f]{32}$`)
 
-// NoteErased adds to the list in a data folder those of some records that it lacks. That comes
-// before their addresses are erased.
+// NoteErased adds records to the list in a data folder, unless it has them. That comes before their
+// addresses are erased.
 func NoteErased(folder string, now time.Time, ids []string) error {
 	listed, err := ReadErased(folder)
 	if err != nil {
@@ -88,8 +88,8 @@ func erasedBy(ctx context.Context, file string) (ids []string, err error) {
 }
 
 // knownErased returns the identifiers that a restore of file into folder knows to be erased: by
-// what lies next to file, by the list in the folder, and by more. It also returns the newest of
-// these files. It passes over a database next to file that it cannot read.
+// the databases and the list next to file, by the list in the folder, and by more. It also returns
+// the newest of these files. It passes over a database next to file that it cannot read.
 func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
 	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})

@@ -51,8 +51,8 @@ const (
 )
 
 // Erase erases the e-mail addresses that were given with records from the contacts and the outbox,
-// and returns what there was of each record. If address is not "", it also erases what was observed
-// of clients with that address in their name, and returns the number of those rows. The store keeps
+// and returns how much there was for each record. If address is not "", it also erases observed
+// clients with that address in their name, and returns the number of their rows. The store keeps
 // the identifiers of the records. The registration or charter itself stays: its commitment is
 // public. A message that is being sent meanwhile is not called back. Traces in the files of the
 // store remain until Finish.
@@ -147,8 +147,8 @@ func Unfinished(ctx context.Context, r Reader) (int64, error) {
 	return rows[0][0][0].(int64), nil
 }
 
-// Finish has the store forget what was erased, unless it has done so already. While another process
-// reads the store that cannot be done: then Finish returns who reads, and is called again later.
+// Finish has the store forget erased addresses, unless it has done so already. While another
+// process reads the store it cannot: then Finish returns who reads, and is called again later.
 func Finish(ctx context.Context, s Store) (reader string, err error) {
 	since, err := Unfinished(ctx, s)
 	if err != nil || since == 0 {

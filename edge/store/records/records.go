@@ -30,8 +30,8 @@ type Store interface {
 	Reader
 	// Write runs statements as one atomic unit. It gives the number of changed rows of each.
 	Write(ctx context.Context, statements ...turn.Statement) ([]int64, error)
-	// Forget removes what was deleted from the files of the store, if it has files. While another
-	// process reads an earlier state it cannot, and returns who that is.
+	// Forget removes deleted addresses from the files of the store, if it has files. While another
+	// process reads an earlier state it cannot, and returns who reads.
 	Forget(ctx context.Context) (reader string, err error)
 	// RetentionNote says where the store keeps an erased address longer; "" says nowhere.
 	RetentionNote() string
