@@ -43,7 +43,7 @@ let usual = 0, quickest = Infinity, stale = 0; // milliseconds of a call of late
 const made = new WeakMap();
 
 /** How many queries an invocation may make. @param {Env} env */
-const most = (env) => Number(env.D1_QUERIES ?? FREE);
+const most = (env) => Number(env.D1_QUERIES) || FREE;
 
 /** How many of them are for the request itself. @param {Env} env */
 export const own = (env) => most(env) - Math.floor(most(env) / SHARE);

@@ -6,3 +6,6 @@ CREATE TABLE erased (
 
 -- The last erasure that may have left traces in the file, in Unix milliseconds; NULL once they are gone.
 ALTER TABLE store ADD COLUMN erasing INTEGER;
+
+-- An erasure by an earlier program may have left some.
+UPDATE store SET erasing = unixepoch() * 1000 WHERE EXISTS (SELECT 1 FROM registrations) OR EXISTS (SELECT 1 FROM charters);
