@@ -89,7 +89,8 @@ func erasedBy(ctx context.Context, file string) (ids []string, err error) {
 
 // knownErased returns the identifiers that a restore of file into folder knows to be erased: by
 // the databases and the list next to file, by the list in the folder, and by more. It also returns
-// the newest of these files. It passes over a database next to file that it cannot read.
+// the newest of these files, which is more if that names any. It passes over a database next to
+// file that it cannot read.
 func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
 	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
@@ -108,6 +109,9 @@ func knownErased(ctx context.Context, file, folder string, more []string) (ids [
 		case i < len(more) || i < len(files) && !errors.Is(err, fs.ErrNotExist):
 			return nil, "", err
 		}
+	}
+	if len(more) > 0 {
+		newest = strings.Join(more, ", ")
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), newest, nil

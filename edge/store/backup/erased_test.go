@@ -83,7 +83,7 @@ func TestErasedStaysErased(t *testing.T) {
 	}
 	for _, newer := range []string{second, s.path, filepath.Join(data, ErasedName)} {
 		c, err := Restore(t.Context(), alone, t.TempDir(), newer)
-		if err != nil || c.Erased != 1 {
+		if err != nil || c.Erased != 1 || c.ErasedBy != newer {
 			t.Errorf("by %s: %+v, %v", newer, c, err)
 		}
 	}
