@@ -60,7 +60,7 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 		if err != nil || rows[1][0][0] == int64(0) {
 			return "", err
 		}
-		now := disk.LockHolders(c.path+indexSuffix, firstReadMark, lastReadMark)
+		now := Readers(c.path)
 		if readers == nil {
 			readers = now
 		}
@@ -74,6 +74,11 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 		case <-time.After(forgetPause):
 		}
 	}
+}
+
+// Readers names the processes that read the log of a database now, if the system tells.
+func Readers(path string) []string {
+	return disk.LockHolders(path+indexSuffix, firstReadMark, lastReadMark)
 }
 
 // overwrite zeroes the room between the cells of the pages that hold addresses. A page that SQLite
