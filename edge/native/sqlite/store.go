@@ -18,6 +18,8 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Magic is how the file of every SQLite database begins (sqlite.org/fileformat2.html, section
@@ -193,19 +195,18 @@ func takeIn(path string) (left int64, err error) {
 		return left, nil
 	}
 	c := new(connection)
-	err = c.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}})
-	if err == nil {
-		var rows [][][]any
+	defer c.disconnect()
+	var rows [][][]any
+	if err = c.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}); err == nil {
 		rows, _, err = c.run(turn.Statement{SQL: "PRAGMA quick_check(1)"})
-		if err == nil && rows[0][0][0] != "ok" {
-			err = fmt.Errorf("%v", rows[0][0][0])
-		}
 	}
-	if err = errors.Join(err, c.disconnect()); err != nil {
-		err = fmt.Errorf("with its log %s the file is damaged, and both are left as they are: %w "+
-			"(if the file is a copy, move the log and its %s away; otherwise restore a backup)", path+logSuffix, err, indexSuffix)
+	if err == nil && rows[0][0][0] != "ok" {
+		err = fmt.Errorf("%v", rows[0][0][0])
+	} else if failed := code(err); failed != sqlite3.SQLITE_CORRUPT && failed != sqlite3.SQLITE_NOTADB {
+		return left, nil // who opens it to write says what is wrong
 	}
-	return left, err
+	return left, fmt.Errorf("with its log %s the file is damaged, and both are left as they are: %w "+
+		"(if the file is a copy, move the log and its %s away; otherwise restore a backup)", path+logSuffix, err, indexSuffix)
 }
 
 // migrate applies the migrations that the database lacks, with their names, in the transaction that
