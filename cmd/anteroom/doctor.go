@@ -23,6 +23,7 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	store.add(flags)
 	s.LogKey.AddFlag(flags)
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
+	inboxFlag(flags, &s.Inbox)
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

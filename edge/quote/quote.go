@@ -4,17 +4,59 @@ package quote
 
 import "strings"
 
-// Lines puts "> " before every line of an agent's text and makes the line Visible. It returns how
-// many characters it made visible.
+// What begins a quoted line: each line of a text, and each part after the first of one that is wider
+// than a mail should be. Mark and More add up to the line again.
+const (
+	Mark = "> "
+	More = ">+"
+)
+
+// width is the columns of a line after its mark (RFC 5322, section 2.1.1, has 78 for the whole).
+const width = 74
+
+// Lines quotes an agent's text: it makes every line Visible, and wraps it. It returns how many
+// characters it made visible.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
 		visible, n := Visible(line)
-		b.WriteString("> " + visible + "\n")
+		mark := Mark
+		for at := fits(visible); at < len(visible); at = fits(visible) {
+			b.WriteString(mark + visible[:at] + "\n")
+			visible, mark = visible[at:], More
+		}
+		b.WriteString(mark + visible + "\n")
 		shown += n
 	}
 	return b.String(), shown
+}
+
+// fits returns how many bytes of a line stand in width columns, up to a space if there is one. A
+// letter may take two columns from the first of the Asian ones on.
+func fits(line string) int {
+	const tab, asian = 8, 0x1100
+	columns, space := 0, 0
+	for at, r := range line {
+		switch {
+		case r == ' ' && at > 0:
+			space = at
+			columns++
+		case r == '\t':
+			columns += tab
+		case r >= asian:
+			columns += 2
+		default:
+			columns++
+		}
+		switch {
+		case columns > width && space > 0:
+			return space
+		case columns > width:
+			return at
+		}
+	}
+	return len(line)
 }
 
 // Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,

@@ -42,7 +42,7 @@ export interface Result {
 }
 
 export type Exec = { kind: 'exec'; statements: Statement[] };
-export type Relay = { kind: 'relay'; id: string; subject: string; text: string; records: string[] };
+export type Relay = { kind: 'relay'; id: string; list: string; subject: string; text: string; records: string[]; after: string };
 export type Fetch = {
   kind: 'fetch'; self: boolean; method: string; url: string; fields: string; body: Uint8Array;
   maxBytes: number; timeout: number; share: number;
@@ -100,6 +100,7 @@ export interface Facts {
   canonicalHost: string;
   apexHost: string;
   limited: boolean;
+  service: string;
   relayFrom: string;
   relayTo: string;
   /** Where messages are posted instead of being mailed; '' mails them. */

@@ -23,11 +23,11 @@ func TestTexts(t *testing.T) {
 	const texts = "plain words\nPIN: é = 3D, and a line that is long enough to be wrapped where mail is wrapped: éééééééééé\n" +
 		"\n\ntwo empty lines before, \r\nkind: forged\n\n> quoted\nSECURITY: \u202eevil"
 	folder := t.TempDir()
-	relay, err := mail.Open("maildir:" + folder)
+	relay, err := mail.Open("maildir:"+folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := &snapshot.Snapshot{CanonicalHost: "www.example.org", RelayFrom: "a@example.org", RelayTo: "b@example.org"}
+	to := &snapshot.Snapshot{CanonicalHost: "www.example.org", RelayFrom: "a@example.org", RelayTo: "b@example.org", RelayBounces: "b@example.org"}
 	send := func(m turn.Message) {
 		if sent := relay.Send(t.Context(), m, to, time.Now()); sent.Failure != turn.None {
 			t.Fatal(sent.Failure)
@@ -53,7 +53,7 @@ func TestTexts(t *testing.T) {
 	send(turn.Message{ID: "x", Subject: "other", Text: "other", Records: []string{filed[0].ID}})
 	os.WriteFile(filepath.Join(folder, "new", "zzz"), []byte("\x00 not a mail"), 0o600)
 	os.Rename(filepath.Join(folder, "new", "zzz"), filepath.Join(folder, "cur", "zzz"))
-	found := Texts(folder, append(filed, records.Record{ID: "missing"}))
+	found := Mail{Inbox: folder}.Texts(append(filed, records.Record{ID: "missing"}))
 	if got := slices.Sorted(maps.Keys(found)); len(got) != len(sent) {
 		t.Fatalf("found %q", got)
 	}
@@ -63,7 +63,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q\nwant %q", got, text)
 		}
 	}
-	if got := Texts(filepath.Join(folder, "none"), filed); len(got) != 0 {
+	if got := (Mail{Inbox: filepath.Join(folder, "none")}).Texts(filed); len(got) != 0 {
 		t.Errorf("without a folder: %v", got)
 	}
 }
