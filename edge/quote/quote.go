@@ -4,8 +4,8 @@ package quote
 
 import "strings"
 
-// What begins a quoted line: each line of a text, and each part after the first of one that is wider
-// than a mail should be. Mark and More add up to the line again.
+// What begins a quoted line. Mark begins each line of a text. A line that is too wide for a mail
+// goes on after More.
 const (
 	Mark = "> "
 	More = ">+"

@@ -24,12 +24,13 @@ func TextOrNull(s string) any {
 }
 
 // Relay sends a message to the operator. Without a failure the next hop has accepted it. With one,
-// Data is the reason, in the words of the next hop if it gave one: at most MaxReason printable ASCII
-// characters, and no e-mail address. If the next hop refuses this very message, Status is its reply code. Status is 0 if the
-// next hop cannot be reached, does not know the sender, or is busy.
+// Data is the reason, in the words of the next hop if it gave one: at most MaxReason characters of
+// printable ASCII, without an e-mail address. If the next hop refuses this very message, Status is
+// its reply code. Status is 0 if the next hop cannot be reached, does not know the sender, or is
+// busy.
 type Relay struct{ Message Message }
 
-// MaxReason is the length of the reason why a message was not accepted.
+// MaxReason is the longest reason why a message was not accepted, in characters.
 const MaxReason = 200
 
 // Message is plain text for the operator. The snapshot says who sends it and who gets it.

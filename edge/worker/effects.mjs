@@ -124,7 +124,7 @@ const performers = {
       }
       const { canonicalHost, relayFrom, relayTo, service } = facts;
       const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
-      // The platform chooses the Message-ID: messages thread by what they refer to, themselves included.
+      // The platform chooses the Message-ID: a message names its ID here, for others that name it.
       const references = [m.after, m.id].filter((id) => id !== '').map((id) => `<${id}@${canonicalHost}>`).join(' ');
       const headers = {
         'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references, 'X-Anteroom-Message': m.id, ...records,

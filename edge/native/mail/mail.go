@@ -49,10 +49,10 @@ func (e *relayError) Error() string { return e.why }
 //
 //	tls    what STARTTLS is: mandatory (the default), opportunistic or none
 //	helo   the name to greet the server with, instead of the canonical host
-//	ca     a file with the certificates (PEM) of the only authorities to trust, instead of the system's
+//	ca     a file of certificates (PEM): the authorities to trust, instead of the system's
 //
-// copies is a Maildir to which the relay writes each suggestion before it sends it, so that one that
-// a mail server takes and loses is not lost; "" for none.
+// copies is a Maildir to which the relay writes each suggestion before it sends it, so that none is
+// lost that a mail server takes and loses; "" for none.
 //
 // Open makes the folders if they are missing, and does not connect to a server. An error does not
 // repeat a password.

@@ -106,8 +106,8 @@ func TestFailedSync(t *testing.T) {
 	}
 }
 
-// A copy of a suggestion outlives a mail server that takes and loses it, is removed when its time is
-// over, wherever a mail program has put it, and takes no other message along.
+// A copy of a suggestion outlives a mail server that takes and loses it. It is removed when its
+// time is over, wherever a mail program has put it, and takes no other message along.
 func TestCopies(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	copies := func() []string {

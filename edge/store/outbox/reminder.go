@@ -17,8 +17,8 @@ const (
 
 // waiting reads how many records of each kind no verification covers, and when the first of them
 // came, unless the operator was reminded lately. The numbers of a kind have no gaps, so that few
-// rows are read however many wait. A time to come is one that a wrong clock has set. The last column
-// is the first of the suggestions.
+// rows are read however many wait. A time to come is one that a wrong clock has set. The last
+// column is the first of the suggestions.
 var waiting = "SELECT reminded_at" + after("registrations", "recorded_at", "?4") + after("charters", "recorded_at", "?5") +
 	after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
 
