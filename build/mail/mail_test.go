@@ -1,7 +1,7 @@
 //go:build full
 
-// Package mail_test has mail servers of others take what the host sends: Postfix and Exim, as strict
-// about the names of clients as they can be made.
+// Package mail_test has mail servers of others take what the host sends: Postfix and Exim, strict
+// about the names of their clients.
 package mail_test
 
 import (

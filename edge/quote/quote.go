@@ -2,7 +2,10 @@
 // else's words, and makes their invisible characters visible.
 package quote
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // What begins a quoted line. Mark begins each line of a text. A line that is too wide for a mail
 // goes on after More.
@@ -38,22 +41,17 @@ func fits(line string) int {
 	const tab, asian = 8, 0x1100
 	columns, space := 0, 0
 	for at, r := range line {
+		columns++
 		switch {
-		case r == ' ' && at > 0:
+		case r == ' ':
 			space = at
-			columns++
 		case r == '\t':
-			columns += tab
+			columns += tab - 1
 		case r >= asian:
-			columns += 2
-		default:
 			columns++
 		}
-		switch {
-		case columns > width && space > 0:
-			return space
-		case columns > width:
-			return at
+		if columns > width {
+			return cmp.Or(space, at)
 		}
 	}
 	return len(line)

@@ -129,8 +129,11 @@ func TestCopies(t *testing.T) {
 		reply string
 		want  int
 	}{
-		{turn.Suggestions, "550 5.7.1 spam", 0}, {turn.Contacts, "250 ok", 0}, {turn.Reminders, "250 ok", 0},
-		{turn.Suggestions, "250 ok", 1}, {turn.Suggestions, "", 2}, // what may have been taken stays
+		{turn.Suggestions, "550 5.7.1 spam", 0},
+		{turn.Contacts, "250 ok", 0},
+		{turn.Reminders, "250 ok", 0},
+		{turn.Suggestions, "250 ok", 1},
+		{turn.Suggestions, "", 2}, // what may have been taken stays
 	} {
 		result := send(c.list, c.reply)
 		if got := copies(); len(got) != c.want {

@@ -55,20 +55,15 @@ func openSMTP(u *url.URL, timeout time.Duration) (*smtpRelay, error) {
 		config: &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
 	}
 	for name, values := range u.Query() {
-		value := values[0]
-		switch {
+		switch value := values[0]; {
 		case name == "tls" && slices.Contains([]string{"mandatory", "opportunistic", "none"}, value):
 			r.startTLS = value
-		case name == "tls":
-			err = fmt.Errorf("tls is %q, and may be mandatory, opportunistic or none", value)
 		case name == "helo" && heloName.MatchString(value):
 			r.helo = value
-		case name == "helo":
-			err = fmt.Errorf("helo is %q, and may be a host name or an address in brackets", value)
 		case name == "ca":
 			r.config.RootCAs, err = authorities(value)
 		default:
-			err = fmt.Errorf("unknown setting %q (want tls, helo or ca)", name)
+			err = fmt.Errorf("got %s=%q, want tls=mandatory, opportunistic or none, helo=NAME, or ca=FILE", name, value)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
@@ -250,7 +245,7 @@ func (s *session) failed(step string, err error) *relayError {
 	failed, what := &relayError{}, "broke off"
 	switch {
 	case errors.As(err, &reply):
-		what, failed.code = safe(reply), reply.Code
+		what, failed.code = printable(fmt.Sprint(reply.Code, " ", reply.Msg)), reply.Code
 		s.quit()
 	case errors.Is(err, errNotOffered):
 		what = errNotOffered.Error()
@@ -270,11 +265,6 @@ func (s *session) failed(step string, err error) *relayError {
 	failed.why = step + ": " + what
 	failed.why = failed.why[:min(len(failed.why), turn.MaxReason)]
 	return failed
-}
-
-// safe shows a reply in one line, as "554 5.7.1 spam".
-func safe(reply *textproto.Error) string {
-	return printable(strconv.Itoa(reply.Code) + " " + reply.Msg)
 }
 
 // anAddress matches an e-mail address, also where it is part of a URL.
