@@ -542,7 +542,7 @@ func TestTheOutboxIsDelivered(t *testing.T) {
 	for _, m := range sent {
 		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] == "" || m.Headers["List-Id"] != "<contacts.www.example.org>" ||
 			m.Headers["References"] != "<contacts@www.example.org> <"+m.Headers["X-Anteroom-Message"]+"@www.example.org>" ||
-			m.From != "service@example.org" || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
+			m.From != `"Example" <service@example.org>` || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
 			t.Errorf("sent: %+v", m)
 		}
 	}
