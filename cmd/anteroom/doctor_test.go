@@ -247,7 +247,7 @@ func TestDoctorFinds(t *testing.T) {
 		"no copies": {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
 		"a mail that never came": {
 			store("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
-			"--inbox .", `^warning mail: the mail of suggestion 01234567 is not in \.: recorded \d+ days ago; no copy of it is in data/mail \(look for bounces`,
+			"--inbox .", `^warning mail: the mail of suggestion 01234567 is not in \.: recorded \d+ days ago; no copy is in data/mail \(look for bounces`,
 		},
 
 		"no token": {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set`},

@@ -14,8 +14,9 @@ const (
 	More = ">+"
 )
 
-// width is the columns of a line after its mark (RFC 5322, section 2.1.1, has 78 for the whole).
-const width = 74
+// width is the columns of a line after its mark. RFC 5322, section 2.1.1, has 78 for the whole, and
+// quoted-printable breaks a line of 76.
+const width = 72
 
 // Lines quotes an agent's text: it makes every line Visible, and wraps it. It returns how many
 // characters it made visible.

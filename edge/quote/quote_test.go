@@ -59,13 +59,13 @@ func TestQuoteMarksLines(t *testing.T) {
 	}
 }
 
-// No line is wider than 76 columns, and the lines add up to the text again, also where a text
+// No line is wider than 74 columns, and the lines add up to the text again, also where a text
 // imitates the marks.
 func TestQuoteWraps(t *testing.T) {
 	for _, text := range []string{
-		strings.Repeat("a", 74), strings.Repeat("a", 75), strings.Repeat("a", 500), strings.Repeat("word ", 40), strings.Repeat(" ", 200),
+		strings.Repeat("a", 72), strings.Repeat("a", 73), strings.Repeat("a", 500), strings.Repeat("word ", 40), strings.Repeat(" ", 200),
 		" " + strings.Repeat("a", 200) + " b", "a\tb" + strings.Repeat("\tc", 40), strings.Repeat("漢字", 60), strings.Repeat("é😀 ", 60), ">+ a\n>+" + strings.Repeat("+> ", 90),
-		strings.Repeat("a", 74) + " ", "word " + strings.Repeat("b", 69) + " end",
+		strings.Repeat("a", 72) + " ", "word " + strings.Repeat("b", 67) + " end",
 	} {
 		quoted, _ := quote.Lines(text)
 		var lines []string
@@ -75,7 +75,7 @@ func TestQuoteWraps(t *testing.T) {
 			for _, wide := range []string{"漢", "字", "😀"} {
 				columns += strings.Count(line, wide)
 			}
-			if columns > 76 {
+			if columns > 74 {
 				t.Errorf("%d columns: %q", columns, line)
 			}
 			if more, is := strings.CutPrefix(line, quote.More); is {
@@ -90,7 +90,7 @@ func TestQuoteWraps(t *testing.T) {
 			t.Errorf("%q\nis quoted as\n%s", text, quoted)
 		}
 	}
-	if quoted, _ := quote.Lines(strings.Repeat("nine more ", 9)); quoted != "> "+strings.TrimSpace(strings.Repeat("nine more ", 7))+" nine\n>+ more nine more \n" {
+	if quoted, _ := quote.Lines(strings.Repeat("nine more ", 9)); quoted != "> "+strings.TrimSpace(strings.Repeat("nine more ", 7))+"\n>+ nine more nine more \n" {
 		t.Errorf("words are wrapped as %q", quoted)
 	}
 }

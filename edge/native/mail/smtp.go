@@ -72,8 +72,8 @@ func openSMTP(u *url.URL, timeout time.Duration) (*smtpRelay, error) {
 	return r, nil
 }
 
-// heloName is a name to greet with: a domain or an address literal (RFC 5321, section 4.1.2).
-var heloName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z.-]*[0-9A-Za-z])?$|^\[[0-9A-Za-z.:]+\]$`)
+// heloName matches a domain and an address literal (RFC 5321, section 4.1.2).
+var heloName = regexp.MustCompile(`^[0-9A-Za-z.:\[\]-]+$`)
 
 func authorities(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)

@@ -379,7 +379,7 @@ func (s *Service) mail(ctx context.Context, r *Report, loaded *site.Site) {
 	case errors.Is(err, mail.ErrBounces):
 		r.add(check, Warning, "relay.bounces of service.yaml: name an address that takes mail", "%v", err)
 	case err != nil:
-		r.add(check, Fault, "see Mail in OPERATIONS.md; what follows the step are the words of the server", "%v", err)
+		r.add(check, Fault, "see Mail in OPERATIONS.md; the server said what follows the step", "%v", err)
 	default:
 		r.add(check, OK, "", "the mail server would take a message; nothing was sent")
 	}

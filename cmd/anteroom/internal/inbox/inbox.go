@@ -59,10 +59,7 @@ func Look(ctx context.Context, r records.Reader, s *site.Site, mail Mail, now ti
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
-		texts, arrived := mail.Texts(list), map[string]string{}
-		if mail.Inbox != "" {
-			arrived = textsIn(mail.Inbox, list)
-		}
+		texts, arrived := mail.Texts(list), textsIn(mail.Inbox, list)
 		for _, r := range list {
 			one := Suggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID)}
 			if text, is := texts[r.ID]; is {
@@ -111,11 +108,12 @@ func (r *Report) Lost() (lost []string) {
 		if s.Arrived == nil || *s.Arrived {
 			continue
 		}
-		text := "no copy of it is in " + r.mail.Outbox
+		copies := "no copy"
 		if s.Text != nil {
-			text = "a copy is in " + r.mail.Outbox
+			copies = "a copy"
 		}
-		lost = append(lost, fmt.Sprintf("the mail of suggestion %.8s is not in %s: recorded %s ago; %s", s.ID, r.mail.Inbox, age(s.At, r.now), text))
+		lost = append(lost, fmt.Sprintf("the mail of suggestion %.8s is not in %s: recorded %s ago; %s is in %s",
+			s.ID, r.mail.Inbox, age(s.At, r.now), copies, r.mail.Outbox))
 	}
 	return lost
 }

@@ -31,9 +31,7 @@ type Mail struct {
 // Texts finds the texts of suggestions, by their record identifiers.
 func (m Mail) Texts(suggestions []records.Record) map[string]string {
 	texts := textsIn(m.Outbox, suggestions)
-	if m.Inbox != "" {
-		maps.Copy(texts, textsIn(m.Inbox, suggestions))
-	}
+	maps.Copy(texts, textsIn(m.Inbox, suggestions))
 	return texts
 }
 
