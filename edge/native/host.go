@@ -55,8 +55,8 @@ type Config struct {
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" is a Maildir,
 	// MailFolder in Data.
 	Relay string
-	// Copies is a Maildir that keeps a copy of each suggestion for the CopyDays of the content, beside
-	// the mail server of Relay. "" keeps none.
+	// Copies is a Maildir for a copy of each suggestion that a mail server gets, which stays for the
+	// CopyDays of the content. "" keeps none.
 	Copies string
 	// Key signs receipts. Without a key receipts are not signed, and say so. If the content
 	// publishes another key, no receipt is minted (package receipt has the rule).

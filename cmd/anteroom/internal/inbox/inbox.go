@@ -32,7 +32,7 @@ type Suggestion struct {
 	Kind    string  `json:"kind"`
 	Subject string  `json:"subject"` // how the subject of its mail begins
 	Text    *string `json:"text"`    // null if no Maildir has it
-	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or it is of the last hour
+	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or within an hour of filing
 }
 
 // Look finds what waits in a store.
@@ -118,7 +118,7 @@ func (r *Report) Lost() (lost []string) {
 	return lost
 }
 
-// LostHint says what to do about suggestions whose mail never came.
+// LostHint is the next step if a mail never came.
 const LostHint = "look for bounces and spam; serve keeps copies with --outbox"
 
 // maxShown is how many suggestions Print shows.

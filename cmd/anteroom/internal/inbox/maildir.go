@@ -22,7 +22,7 @@ import (
 // maxMail is the largest mail that is read, in bytes. A suggestion is much shorter.
 const maxMail = 1 << 20
 
-// Mail says where the texts of suggestions are, in Maildirs.
+// Mail names the Maildirs with the texts of suggestions.
 type Mail struct {
 	Inbox  string // where the operator reads them; "" if that is not known
 	Outbox string // where serve writes them or, if it mails them, copies
