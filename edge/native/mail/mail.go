@@ -61,14 +61,14 @@ func Open(address, copies string) (*Relay, error) {
 		return nil, nil
 	}
 	send, err := openTransport(address)
+	r := &Relay{transport: send}
+	if err == nil && copies != "" {
+		r.copies, err = openMaildir(copies)
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := &Relay{transport: send}
-	if copies != "" {
-		r.copies, err = openMaildir(copies)
-	}
-	return r, err
+	return r, nil
 }
 
 // Expire removes the copies of suggestions that were written before a time.
@@ -82,20 +82,10 @@ func (r *Relay) Expire(before time.Time) error {
 func openTransport(address string) (transport, error) {
 	if path, ok := strings.CutPrefix(address, "maildir:"); ok && path != "" {
 		folder, err := openMaildir(path)
-		if err != nil {
-			return nil, err
-		}
-		return folder.send, nil
+		return folder.send, err
 	}
-	u, err := parseSMTP(address)
-	if err != nil {
-		return nil, err
-	}
-	r, err := openSMTP(u, longest)
-	if err != nil {
-		return nil, err
-	}
-	return r.send, nil
+	server, err := openSMTP(address, longest)
+	return server.send, err
 }
 
 // parseSMTP reads the address of a mail server.

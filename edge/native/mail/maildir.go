@@ -26,8 +26,8 @@ const abandoned = 36 * time.Hour
 // maildir is a folder of messages (cr.yp.to/proto/maildir.html).
 type maildir struct{ path, host string }
 
-// openMaildir makes the Maildir at path if it is missing, and removes the files that killed processes
-// left in it.
+// openMaildir makes the Maildir at path if it is missing, and removes the files that killed
+// processes left in it.
 func openMaildir(path string) (*maildir, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {

@@ -45,7 +45,11 @@ type smtpRelay struct {
 
 // openSMTP makes the relay of a URL. It trusts the authorities in the file that the URL names, or
 // those of the system.
-func openSMTP(u *url.URL, timeout time.Duration) (*smtpRelay, error) {
+func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
+	u, err := parseSMTP(address)
+	if err != nil {
+		return nil, err
+	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"smtp": "587", "smtps": "465"}[u.Scheme]), 10, 16)
 	if err != nil {
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
@@ -294,11 +298,7 @@ var ErrBounces = errors.New("bounces")
 // timeout, and then all else. The error says which step failed, in the words of the server. It is
 // ErrUnreachable if no connection could be made. It repeats neither a password nor an address.
 func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout time.Duration) error {
-	u, err := parseSMTP(address)
-	if err != nil {
-		return err
-	}
-	r, err := openSMTP(u, timeout)
+	r, err := openSMTP(address, timeout)
 	if err != nil {
 		return err
 	}

@@ -91,11 +91,7 @@ func TestSMTP(t *testing.T) {
 // relay opens the relay of a URL.
 func relay(t *testing.T, address string, timeout time.Duration) *Relay {
 	t.Helper()
-	u, err := parseSMTP(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := openSMTP(u, timeout)
+	r, err := openSMTP(address, timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
