@@ -296,7 +296,7 @@ var ErrBounces = errors.New("bounces")
 // Check goes with the mail server at an address that Open takes as far as for a message: it logs
 // in, names sender and recipient, takes that back and sends nothing. To connect may take as long as
 // timeout, and then all else. The error says which step failed, in the words of the server. It is
-// ErrUnreachable if no connection could be made. It repeats neither a password nor an address.
+// ErrUnreachable if no connection could be made. It repeats no address.
 func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout time.Duration) error {
 	r, err := openSMTP(address, timeout)
 	if err != nil {
