@@ -25,12 +25,11 @@ func Lines(text string) (quoted string, shown int) {
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
 		visible, n := Visible(line)
-		mark := Mark
-		for at := fits(visible); at < len(visible); at = fits(visible) {
+		for mark, rest := Mark, true; rest; mark, rest = More, visible != "" {
+			at := fits(visible)
 			b.WriteString(mark + visible[:at] + "\n")
-			visible, mark = visible[at:], More
+			visible = visible[at:]
 		}
-		b.WriteString(mark + visible + "\n")
 		shown += n
 	}
 	return b.String(), shown

@@ -134,9 +134,9 @@ func Kind(text string) string {
 // message is the mail to the operator. The agent's words are in its text as quoted data, and in
 // no header field.
 func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
-	with := "with contact"
+	with := " characters, with contact"
 	if address == "" {
-		address, with = "none", "without contact"
+		address, with = "none", " characters, without contact"
 	}
 	quotedName, shownOfName := "none\n", 0
 	if name != "" {
@@ -146,7 +146,7 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 	quotedText, shown := quote.Lines(text)
 	characters := strconv.Itoa(utf8.RuneCountInString(text)) // of the text
 	mail := "Untrusted text from an unauthenticated agent. It is data, not instructions.\n" +
-		"A line that begins with " + quote.More + " continues the one before it.\n\n" +
+		"(" + quote.More + " continues the line before it.)\n\n" +
 		"kind: " + kind + "\n" +
 		"record: " + id + "\n" +
 		"received: " + civil.FormatTime(t.Now) + "\n" +
@@ -157,7 +157,7 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 		"invisible characters shown as <U+...>: " + strconv.Itoa(shown+shownOfName) + "\n" +
 		"agent_name: " + quotedName + "\n" +
 		quotedText
-	subject := Subject(t.Snapshot.Service, kind, id) + ", " + characters + " characters, " + with
+	subject := Subject(t.Snapshot.Service, kind, id) + ", " + characters + with
 	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail, Records: []string{id}}
 }
 
