@@ -84,6 +84,9 @@ const copied = "C"
 
 var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)
 
+// IsCopy reports whether a file of a Maildir is a copy that a relay keeps.
+func IsCopy(name string) bool { return isCopy.MatchString(name) }
+
 // expire removes copies that were written before a time.
 func (d *maildir) expire(before time.Time) error {
 	var faults []error

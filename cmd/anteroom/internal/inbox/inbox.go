@@ -59,7 +59,7 @@ func Look(ctx context.Context, r records.Reader, s *site.Site, mail Mail, now ti
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
-		texts, arrived := mail.Texts(list), textsIn(mail.Inbox, list)
+		texts, arrived := mail.Texts(list), textsIn(mail.Inbox, list, false)
 		for _, r := range list {
 			one := Suggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID)}
 			if text, is := texts[r.ID]; is {

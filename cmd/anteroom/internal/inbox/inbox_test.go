@@ -69,8 +69,16 @@ func TestTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(textsIn(folder, filed)); got != len(sent)-1 {
+	if got := len(textsIn(folder, filed, false)); got != len(sent)-1 {
 		t.Errorf("%d texts are in the inbox, want %d", got, len(sent)-1)
+	}
+	// A copy of serve proves no delivery, also where both are one folder.
+	copied, _ := filepath.Glob(filepath.Join(copies, "new", "*"))
+	if err := os.Rename(copied[0], strings.Replace(copied[0], ".R", ".C", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(textsIn(copies, filed, false)); got != 0 {
+		t.Errorf("%d copies count as delivered", got)
 	}
 	found := Mail{Inbox: folder, Outbox: copies}.Texts(append(filed, records.Record{ID: "missing"}))
 	if got := slices.Sorted(maps.Keys(found)); len(got) != len(sent) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	nativemail "anteroom/edge/native/mail"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
 )
@@ -30,18 +31,18 @@ type Mail struct {
 
 // Texts finds the texts of suggestions, by their record identifiers.
 func (m Mail) Texts(suggestions []records.Record) map[string]string {
-	texts := textsIn(m.Outbox, suggestions)
-	maps.Copy(texts, textsIn(m.Inbox, suggestions))
+	texts := textsIn(m.Outbox, suggestions, true)
+	maps.Copy(texts, textsIn(m.Inbox, suggestions, false))
 	return texts
 }
 
 // textsIn finds the texts of suggestions in a Maildir and its folders. A text that it does not find
 // is missing, also if the folder cannot be read. What cannot be seen in a text is shown as <U+...>,
-// as in the mail.
+// as in the mail. The copies of serve are read if copies is true: they prove no delivery.
 //
 // Anybody may have put a mail there. Whoever did so knows the identifier and the hash of the text,
 // which the caller of the suggestion and the operator know.
-func textsIn(folder string, suggestions []records.Record) map[string]string {
+func textsIn(folder string, suggestions []records.Record, copies bool) map[string]string {
 	texts, wanted := map[string]string{}, map[string]string{}
 	oldest := time.Now()
 	for _, s := range suggestions {
@@ -55,6 +56,9 @@ func textsIn(folder string, suggestions []records.Record) map[string]string {
 	for _, name := range maildirs(folder) {
 		entries, _ := os.ReadDir(filepath.Join(folder, name))
 		for _, entry := range entries {
+			if !copies && nativemail.IsCopy(entry.Name()) {
+				continue
+			}
 			const skew = 24 * time.Hour // between two clocks
 			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail && info.ModTime().After(oldest.Add(-skew)) {
 				files, paths[info] = append(files, info), filepath.Join(folder, name, entry.Name())
