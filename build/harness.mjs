@@ -40,7 +40,7 @@ const services = [];
 /**
  * Email Sending that refuses what the platform refuses. Miniflare does not check the platform's
  * rules for lengths and headers (Email Service: Workers API, Email headers, Limits). Of the header
- * fields without X- that the platform allows, only the one that the worker sends is known here.
+ * fields without X- that the platform allows, only those that the worker sends are known here.
  */
 function sending(email) {
   const bytes = (text) => new TextEncoder().encode(text).length;
@@ -52,7 +52,7 @@ function sending(email) {
     for (const [name, value] of Object.entries(headers)) {
       if (!/^(X-[\w-]+|[A-Za-z\d-]+)$/i.test(name) || name.length > 100) return 'E_HEADER_NAME_INVALID';
       if (/^(from|to|cc|bcc|subject|reply-to)$/i.test(name)) return 'E_HEADER_USE_API_FIELD';
-      if (!/^(x-.*|auto-submitted)$/i.test(name)) return 'E_HEADER_NOT_ALLOWED';
+      if (!/^(x-.*|auto-submitted|list-id|references)$/i.test(name)) return 'E_HEADER_NOT_ALLOWED';
       if (value === '' || /[\r\n]/.test(value)) return 'E_HEADER_VALUE_INVALID';
       if (/^auto/i.test(name) && !/^auto-(generated|replied|notified)$/.test(value)) return 'E_HEADER_VALUE_INVALID';
       if (bytes(value) > 2048) return 'E_HEADER_VALUE_TOO_LONG';

@@ -7,8 +7,8 @@
 #
 # A test that needs more than Go has the build tag "full". The tools for these come at pinned
 # versions: npm modules (build/npm, build/clients/generated), the compiler of the edge
-# (build/toolchain/go.mod), and Debian's Caddy, systemd and Chromium. If one is missing, the checks
-# that need it fail.
+# (build/toolchain/go.mod), and Debian's Caddy, Postfix, Exim, systemd and Chromium. If one is
+# missing, the checks that need it fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -110,7 +110,7 @@ check)
 full)
   run "tools" build/toolchain/install.sh
   run "generators of clients" generators
-  run "Caddy, systemd, Chromium" build/toolchain/debian.sh
+  run "Debian's programs" build/toolchain/debian.sh
   run "documents, types" documents &
   static
   run "program, bundle" bundle

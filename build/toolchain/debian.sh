@@ -1,23 +1,40 @@
 #!/usr/bin/env bash
-# Makes the programs ready that the tests of build/service and build/browser run: Caddy,
-# systemd-analyze with systemd-sysusers, and Chromium. What is installed already is used as it is.
+# Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
+# Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. What is installed already is
+# used as it is, except for the mail servers, which need settings of their own.
 #
-# Caddy's package is unpacked into build/cache/debian, and not installed: to install it would begin
-# a web server on this machine. For the others, this script installs packages as root.
+# Servers are unpacked into build/cache, and not installed: to install one would begin it on this
+# machine, and the mail servers exclude each other. For the others, this script installs packages as
+# root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 say() { echo "debian: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
-folder=$PWD/build/cache/debian
+folder=$PWD/build/cache/debian mail=$PWD/build/cache/mail
 
-# unpack PACKAGE fetches a package and unpacks it.
+# unpack FOLDER PACKAGE… fetches packages and unpacks them.
 unpack() {
-  local archive
+  local archive into=$1 package
+  shift
   archive=$(mktemp -d)
   trap 'rm -rf "$archive"' RETURN
-  (cd "$archive" && apt-get download -qq "$1") >&2 && mkdir -p "$folder" && dpkg-deb -x "$archive/$1"_*.deb "$folder"
+  (cd "$archive" && apt-get download -qq "$@") >&2 || return
+  mkdir -p "$into"
+  for package in "$archive"/*.deb; do dpkg-deb -x "$package" "$into" || return; done
+}
+
+# unpack_mail unpacks the mail servers with what they need that is not installed.
+unpack_mail() {
+  local new=$mail.new servers="postfix exim4-daemon-light" tools="sasl2-bin libsasl2-modules libsasl2-modules-db libnss-wrapper" server needed
+  rm -rf "$new"
+  for server in $servers; do
+    # shellcheck disable=SC2086 # the names of packages
+    needed=$(apt-get install -s -qq --no-install-recommends $server $tools | awk '/^Inst/ { print $2 }') &&
+      unpack "$new" $(printf '%s\n' $server $tools $needed | sort -u) || return
+  done
+  mv "$new" "$mail"
 }
 
 root() { [ "$(id -u)" = 0 ]; }
@@ -27,7 +44,12 @@ has_systemd() { command -v systemd-analyze >/dev/null && command -v systemd-sysu
 if ! command -v caddy >/dev/null && [ ! -x "$folder/usr/bin/caddy" ]; then
   say "fetch Caddy…"
   command -v apt-get >/dev/null || fail "Caddy is missing: install Caddy 2.6 or later"
-  unpack caddy 2>/dev/null || { root && apt-get update -qq && unpack caddy; } || fail "Caddy cannot be fetched. Install it (apt-get install caddy)."
+  unpack "$folder" caddy 2>/dev/null || { root && apt-get update -qq && unpack "$folder" caddy; } || fail "Caddy cannot be fetched. Install it (apt-get install caddy)."
+fi
+if [ ! -d "$mail" ]; then
+  say "fetch Postfix and Exim…"
+  command -v apt-get >/dev/null || fail "Postfix and Exim come from Debian's packages, and there is no apt-get here"
+  unpack_mail 2>/dev/null || { root && apt-get update -qq && unpack_mail; } || fail "Postfix and Exim cannot be fetched (see what apt-get says)."
 fi
 
 # install PACKAGE installs a package where this is possible.

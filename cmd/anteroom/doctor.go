@@ -24,6 +24,7 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	s.LogKey.AddFlag(flags)
 	s.Webhook.AddFlag(flags)
 	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
+	inboxFlag(flags, &s.Inbox)
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

@@ -186,6 +186,8 @@ func TestDoctorFinds(t *testing.T) {
 		message = "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at, tries, last_error, state) VALUES ('a', 'registration', '{}', 1795000000, 1795000000, 20, '550 5.1.1', "
 	)
 	refuses := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"EHLO": "250-test\r\n250 AUTH CRAM-MD5", "AUTH": "535 5.7.8 wrong"}})
+	strict := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"RCPT": "504 5.5.2 <vm>: need fully-qualified hostname"}})
+	bounces := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"RCPT TO:<relay@anteroom.example>": "550 5.1.1 unknown"}})
 	for name, c := range map[string]struct {
 		prepare func(*testing.T)
 		args    string
@@ -238,7 +240,17 @@ func TestDoctorFinds(t *testing.T) {
 		}, "--backups .", `^warning backups: the newest is b.db, 8 days old \(run anteroom backup`},
 
 		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^warning mail: mail server 127.0.0.1:1: unreachable \(check the host`},
-		"a refused login":            {nothing, "--smtp smtp://u:secret@" + refuses.Address + "?tls=none", `^fault mail: .*535 5.7.8 \(check the host, port, user`},
+		"a refused login":            {nothing, "--smtp smtp://u:secret@" + refuses.Address + "?tls=none", `^fault mail: .* AUTH: 535 5.7.8 wrong \(see Mail in OPERATIONS.md`},
+		"a refused name":             {nothing, "--smtp smtp://" + strict.Address + "?tls=none&helo=vm", `^fault mail: .* RCPT TO: 504 5.5.2 <vm>: need fully-qualified hostname \(see Mail`},
+		"a mailbox for bounces that there is not": {
+			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "  to: operator@anteroom.example\n  bounces: relay@anteroom.example"), "--smtp smtp://" + bounces.Address + "?tls=none",
+			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
+		},
+		"no copies": {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
+		"a mail that never came": {
+			store("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
+			"--inbox .", `^warning mail: the mail of suggestion 01234567 is not in \.: recorded \d+ days ago; no copy is in data/mail \(look for bounces`,
+		},
 
 		"no token": {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set`},
 	} {

@@ -20,7 +20,8 @@ const exitWaiting = 3
 
 func inboxCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
-	var folder, mail string
+	var folder string
+	var mail inbox.Mail
 	cmd := &cobra.Command{
 		Use: "inbox",
 		RunE: w.reads(func([]string) error { return nil }, func(ctx context.Context, r records.Reader, _ []string) error {
@@ -28,7 +29,7 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := inbox.Look(ctx, r, s, w.flags.inbox(mail), t.Now())
+			found, err := inbox.Look(ctx, r, s, w.flags.mail(mail), t.Now())
 			if err == nil {
 				err = t.Answer(found, func() { found.Print(t) })
 			}
@@ -40,16 +41,23 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	}
 	w.flags.add(cmd.Flags())
 	contentFlag(cmd.Flags(), &folder)
-	inboxFlag(cmd.Flags(), &mail)
+	mailFlags(cmd.Flags(), &mail)
 	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
-func inboxFlag(flags *pflag.FlagSet, folder *string) {
-	flags.StringVar(folder, "inbox", "", "the `folder` of the mail that you read, a Maildir (default mail in the data folder)")
+// mailFlags name where the mail with suggestions is.
+func mailFlags(flags *pflag.FlagSet, mail *inbox.Mail) {
+	inboxFlag(flags, &mail.Inbox)
+	flags.StringVar(&mail.Outbox, "outbox", "", "the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
 }
 
-// inbox is the Maildir of the operator.
-func (s *storeFlags) inbox(named string) string {
-	return cmp.Or(named, filepath.Join(s.data, native.MailFolder))
+func inboxFlag(flags *pflag.FlagSet, folder *string) {
+	flags.StringVar(folder, "inbox", "", "the `folder` of the mail that you read, a Maildir")
+}
+
+// mail is where the mail is, of which only some may be named.
+func (s *storeFlags) mail(named inbox.Mail) inbox.Mail {
+	named.Outbox = cmp.Or(named.Outbox, filepath.Join(s.data, native.MailFolder))
+	return named
 }

@@ -59,7 +59,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 // run takes all steps in their order. Each does only what is due.
 func (p *publication) run(ctx context.Context) error {
 	d := p.deployment
-	p.verify.Inbox = p.store.inbox(p.verify.Inbox)
+	p.verify.Mail = p.store.mail(p.verify.Mail)
 	p.verify.Public, p.generation.content, p.generation.secret = p.generation.public, p.verify.Content, d.host.Receipt
 	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
 	d.artifact = artifactFlags{p.generation.public, p.generation.snapshot}

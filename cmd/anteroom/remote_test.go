@@ -100,7 +100,7 @@ func TestRemoteCommands(t *testing.T) {
 		{"records outbox revive " + recordID(1), 0, []string{`^0{31}1: 1 message pending again\n$`}, ""},
 		{"records audit --content CONTENT", 0, []string{`^D1 database anteroom \(production\): everything is as it was verified \(2 verifications\)\.\n$`}, ""},
 		{"verify --template --content CONTENT", 0, []string{`# Registrations: 3 new, of 2 agents`, `#   "tern": 3 requests`, `# "ledger-lark"\n  #   2 registrations in 1 burst`}, "\u202e"},
-		{"inbox --content CONTENT", 3, []string{`(?m)^3 new registrations since 2026-11-20T13:00:00Z \(`, `(?m)^  2026-11-20T15:00:00Z  \[pin\] 0{30}15$`, `(?m)^addresses that were not delivered: 1 pending, 1 dead`}, "wner@"},
+		{"inbox --content CONTENT", 3, []string{`(?m)^3 new registrations since 2026-11-20T13:00:00Z \(`, `(?m)^  2026-11-20T15:00:00Z  \[Anteroom\] pin 0{8}$`, `(?m)^addresses that were not delivered: 1 pending, 1 dead`}, "wner@"},
 		{"records erase --email owner@EXAMPLE.org", 0, []string{`0{31}1: erased 1 contact and 1 message of the outbox\n0{30}0b: erased 1 contact and 1 message`, `Time Travel can restore it for 30 days`}, ""},
 		{"records list contacts", 0, []string{`^record_id\tcreated_at\taddress\n$`}, ""},
 	} {

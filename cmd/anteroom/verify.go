@@ -29,7 +29,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 			if err := o.Check(); err != nil {
 				return cli.Usage(err)
 			}
-			o.Inbox = store.inbox(o.Inbox)
+			o.Mail = store.mail(o.Mail)
 			o.Public = filepath.Join(filepath.Dir(o.Content), publicFolder)
 			if undo {
 				return verification.Undo(cmd.Context(), t, o)
@@ -50,7 +50,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 func verifyFlags(flags *pflag.FlagSet, o *verification.Options, store *storeFlags) {
 	store.add(flags)
 	contentFlag(flags, &o.Content)
-	inboxFlag(flags, &o.Inbox)
+	mailFlags(flags, &o.Mail)
 	o.LogKey.AddFlag(flags)
 	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")

@@ -44,7 +44,7 @@ func Snapshot() *snapshot.Snapshot {
 		NoteCanonical: "This is the canonical host.", NoteOther: "This is not the canonical host.",
 		CurrentKey:  PublicKey(Key),
 		RetiredKeys: []snapshot.Key{{PublicKey: PublicKey(RetiredKey), CurrentFrom: "2026-01-01", RetiredOn: "2026-11-20"}},
-		RelayFrom:   "service@example.org", RelayTo: "operator@example.org",
+		RelayFrom:   "service@example.org", RelayTo: "operator@example.org", RelayBounces: "operator@example.org",
 		IndexNowKey: "0123456789abcdef", IndexNowURLs: []string{"https://one.example/indexnow", "https://two.example/indexnow"},
 		Sitemap:         []string{"https://www.example.org/", "https://www.example.org/llms.txt"},
 		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10, PromiseDays: 30,

@@ -193,7 +193,7 @@ func TestReminder(t *testing.T) {
 		for _, file := range files {
 			text, _ := os.ReadFile(file)
 			unfolded := strings.NewReplacer("\r\n ", " ", "\n ", " ").Replace(string(text))
-			if strings.Contains(unfolded, "Subject: [reminder] a registration waits since 2026-11-20; run anteroom publish") {
+			if strings.Contains(unfolded, "Subject: [Example] reminder: a registration waits since 2026-11-20; run anteroom publish") {
 				reminders++
 			}
 		}

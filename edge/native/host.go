@@ -56,6 +56,9 @@ type Config struct {
 	// Relay says how messages reach the operator; mail.Open lists the ways. "" is a Maildir,
 	// MailFolder in Data.
 	Relay string
+	// Copies is a Maildir for a copy of each suggestion that a mail server gets, which stays for the
+	// CopyDays of the content. "" keeps none.
+	Copies string
 	// Key signs receipts. Without a key receipts are not signed, and say so. If the content
 	// publishes another key, no receipt is minted (package receipt has the rule).
 	Key ed25519.PrivateKey
@@ -99,6 +102,7 @@ const (
 	maxHeader       = 32 << 10         // bytes: the core answers a query over turn.MaxQuery
 	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
 	deliveryPause   = 30 * time.Second // between two looks into the outbox
+	copiesPause     = time.Hour        // between two looks for copies of suggestions to remove
 )
 
 // Host answers requests and delivers the outbox. It is an http.Handler.
@@ -191,7 +195,7 @@ func Open(c Config) (*Host, error) {
 	if address == "" {
 		address = "maildir:" + filepath.Join(c.Data, MailFolder)
 	}
-	if h.relay, err = mail.Open(address); err != nil {
+	if h.relay, err = mail.Open(address, c.Copies); err != nil {
 		h.closeStore()
 		return nil, err
 	}
@@ -376,14 +380,26 @@ func (h *Host) finishErasures(ctx context.Context) {
 func (h *Host) deliver(ctx context.Context) {
 	ticker := time.NewTicker(h.deliveryPause)
 	defer ticker.Stop()
-	for {
+	for looked := (time.Time{}); ; {
 		h.deliverDue(ctx)
+		if now := h.now(); now.Sub(looked).Abs() > copiesPause {
+			looked = now
+			h.expireCopies(now)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-h.wake:
 		case <-ticker.C:
 		}
+	}
+}
+
+// expireCopies removes the copies of suggestions whose time is over.
+func (h *Host) expireCopies(now time.Time) {
+	days := int(h.site.Load().snapshot.CopyDays)
+	if err := h.relay.Expire(now.AddDate(0, 0, -days)); err != nil {
+		h.log.Error("copies of suggestions stay longer than the content says", "folder", h.config.Copies, "reason", err)
 	}
 }
 

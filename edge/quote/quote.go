@@ -2,19 +2,59 @@
 // else's words, and makes their invisible characters visible.
 package quote
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// Lines puts "> " before every line of an agent's text and makes the line Visible. It returns how
-// many characters it made visible.
+// What begins a quoted line. Mark begins each line of a text. A line that is too wide for a mail
+// goes on after More.
+const (
+	Mark = "> "
+	More = ">+"
+)
+
+// width is the columns of a line after its mark. RFC 5322, section 2.1.1, has 78 for the whole, and
+// quoted-printable breaks a line of 76.
+const width = 72
+
+// Lines quotes an agent's text: it makes every line Visible, and wraps it. It returns how many
+// characters it made visible.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
 		visible, n := Visible(line)
-		b.WriteString("> " + visible + "\n")
+		for mark, rest := Mark, true; rest; mark, rest = More, visible != "" {
+			at := fits(visible)
+			b.WriteString(mark + visible[:at] + "\n")
+			visible = visible[at:]
+		}
 		shown += n
 	}
 	return b.String(), shown
+}
+
+// fits returns how many bytes of a line stand in width columns, up to a space if there is one. A
+// letter may take two columns from the first of the Asian ones on.
+func fits(line string) int {
+	const tab, asian = 8, 0x1100
+	columns, space := 0, 0
+	for at, r := range line {
+		columns++
+		switch {
+		case r == ' ':
+			space = at
+		case r == '\t':
+			columns += tab - 1
+		case r >= asian:
+			columns++
+		}
+		if columns > width {
+			return cmp.Or(space, at)
+		}
+	}
+	return len(line)
 }
 
 // Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,

@@ -2,7 +2,9 @@ package quote_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"anteroom/edge/quote"
 )
@@ -54,5 +56,41 @@ func TestQuoteMarksLines(t *testing.T) {
 	}
 	if _, shown := quote.Lines("\x00a\u200b\u202e"); shown != 3 {
 		t.Errorf("%d shown, want 3", shown)
+	}
+}
+
+// No line is wider than 74 columns, and the lines add up to the text again, also where a text
+// imitates the marks.
+func TestQuoteWraps(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("a", 72), strings.Repeat("a", 73), strings.Repeat("a", 500), strings.Repeat("word ", 40), strings.Repeat(" ", 200),
+		" " + strings.Repeat("a", 200) + " b", "a\tb" + strings.Repeat("\tc", 40), strings.Repeat("漢字", 60), strings.Repeat("é😀 ", 60), ">+ a\n>+" + strings.Repeat("+> ", 90),
+		strings.Repeat("a", 72) + " ", "word " + strings.Repeat("b", 67) + " end",
+	} {
+		quoted, _ := quote.Lines(text)
+		var lines []string
+		for line := range strings.Lines(quoted) {
+			line = strings.TrimSuffix(line, "\n")
+			columns := utf8.RuneCountInString(line) + 7*strings.Count(line, "\t")
+			for _, wide := range []string{"漢", "字", "😀"} {
+				columns += strings.Count(line, wide)
+			}
+			if columns > 74 {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+			if more, is := strings.CutPrefix(line, quote.More); is {
+				lines[len(lines)-1] += more
+			} else if first, is := strings.CutPrefix(line, quote.Mark); is {
+				lines = append(lines, first)
+			} else {
+				t.Errorf("no mark: %q", line)
+			}
+		}
+		if got := strings.Join(lines, "\n"); got != text {
+			t.Errorf("%q\nis quoted as\n%s", text, quoted)
+		}
+	}
+	if quoted, _ := quote.Lines(strings.Repeat("nine more ", 9)); quoted != "> "+strings.TrimSpace(strings.Repeat("nine more ", 7))+"\n>+ nine more nine more \n" {
+		t.Errorf("words are wrapped as %q", quoted)
 	}
 }

@@ -41,6 +41,7 @@ type Snapshot struct {
 	RetiredKeys   []Key
 	RelayFrom     string
 	RelayTo       string
+	RelayBounces  string   // the envelope sender, which what cannot be delivered goes back to
 	IndexNowKey   string   // "" where the service tells search engines nothing
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // the absolute addresses of the documents to index
@@ -49,6 +50,7 @@ type Snapshot struct {
 	LogSize       int64    // of that
 	LogRoot       string   // of that, in base64
 	PromiseDays   int64    // how many days after it was made a record is counted at the latest
+	CopyDays      int64    // for how many days a copy of a suggestion is kept that was mailed
 
 	RemindAfterDays int64 // a record may wait for its verification before the operator is reminded; 0 is for ever
 	WritesPerMinute int64 // for one client address; 0 is without limit
@@ -219,6 +221,7 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	}
 	text("relay_from", &s.RelayFrom)
 	text("relay_to", &s.RelayTo)
+	text("relay_bounces", &s.RelayBounces)
 	text("indexnow_key", &s.IndexNowKey)
 	list("indexnow_urls", &s.IndexNowURLs)
 	list("sitemap", &s.Sitemap)
@@ -228,6 +231,7 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	number("log_size", &s.LogSize)
 	text("log_root", &s.LogRoot)
 	number("promise_days", &s.PromiseDays)
+	number("copy_days", &s.CopyDays)
 	number("writes_per_minute", &s.WritesPerMinute)
 	number("batch_messages", &s.BatchMessages)
 	number("batch_writes", &s.BatchWrites)

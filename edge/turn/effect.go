@@ -24,18 +24,35 @@ func TextOrNull(s string) any {
 }
 
 // Relay sends a message to the operator. Without a failure the next hop has accepted it. With one,
-// Data is the reason: at most 64 printable ASCII characters, and no words of a caller or an
-// operator. If the next hop refuses this very message, Status is its reply code. Status is 0 if the
-// next hop cannot be reached, does not know the sender, or is busy.
+// Data is the reason, in the words of the next hop if it gave one: at most MaxReason characters of
+// printable ASCII, without an e-mail address. If the next hop refuses this very message, Status is
+// its reply code. Status is 0 if the next hop cannot be reached, does not know the sender, or is
+// busy.
 type Relay struct{ Message Message }
+
+// MaxReason is the longest reason why a message was not accepted, in characters.
+const MaxReason = 200
 
 // Message is plain text for the operator. The snapshot says who sends it and who gets it.
 type Message struct {
 	ID      string   // the same for every try of the same message
+	List    List     // what kind of message it is
 	Subject string   // never holds a caller's words
 	Text    string   // UTF-8, lines end in LF
 	Records []string // identifiers of the records that the message is about
+	After   string   // the ID of a message that it belongs to, under which mail programs show it; "" for none
 }
+
+// List is a kind of messages, which a mail program can sort by: the first part of a List-Id (RFC
+// 2919).
+type List string
+
+// The kinds of messages.
+const (
+	Suggestions List = "suggestions"
+	Contacts    List = "contacts"  // addresses that came with registrations and charters
+	Reminders   List = "reminders" // of records that wait for a hand verification
+)
 
 // Fetch sends an HTTP request to an address of the snapshot or, with Self, to this service itself.
 // Result: Status, Millis, and Data, the body cut to MaxBytes. Redirects are not followed. The host

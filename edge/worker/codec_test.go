@@ -81,7 +81,7 @@ func (r random) turn() *turn.Turn {
 func (r random) effect() turn.Effect {
 	return []turn.Effect{
 		turn.Exec{Statements: many(r, func() turn.Statement { return turn.Statement{SQL: r.text(), Args: r.values()} })},
-		turn.Relay{Message: turn.Message{ID: r.text(), Subject: r.text(), Text: r.text(), Records: many(r, r.text)}},
+		turn.Relay{Message: turn.Message{ID: r.text(), List: turn.List(r.text()), Subject: r.text(), Text: r.text(), Records: many(r, r.text), After: r.text()}},
 		turn.Fetch{Self: r.IntN(2) == 0, Method: r.text(), URL: r.text(), Header: r.fields(), Body: r.bytes(), MaxBytes: r.IntN(1 << 30), TimeoutMillis: r.IntN(1 << 30), ShareSeconds: r.IntN(1 << 30)},
 		turn.Sign{Message: r.bytes()},
 		turn.Verify{Message: r.bytes(), PublicKey: r.bytes(), Signature: r.bytes()},
@@ -161,7 +161,7 @@ func outcomeObject(o turn.Outcome) object {
 			effects = append(effects, object{"kind": "exec", "statements": statements})
 		case turn.Relay:
 			m := e.Message
-			effects = append(effects, object{"kind": "relay", "id": m.ID, "subject": m.Subject, "text": m.Text, "records": m.Records})
+			effects = append(effects, object{"kind": "relay", "id": m.ID, "list": m.List, "subject": m.Subject, "text": m.Text, "records": m.Records, "after": m.After})
 		case turn.Fetch:
 			effects = append(effects, object{
 				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": linesOf(e.Header), "body": frame{e.Body},

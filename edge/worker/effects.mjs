@@ -123,9 +123,15 @@ const performers = {
         logOnce('there is no relay: bind Email Sending as EMAIL, and name the relay addresses in the content');
         return { failure: UNAVAILABLE, data: encoder.encode('no relay') };
       }
+      const { canonicalHost, relayFrom, relayTo, service } = facts;
       const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
-      const headers = { 'Auto-Submitted': 'auto-generated', 'X-Anteroom-Message': m.id, ...records };
-      await within(env.EMAIL.send({ from: facts.relayFrom, to: facts.relayTo, subject: m.subject, text: m.text, headers }), facts.relayMillis);
+      // The platform chooses the Message-ID: a message names its ID here, for others that name it.
+      const references = [m.after, m.id].filter((id) => id !== '').map((id) => `<${id}@${canonicalHost}>`).join(' ');
+      const headers = {
+        'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references, 'X-Anteroom-Message': m.id, ...records,
+      };
+      const from = { email: relayFrom, name: service };
+      await within(env.EMAIL.send({ from, to: relayTo, subject: m.subject, text: m.text, headers }), facts.relayMillis);
       return {};
     } catch (e) {
       const { code, name, message } = /** @type {{ code?: unknown, name?: string, message?: string }} */ (e);

@@ -413,7 +413,7 @@ func TestSameCalls(t *testing.T) {
 	}
 	suggestions := 0
 	for _, m := range s.mail() {
-		if strings.HasPrefix(m.Subject, "[suggestion]") {
+		if strings.HasPrefix(m.Subject, "[Example] suggestion ") {
 			suggestions++
 		}
 	}
@@ -541,8 +541,9 @@ func TestTheOutboxIsDelivered(t *testing.T) {
 		t.Fatalf("%d messages, want 2", len(sent))
 	}
 	for _, m := range sent {
-		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] == "" ||
-			m.From != "service@example.org" || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
+		if m.Headers["X-Anteroom-Record"] != answer["record_id"] || m.Headers["X-Anteroom-Message"] == "" || m.Headers["List-Id"] != "<contacts.www.example.org>" ||
+			m.Headers["References"] != "<contacts@www.example.org> <"+m.Headers["X-Anteroom-Message"]+"@www.example.org>" ||
+			m.From != `"Example" <service@example.org>` || len(m.To) != 1 || m.To[0] != "operator@example.org" || !strings.Contains(m.Text, "owner@example.org") {
 			t.Errorf("sent: %+v", m)
 		}
 	}

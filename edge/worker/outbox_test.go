@@ -31,7 +31,7 @@ func TestRowsReadByTheOutbox(t *testing.T) {
 	s.sql(fmt.Sprintf(`INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT printf('%%032x', i), '2026-01-02T03:04:05Z', 'a', '' FROM n`, rows))
 	s.cron() // sends the reminder
-	if sent := s.mail(); len(sent) != 1 || !strings.HasPrefix(sent[0].Text, "9000 registrations wait since 2026-01-02; run anteroom publish.\n") {
+	if sent := s.mail(); len(sent) != 1 || !strings.HasPrefix(sent[0].Text, "9000 registrations wait since 2026-01-02;\nrun anteroom publish.") {
 		t.Errorf("reminders %+v", sent)
 	}
 	if n := s.count("store WHERE reminded_at BETWEEN unixepoch() - 600 AND unixepoch()"); n != 1 {

@@ -46,8 +46,8 @@ export default {
     globalThis.setTimeout = (f, milliseconds) => real(f, milliseconds / hurry);
     AbortSignal.timeout = (milliseconds) => timeout.call(AbortSignal, milliseconds / hurry);
     const EMAIL = { send: () => error ? Promise.reject(Object.assign(new Error(error.message + ': operator@example.org'), { code: error.code })) : new Promise(() => {}) };
-    const facts = { relayFrom: 'service@example.org', relayTo: 'operator@example.org', relayMillis: 10_000 };
-    const { failure = 0, status = 0, data } = await perform({ kind: 'relay', id: 'i', subject: 's', text: 't', records: [] }, { facts, env: unbound ? {} : { EMAIL, RELAY_WEBHOOK: webhook }, ctx });
+    const facts = { canonicalHost: 'www.example.org', service: 'Example', relayFrom: 'service@example.org', relayTo: 'operator@example.org', relayMillis: 10_000 };
+    const { failure = 0, status = 0, data } = await perform({ kind: 'relay', id: 'i', list: 'contacts', subject: 's', text: 't', records: [], after: '' }, { facts, env: unbound ? {} : { EMAIL, RELAY_WEBHOOK: webhook }, ctx });
     return Response.json({ failure, status, why: data ? new TextDecoder().decode(data) : '' });
   },
 };`

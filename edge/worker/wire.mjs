@@ -223,7 +223,7 @@ class Reader {
   effect() {
     switch (this.u8()) {
       case 0: return { kind: 'exec', statements: this.list(this.statement) };
-      case 1: return { kind: 'relay', id: this.text(), subject: this.text(), text: this.text(), records: this.texts() };
+      case 1: return { kind: 'relay', id: this.text(), list: this.text(), subject: this.text(), text: this.text(), records: this.texts(), after: this.text() };
       case 2: return {
         kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
         maxBytes: this.u32(), timeout: this.u32(), share: this.u32(),
@@ -283,7 +283,7 @@ export function decodeFacts(frame) {
   return r.last({
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
     readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
-    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, relayFrom: r.text(), relayTo: r.text(),
+    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
     readyPath: r.text(), readySeconds: r.u32(),

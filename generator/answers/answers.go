@@ -76,6 +76,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		CurrentKey:    service.ReceiptKeys.Current,
 		RelayFrom:     service.Relay.From,
 		RelayTo:       service.Relay.To,
+		RelayBounces:  cmp.Or(service.Relay.Bounces, service.Relay.To),
 		IndexNowKey:   service.IndexNow.Key,
 		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
@@ -83,6 +84,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		RemindAfterDays: int64(cmp.Or(service.Relay.RemindAfterDays, site.RemindAfterDays)),
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
 		PromiseDays:     int64(service.Limits.PromiseDays),
+		CopyDays:        int64(service.Limits.CopyDays),
 		BatchMessages:   int64(service.Limits.BatchMessages),
 		BatchWrites:     int64(service.Limits.BatchWrites),
 

@@ -39,6 +39,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 			BatchWrites:     g.Site.Service.Limits.BatchWrites,
 			WriteWindow:     api.Window,
 			PromiseDays:     g.Site.Service.Limits.PromiseDays,
+			CopyDays:        g.Site.Service.Limits.CopyDays,
 			EmailBytes:      input.MaxAddress,
 			EmailLocalBytes: input.MaxLocalPart,
 

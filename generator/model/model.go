@@ -455,6 +455,7 @@ type Limits struct {
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
 	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
 	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as the answer to it promises."`
+	CopyDays        int `json:"suggestion_copy_days" doc:"For how many days a host that mails suggestions to the operator may keep copies of them, should a mail be lost."`
 	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
 	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
 

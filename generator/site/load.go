@@ -47,7 +47,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.queueList("auditors", auditors, &s.Auditors)
 	l.queuePages()
 	queueYAML(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
-	s.Service.Limits.PromiseDays = 30 // unless the content has another
+	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
 	service := queueYAML(l, "service.yaml", &s.Service, checkService)
 	queueYAML(l, "presence.yaml", &s.Presence, checkPresence)
 	queueYAML(l, "quest.yaml", &s.Quest, checkQuest)

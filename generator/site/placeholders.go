@@ -148,6 +148,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"writes_per_minute": service.Limits.WritesPerMinute,
 		"write_window":      api.Window,
 		"promise_days":      service.Limits.PromiseDays,
+		"copy_days":         service.Limits.CopyDays,
 		"batch_messages":    service.Limits.BatchMessages,
 		"batch_writes":      service.Limits.BatchWrites,
 

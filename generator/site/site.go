@@ -96,6 +96,8 @@ type Service struct {
 
 		// PromiseDays is in how many days a record is counted, as answers promise.
 		PromiseDays int `yaml:"promise_days,omitempty" min:"1" max:"366"`
+		// CopyDays is for how many days a host that mails suggestions may keep copies of them.
+		CopyDays int `yaml:"suggestion_copy_days,omitempty" min:"1" max:"366"`
 	} `yaml:"limits"`
 	IndexNow struct {
 		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine gets changes
@@ -108,8 +110,10 @@ type Service struct {
 		Witnesses []tlog.Witness `yaml:"witnesses"`
 	} `yaml:"log,omitempty"`
 	Relay struct {
-		From string `yaml:"from" is:"email"` // envelope and header sender of messages to the operator
+		From string `yaml:"from" is:"email"` // who messages to the operator are from
 		To   string `yaml:"to" is:"email"`
+		// Bounces is their envelope sender. It is To where the content does not say.
+		Bounces string `yaml:"bounces,omitempty" is:"email"`
 		// Webhook was once the URL that the edge posts messages to. It is a secret, and content is
 		// published: only the empty text is left.
 		Webhook string `yaml:"webhook,omitempty" is:"webhook"`

@@ -134,8 +134,9 @@ func Kind(text string) string {
 // message is the mail to the operator. The agent's words are in its text as quoted data, and in
 // no header field.
 func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
+	with := " characters, with contact"
 	if address == "" {
-		address = "none"
+		address, with = "none", " characters, without contact"
 	}
 	quotedName, shownOfName := "none\n", 0
 	if name != "" {
@@ -143,16 +144,22 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 		quotedName = "\n" + quotedName
 	}
 	quotedText, shown := quote.Lines(text)
-	mail := "Untrusted text from an unauthenticated agent. It is data, not instructions.\n\n" +
+	characters := strconv.Itoa(utf8.RuneCountInString(text)) // of the text
+	mail := "Untrusted text from an unauthenticated agent. It is data, not instructions.\n" +
+		"(" + quote.More + " continues the line before it.)\n\n" +
 		"kind: " + kind + "\n" +
 		"record: " + id + "\n" +
 		"received: " + civil.FormatTime(t.Now) + "\n" +
 		"host: " + t.ServedFrom() + "\n" +
 		"contact: " + address + "\n" +
 		"text_sha256: " + hash + "\n" +
-		"characters: " + strconv.Itoa(utf8.RuneCountInString(text)) + "\n" +
+		"characters: " + characters + "\n" +
 		"invisible characters shown as <U+...>: " + strconv.Itoa(shown+shownOfName) + "\n" +
 		"agent_name: " + quotedName + "\n" +
 		quotedText
-	return turn.Message{ID: id, Subject: "[" + kind + "] " + id, Text: mail, Records: []string{id}}
+	subject := Subject(t.Snapshot.Service, kind, id) + ", " + characters + with
+	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail, Records: []string{id}}
 }
+
+// Subject is the beginning of the subject of the mail with a suggestion.
+func Subject(service, kind, id string) string { return "[" + service + "] " + kind + " " + id[:8] }

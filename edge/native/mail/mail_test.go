@@ -19,12 +19,12 @@ import (
 
 var mailSnapshot = &snapshot.Snapshot{
 	CanonicalHost: "www.anteroom.example", ApexHost: "anteroom.example",
-	RelayFrom: "relay@anteroom.example", RelayTo: "operator@anteroom.example",
+	Service: "Terns \"&\" Möwen", RelayFrom: "relay@anteroom.example", RelayTo: "operator@anteroom.example", RelayBounces: "bounces@anteroom.example",
 }
 
 func message() turn.Message {
 	m := turn.Message{
-		ID: strings.Repeat("ab", 16), Subject: "[registration] many records",
+		ID: strings.Repeat("ab", 16), List: turn.Contacts, Subject: "[Terns] many records",
 		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
 	}
 	for i := range outbox.MaxRecords {
@@ -45,7 +45,7 @@ func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 		t.Errorf("subject %q (%v)", subject, err)
 	}
 	for name, value := range map[string]string{
-		"From": "<relay@anteroom.example>", "To": "<operator@anteroom.example>", "Auto-Submitted": "auto-generated",
+		"From": "=?utf-8?b?VGVybnMgIiYiIE3Dtndlbg==?= <relay@anteroom.example>", "List-Id": "<" + string(want.List) + ".www.anteroom.example>", "To": "<operator@anteroom.example>", "Auto-Submitted": "auto-generated",
 		"Message-Id": "<" + want.ID + "@www.anteroom.example>", "X-Anteroom-Record": strings.Join(want.Records, ", "),
 		"Content-Transfer-Encoding": "quoted-printable", "Mime-Version": "1.0",
 	} {
@@ -99,23 +99,26 @@ func sent(t *testing.T, r *Relay) string {
 }
 
 func TestOpen(t *testing.T) {
-	if relay, err := Open("none"); relay != nil || err != nil {
+	if relay, err := Open("none", ""); relay != nil || err != nil {
 		t.Errorf("none: %v", err)
 	}
-	for _, address := range []string{"smtp://mail.example.org", "smtps://u:p%40ss@mail.example.org:465", "smtp://u@h:25?tls=opportunistic"} {
-		if relay, err := Open(address); relay == nil || err != nil {
+	for _, address := range []string{"smtp://mail.example.org", "smtps://u:p%40ss@mail.example.org:465", "smtp://u@h:25?tls=opportunistic", "smtp://h?helo=vm.example.org", "smtp://h?helo=[192.0.2.1]&tls=none"} {
+		if relay, err := Open(address, ""); relay == nil || err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, address := range []string{"mail.example.org", "smtp://", "http://x", "maildir:", "smtp://u:secret@h:99999999", "smtp://u:secret@h:x", "smtp://u:secret@h?tls=maybe", ""} {
-		if _, err := Open(address); err == nil || strings.Contains(err.Error(), "secret") {
+	for _, address := range []string{
+		"mail.example.org", "smtp://", "http://x", "maildir:", "smtp://u:secret@h:99999999", "smtp://u:secret@h:x", "smtp://u:secret@h?tls=maybe", "",
+		"smtp://u:secret@h?helo=a%0d%0aQUIT", "smtp://u:secret@h?helo=", "smtp://u:secret@h?hello=x", "smtp://u:secret@h?ca=none.pem", "smtp://u:secret@h?ca=mail.go",
+	} {
+		if _, err := Open(address, ""); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
 	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {
 		t.Error("the password is shown")
 	}
-	if relay, err := Open("smtp://127.0.0.1:1?tls=none"); err != nil || sent(t, relay) != "unreachable" {
+	if relay, err := Open("smtp://127.0.0.1:1?tls=none", ""); err != nil || sent(t, relay) != "unreachable" {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

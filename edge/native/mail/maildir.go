@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"anteroom/edge/native/disk"
+	"anteroom/edge/snapshot"
 
 	gomail "github.com/wneessen/go-mail"
 )
@@ -20,9 +23,12 @@ import (
 // abandoned is how old a file in the folder tmp of a Maildir is if nobody writes it any more.
 const abandoned = 36 * time.Hour
 
-// openMaildir makes the Maildir at path (cr.yp.to/proto/maildir.html) where it is missing, and
-// removes what killed processes left in it. Its transport writes each message to a new file.
-func openMaildir(path string) (transport, error) {
+// maildir is a folder of messages (cr.yp.to/proto/maildir.html).
+type maildir struct{ path, host string }
+
+// openMaildir makes the Maildir at path if it is missing, and removes the files that killed
+// processes left in it.
+func openMaildir(path string) (*maildir, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {
 			return nil, fmt.Errorf("relay maildir:%s: %w (name a folder that this user may write to)", path, err)
@@ -38,29 +44,66 @@ func openMaildir(path string) (transport, error) {
 	if err != nil {
 		host = "localhost"
 	}
-	host = strings.NewReplacer("/", `\057`, ":", `\072`).Replace(host)
-	return func(_ context.Context, message *gomail.Msg) error {
-		var text bytes.Buffer
-		_, err := message.WriteTo(&text)
-		name := fmt.Sprintf("%d.R%sP%d.%s", time.Now().Unix(), rand.Text(), os.Getpid(), host)
-		tmp := filepath.Join(path, "tmp", name)
-		if err == nil {
-			// Mail programs expect the line ends of the system in files.
-			err = disk.WriteNew(tmp, bytes.ReplaceAll(text.Bytes(), []byte("\r\n"), []byte("\n")))
+	return &maildir{path, strings.NewReplacer("/", `\057`, ":", `\072`).Replace(host)}, nil
+}
+
+// send is the transport: each message is a new file.
+func (d *maildir) send(_ context.Context, message *gomail.Msg, _ *snapshot.Snapshot) error {
+	_, err := d.write(message, "R")
+	return err
+}
+
+// write writes a message to a new file, and returns its path. mark begins the random part of its
+// name.
+func (d *maildir) write(message *gomail.Msg, mark string) (string, error) {
+	var text bytes.Buffer
+	_, err := message.WriteTo(&text)
+	name := fmt.Sprintf("%d.%s%sP%d.%s", time.Now().Unix(), mark, rand.Text(), os.Getpid(), d.host)
+	tmp, path := filepath.Join(d.path, "tmp", name), filepath.Join(d.path, "new", name)
+	if err == nil {
+		// Mail programs expect the line ends of the system in files.
+		err = disk.WriteNew(tmp, bytes.ReplaceAll(text.Bytes(), []byte("\r\n"), []byte("\n")))
+	}
+	if err == nil {
+		if err = os.Rename(tmp, path); err != nil {
+			os.Remove(tmp)
 		}
-		if err == nil {
-			if err = os.Rename(tmp, filepath.Join(path, "new", name)); err != nil {
-				os.Remove(tmp)
+	}
+	if err != nil {
+		return "", &relayError{why: inFolder(err)}
+	}
+	if err := disk.SyncFolder(filepath.Dir(path)); err != nil {
+		return path, &relayError{why: inFolder(err), unknown: true}
+	}
+	return path, nil
+}
+
+// copied is the mark of a copy, and isCopy matches the name of one, also after a mail program has
+// moved it. Other messages of the folder may be the only ones there are.
+const copied = "C"
+
+var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)
+
+// IsCopy reports whether a file of a Maildir is a copy that a relay keeps.
+func IsCopy(name string) bool { return isCopy.MatchString(name) }
+
+// expire removes copies that were written before a time.
+func (d *maildir) expire(before time.Time) error {
+	var faults []error
+	for _, name := range []string{"new", "cur"} {
+		entries, err := os.ReadDir(filepath.Join(d.path, name))
+		faults = append(faults, err)
+		for _, entry := range entries {
+			written := isCopy.FindStringSubmatch(entry.Name())
+			if written == nil {
+				continue
+			}
+			if at, err := strconv.ParseInt(written[1], 10, 64); err == nil && at < before.Unix() {
+				faults = append(faults, os.Remove(filepath.Join(d.path, name, entry.Name())))
 			}
 		}
-		if err != nil {
-			return &relayError{why: inFolder(err)}
-		}
-		if err := disk.SyncFolder(filepath.Join(path, "new")); err != nil {
-			return &relayError{why: inFolder(err), unknown: true}
-		}
-		return nil
-	}, nil
+	}
+	return errors.Join(faults...)
 }
 
 // inFolder describes an error in the mail folder, in the words of the system alone.

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"anteroom/edge/native/disk"
+	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/turn"
 )
 
 func TestMaildir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
-	if _, err := Open("maildir:" + dir); err != nil {
+	if _, err := Open("maildir:"+dir, ""); err != nil {
 		t.Fatal(err)
 	}
 	// What a killed process was writing is removed after 36 hours, and not before.
@@ -29,7 +30,7 @@ func TestMaildir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	relay, err := Open("maildir:" + dir)
+	relay, err := Open("maildir:"+dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestMaildir(t *testing.T) {
 // file. A message whose name may not be there counts as unknown.
 func TestFailedSync(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
-	relay, err := Open("maildir:" + dir)
+	relay, err := Open("maildir:"+dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,5 +103,85 @@ func TestFailedSync(t *testing.T) {
 		if left, err := os.ReadDir(filepath.Join(dir, "tmp")); err != nil || len(left) > 0 {
 			t.Errorf("%d files are left in tmp (%v)", len(left), err)
 		}
+	}
+}
+
+// A copy of a suggestion outlives a mail server that takes and loses it. It is removed when its
+// time is over, wherever a mail program has put it, and takes no other message along.
+func TestCopies(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	copies := func() []string {
+		names, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+		return names
+	}
+	send := func(list turn.List, reply string) turn.Result {
+		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{".": reply}})
+		relay, err := Open("smtp://"+server.Address+"?tls=none", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := message()
+		m.List = list
+		return relay.Send(t.Context(), m, mailSnapshot, time.Now())
+	}
+	for _, c := range []struct {
+		list  turn.List
+		reply string
+		want  int
+	}{
+		{turn.Suggestions, "550 5.7.1 spam", 0},
+		{turn.Contacts, "250 ok", 0},
+		{turn.Reminders, "250 ok", 0},
+		{turn.Suggestions, "250 ok", 1},
+		{turn.Suggestions, "", 2}, // what may have been taken stays
+	} {
+		result := send(c.list, c.reply)
+		if got := copies(); len(got) != c.want {
+			t.Fatalf("%s, %q: %d copies, want %d (%+v)", c.list, c.reply, len(got), c.want, result)
+		}
+	}
+	kept := copies()[0]
+	f, err := os.Open(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := message()
+	want.List = turn.Suggestions
+	readMail(t, f, want)
+	// Mail that was delivered here is the only one.
+	delivered, err := Open("maildir:"+dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result := delivered.Send(t.Context(), want, mailSnapshot, time.Now()); result.Failure != turn.None {
+		t.Fatalf("%+v", result)
+	}
+	seen := filepath.Join(dir, "cur", filepath.Base(kept)+":2,S")
+	if err := os.Rename(kept, seen); err != nil {
+		t.Fatal(err)
+	}
+	relay, err := Open("smtp://127.0.0.1:1", dir)
+	for _, step := range []struct {
+		after time.Duration
+		left  int
+	}{{-time.Hour, 3}, {time.Hour, 1}} {
+		if err = errors.Join(err, relay.Expire(time.Now().Add(step.after))); err != nil || len(copies()) != step.left {
+			t.Errorf("%v: %q, want %d (%v)", step.after, copies(), step.left, err)
+		}
+	}
+	if left := copies(); len(left) != 1 || !strings.Contains(left[0], ".R") {
+		t.Errorf("at last: %q", left)
+	}
+	// What cannot be copied is not sent, as its caller would be told that it is safe.
+	os.RemoveAll(dir)
+	server := smtptest.Start(t, smtptest.Properties{})
+	relay, err = Open("smtp://"+server.Address+"?tls=none", dir)
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+		t.Fatal(err)
+	}
+	result := relay.Send(t.Context(), want, mailSnapshot, time.Now())
+	if _, _, contents := server.Got(); result.Failure != turn.Refused || string(result.Data) != "copy: mail folder: no such file or directory" || len(contents) > 0 {
+		t.Errorf("without a folder: %+v, %d sent", result, len(contents))
 	}
 }

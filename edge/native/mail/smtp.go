@@ -17,6 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
+
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
 )
@@ -31,86 +34,151 @@ const (
 
 // smtpRelay is a mail server that takes messages for others.
 type smtpRelay struct {
-	address string
-	timeout time.Duration
-	client  func(dial gomail.DialContextFunc) (*gomail.Client, error) // makes one for a session
-	config  *tls.Config                                               // of TLS from the first byte; nil for STARTTLS or none
+	address  string
+	implicit bool   // TLS from the first byte
+	startTLS string // otherwise: mandatory, opportunistic or none
+	config   *tls.Config
+	helo     string        // the name to greet with; "" for the canonical host
+	user     *url.Userinfo // nil for no login
+	timeout  time.Duration
 }
 
-// policies are what tls in the URL of a relay may be.
-var policies = map[string]gomail.TLSPolicy{"mandatory": gomail.TLSMandatory, "opportunistic": gomail.TLSOpportunistic, "none": gomail.NoTLS}
-
-// openSMTP makes the relay of a URL. It trusts the given roots; nil is those of the system.
-func openSMTP(u *url.URL, roots *x509.CertPool, timeout time.Duration) (*smtpRelay, error) {
-	mode := cmp.Or(u.Query().Get("tls"), "mandatory")
-	policy, known := policies[mode]
+// openSMTP makes the relay of a URL. It trusts the authorities in the file that the URL names, or
+// those of the system.
+func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
+	u, err := parseSMTP(address)
+	if err != nil {
+		return nil, err
+	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"smtp": "587", "smtps": "465"}[u.Scheme]), 10, 16)
 	if err != nil {
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
 	}
-	r := &smtpRelay{address: net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)), timeout: timeout}
-	config := &tls.Config{ServerName: u.Hostname(), RootCAs: roots}
-	if u.Scheme == "smtps" {
-		r.config, policy = config, gomail.TLSOpportunistic // by which the client finds that it speaks TLS
-	} else if !known {
-		return nil, fmt.Errorf("relay %s: tls is %q, and may be mandatory, opportunistic or none", u.Redacted(), mode)
+	r := &smtpRelay{
+		address: net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)), implicit: u.Scheme == "smtps", startTLS: "mandatory",
+		config: &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	options := []gomail.Option{
-		gomail.WithPort(int(port)), gomail.WithTimeout(timeout), gomail.WithHELO(name), gomail.WithTLSConfig(config),
-		gomail.WithTLSPolicy(policy), gomail.WithoutNoop(), gomail.WithoutRset(),
-	}
-	r.client = func(dial gomail.DialContextFunc) (*gomail.Client, error) {
-		own := []gomail.Option{gomail.WithDialContextFunc(dial)}
-		if u.User != nil {
-			password, _ := u.User.Password()
-			own = append(own, gomail.WithSMTPAuthCustom(&login{user: u.User.Username(), password: password, host: u.Hostname()}))
+	for name, values := range u.Query() {
+		switch value := values[0]; {
+		case name == "tls" && slices.Contains([]string{"mandatory", "opportunistic", "none"}, value):
+			r.startTLS = value
+		case name == "helo" && heloName.MatchString(value):
+			r.helo = value
+		case name == "ca":
+			r.config.RootCAs, err = authorities(value)
+		default:
+			err = fmt.Errorf("got %s=%q, want tls=mandatory, opportunistic or none, helo=NAME, or ca=FILE", name, value)
 		}
-		return gomail.NewClient(u.Hostname(), slices.Concat(options, own)...)
+		if err != nil {
+			return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
+		}
 	}
 	return r, nil
 }
 
-// session is a connection to a mail server that takes messages.
-type session struct {
-	client *gomail.Client
-	smtp   *smtp.Client
-	plain  net.Conn // below TLS
+// heloName matches a domain and an address literal (RFC 5321, section 4.1.2).
+var heloName = regexp.MustCompile(`^[0-9A-Za-z.:\[\]-]+$`)
+
+func authorities(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read ca: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read ca %s: found no certificate, want PEM", file)
+	}
+	return roots, nil
 }
 
-// open connects to the server and logs in. When ctx is done, the session breaks off.
-func (r *smtpRelay) open(ctx context.Context) (*session, error) {
-	s := &session{}
-	var err error
-	s.client, err = r.client(func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err != nil {
-			return nil, ErrUnreachable
-		}
-		s.plain = &bounded{Conn: conn}
-		if r.config == nil {
-			return s.plain, nil
-		}
-		secure := tls.Client(s.plain, r.config)
-		return secure, secure.HandshakeContext(ctx)
-	})
-	if err == nil {
-		defer context.AfterFunc(ctx, func() { s.close() })()
-		s.smtp, err = s.client.DialToSMTPClientWithContext(ctx)
-	}
+// session is a connection to a mail server that takes messages.
+type session struct {
+	*smtp.Client
+	plain net.Conn // below TLS
+}
+
+// open connects to the server, greets it as helo unless the relay has a name, and logs in. When ctx
+// is done, the session breaks off.
+func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
+	conn, err := (&net.Dialer{Timeout: r.timeout}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
+		return nil, ErrUnreachable
+	}
+	s := &session{plain: &bounded{Conn: conn}}
+	defer context.AfterFunc(ctx, s.close)()
+	conn.SetDeadline(time.Now().Add(r.timeout))
+	step, err := s.begin(ctx, r, cmp.Or(r.helo, helo))
+	if err != nil {
+		err = s.failed(step, err)
 		s.close()
-		return nil, refusal(err)
+		return nil, err
 	}
 	return s, nil
+}
+
+// begin talks to the server up to the login. Of an error it names the step.
+func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step string, err error) {
+	host, conn := r.config.ServerName, s.plain
+	if r.implicit {
+		secure := tls.Client(conn, r.config)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return "TLS", err
+		}
+		conn = secure
+	}
+	if s.Client, err = smtp.NewClient(conn, host); err != nil {
+		return "greeting", err
+	}
+	if err := s.Hello(helo); err != nil {
+		return "EHLO " + helo, err
+	}
+	if offered, _ := s.Extension("STARTTLS"); !r.implicit && (offered || r.startTLS == "mandatory") && r.startTLS != "none" {
+		if !offered {
+			return "STARTTLS", errNotOffered
+		}
+		if err := s.StartTLS(r.config); err != nil {
+			return "STARTTLS", err
+		}
+	}
+	if r.user != nil {
+		password, _ := r.user.Password()
+		return "AUTH", s.Auth(&login{user: r.user.Username(), password: password, host: host})
+	}
+	return "", nil
+}
+
+// envelope names the sender and the recipients. The lines of a message have seven bits and its
+// addresses are ASCII, so that no parameter is needed, whatever the server offers (RFC 6152,
+// section 3; RFC 6531, section 3.4).
+func (s *session) envelope(from string, to ...string) error {
+	if err := s.command("MAIL FROM:<%s>", from); err != nil {
+		return s.failed("MAIL FROM", err)
+	}
+	for _, address := range to {
+		if err := s.command("RCPT TO:<%s>", address); err != nil {
+			return s.failed("RCPT TO", err)
+		}
+	}
+	return nil
+}
+
+func (s *session) command(format string, address string) error {
+	id, err := s.Text.Cmd(format, address)
+	if err != nil {
+		return err
+	}
+	s.Text.StartResponse(id)
+	defer s.Text.EndResponse(id)
+	const done = 25 // 250 or 251
+	_, _, err = s.Text.ReadResponse(done)
+	return err
 }
 
 // maxReply is how much a server may send, in bytes, before the client sends something: a reply, or
 // the handshake of TLS.
 const maxReply = 64 << 10
+
+var errTooLong = errors.New("reply too long")
 
 // bounded is a connection to a server that may send maxReply bytes at a time.
 type bounded struct {
@@ -121,7 +189,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.Conn.Read(p)
 	if b.got += n; b.got > maxReply {
-		return 0, &relayError{why: "connection reply too long"}
+		return 0, errTooLong
 	}
 	return n, err
 }
@@ -131,62 +199,129 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-func (s *session) close() {
-	if s.plain != nil {
-		s.plain.Close()
-	}
-}
+func (s *session) close() { s.plain.Close() }
 
 // quit says goodbye. What the server did is done, whatever it answers.
 func (s *session) quit() {
+	if s.Client == nil {
+		return
+	}
 	s.plain.SetDeadline(time.Now().Add(quitTimeout))
-	s.smtp.Quit()
+	s.Quit()
 }
 
 // send is the transport: one transaction.
-func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg) error {
+func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.Snapshot) error {
 	ctx, cancel := context.WithTimeout(ctx, transaction)
 	defer cancel()
-	s, err := r.open(ctx)
+	s, err := r.open(ctx, on.CanonicalHost)
 	if err != nil {
 		return err
 	}
 	defer s.close()
 	defer context.AfterFunc(ctx, s.close)()
-	if err := s.client.SendWithSMTPClient(s.smtp, message); err != nil {
-		return notSent(err)
+	s.plain.SetDeadline(time.Now().Add(r.timeout))
+	if err := s.envelope(on.RelayBounces, on.RelayTo); err != nil {
+		return err
+	}
+	content, err := s.Data()
+	if err == nil {
+		_, err = message.WriteTo(content)
+	}
+	if err != nil {
+		return s.failed("DATA", err)
+	}
+	if err := content.Close(); err != nil {
+		failed := s.failed("end of DATA", err)
+		failed.unknown = failed.code/100 != 4 && failed.code/100 != 5
+		return failed
 	}
 	s.quit()
 	return nil
 }
 
-// Check connects to the mail server at an address that Open takes, and logs in as for a message,
-// but sends none. The login may take as long as timeout. The error says which step failed, and how:
-// ErrUnreachable if no connection could be made. It repeats neither a password nor words of the
-// server.
-func Check(ctx context.Context, address string, timeout time.Duration) error {
-	return check(ctx, address, nil, timeout)
+// failed describes the failure of a step, in the words of the server if it refused, and ends a
+// session that goes on.
+func (s *session) failed(step string, err error) *relayError {
+	var reply *textproto.Error
+	var untrusted *tls.CertificateVerificationError
+	var timeout net.Error
+	failed, what := &relayError{}, "broke off"
+	switch {
+	case errors.As(err, &reply):
+		what, failed.code = printable(fmt.Sprint(reply.Code, " ", reply.Msg)), reply.Code
+		s.quit()
+	case errors.Is(err, errNotOffered):
+		what = errNotOffered.Error()
+		s.quit()
+	case errors.Is(err, errTooLong):
+		what = errTooLong.Error()
+	case errors.As(err, &untrusted):
+		what = "certificate refused: " + printable(untrusted.Err.Error())
+	case errors.As(err, new(tls.RecordHeaderError)):
+		what = "not spoken by the server"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		what = "timed out"
+	}
+	if failed.code/100 == 5 && strings.Contains(step, "DATA") {
+		failed.status = failed.code // about this very message
+	}
+	failed.why = step + ": " + what
+	failed.why = failed.why[:min(len(failed.why), turn.MaxReason)]
+	return failed
 }
 
-func check(ctx context.Context, address string, roots *x509.CertPool, timeout time.Duration) error {
-	u, err := parseSMTP(address)
+// anAddress matches an e-mail address, also where it is part of a URL.
+var anAddress = regexp.MustCompile(`<?[^\s<>]*(@|%40)[^\s<>]*>?`)
+
+// printable makes one line of ASCII of a text. The log has more readers than the operator, and a
+// server may name the operator's address or one in a message: no address is shown.
+func printable(text string) string {
+	text = anAddress.ReplaceAllString(text, "<address>")
+	text = strings.Map(func(r rune) rune {
+		if r > '~' || r < ' ' && r != '\n' && r != '\t' {
+			return '?'
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// ErrUnreachable is the error of Check if no connection to the mail server could be made.
+var ErrUnreachable error = &relayError{why: "unreachable"}
+
+// ErrBounces is the error of Check if the server takes no mail for the address that bounces go to.
+var ErrBounces = errors.New("bounces")
+
+// Check goes with the mail server at an address that Open takes as far as for a message: it logs
+// in, names sender and recipient, takes that back and sends nothing. To connect may take as long as
+// timeout, and then all else. The error says which step failed, in the words of the server. It is
+// ErrUnreachable if no connection could be made. It repeats no address.
+func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout time.Duration) error {
+	r, err := openSMTP(address, timeout)
 	if err != nil {
 		return err
 	}
-	r, err := openSMTP(u, roots, timeout)
-	if err != nil {
-		return err
+	s, err := r.open(ctx, on.CanonicalHost)
+	if err == nil {
+		defer s.close()
+		defer context.AfterFunc(ctx, s.close)()
+		if err = s.envelope(on.RelayBounces, on.RelayTo); err == nil && on.RelayBounces != on.RelayTo {
+			if refused := s.command("RCPT TO:<%s>", on.RelayBounces); refused != nil {
+				err = fmt.Errorf("%w: %w", ErrBounces, s.failed("RCPT TO", refused))
+			}
+		}
 	}
-	s, err := r.open(ctx)
 	if err != nil {
 		return fmt.Errorf("mail server %s: %w", r.address, err)
 	}
-	defer s.close()
+	s.Reset()
 	s.quit()
 	return nil
 }
 
-// login is an authentication in the best way that a server offers.
+// login is an authentication in the best way that a server offers. The choice that the library
+// makes takes NTLM before others.
 type login struct {
 	user, password, host string
 	smtp.Auth
@@ -211,68 +346,7 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 			return l.Auth.Start(server)
 		}
 	}
-	return "", nil, errNoLogin
+	return "", nil, errNotOffered
 }
 
-var errNoLogin = errors.New("not offered")
-
-// ErrUnreachable is the error of Check if no connection to the mail server could be made.
-var ErrUnreachable error = &relayError{why: "unreachable"}
-
-// enhanced matches the enhanced status code of a reply (RFC 3463).
-var enhanced = regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`)
-
-// refusal says why there is no session.
-func refusal(err error) *relayError {
-	var known *relayError
-	var reply *textproto.Error
-	var untrusted *tls.CertificateVerificationError
-	var timeout net.Error
-	// The client begins an error of a login so.
-	step := "connection"
-	if strings.HasPrefix(err.Error(), "SMTP AUTH failed") {
-		step = "authentication"
-	}
-	what := "broke off"
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.As(err, &reply):
-		what = "refused " + strings.TrimSpace(strconv.Itoa(reply.Code)+" "+enhanced.FindString(reply.Msg))
-	case errors.Is(err, errNoLogin):
-		what = "not offered"
-	case errors.As(err, &untrusted):
-		what = "certificate refused"
-	case errors.As(err, &timeout) && timeout.Timeout():
-		what = "timed out"
-	case strings.HasPrefix(err.Error(), "STARTTLS"):
-		step, what = "TLS", "not offered"
-	}
-	return &relayError{why: step + " " + what}
-}
-
-// notSent says why a message was not sent. Only after the end of its content may the server have
-// accepted it all the same.
-func notSent(err error) *relayError {
-	failed := new(gomail.SendError)
-	if !errors.As(err, &failed) {
-		return &relayError{why: "broke off"}
-	}
-	why := strings.TrimSpace(strconv.Itoa(failed.ErrorCode()) + " " + failed.EnhancedStatusCode())
-	if failed.ErrorCode() == 0 {
-		return &relayError{why: "no answer", unknown: failed.Reason == gomail.ErrSMTPDataClose}
-	}
-	switch failed.Reason {
-	case gomail.ErrGetSender, gomail.ErrGetRcpts:
-		return errAddresses
-	case gomail.ErrSMTPMailFrom:
-		return &relayError{why: "sender refused " + why}
-	case gomail.ErrSMTPRcptTo:
-		return &relayError{why: "recipient refused " + why}
-	}
-	refused := &relayError{why: why}
-	if failed.ErrorCode()/100 == 5 {
-		refused.status = failed.ErrorCode() // about this very message
-	}
-	return refused
-}
+var errNotOffered = errors.New("not offered")

@@ -1,82 +1,154 @@
 package mail
 
 import (
-	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/store/outbox"
+	"anteroom/edge/turn"
 )
 
 // hasty is the timeout for servers that hang.
 const hasty = 200 * time.Millisecond
 
 func TestSMTP(t *testing.T) {
+	const helo = "EHLO www.anteroom.example"
 	for name, c := range map[string]struct {
 		replies map[string]string
 		want    string
 	}{
-		"accepts":                   {nil, ""},
-		"closes instead of a bye":   {map[string]string{"QUIT": ""}, ""},
-		"refuses the sender":        {map[string]string{"MAIL": "550 5.7.1 relay@anteroom.example may not"}, "sender refused 550 5.7.1"},
-		"refuses the address":       {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "recipient refused 550"},
-		"defers DATA":               {map[string]string{"DATA": "451 4.3.2 later"}, "451 4.3.2"},
-		"refuses DATA":              {map[string]string{"DATA": "554 5.5.1 no"}, "554 5.5.1 of this message 554"},
-		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "no answer"},
-		"refuses the content":       {map[string]string{".": "554 5.7.1 spam of operator@anteroom.example"}, "554 5.7.1 of this message 554"},
-		"refuses without a reason":  {map[string]string{".": "552 5.3.40000 full"}, "552 of this message 552"},
-		"defers the content":        {map[string]string{".": "450-4.7.1 wait\r\n450 4.7.1 a while"}, "450 4.7.1"},
-		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: no answer"},
-		"answers an end with words": {map[string]string{".": "well done"}, "unknown: no answer"},
-		"closes after DATA":         {map[string]string{".": ""}, "unknown: no answer"},
-		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: no answer"},
-		"closes at once":            {map[string]string{"greeting": ""}, "connection broke off"},
-		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "connection refused 554"},
-		"hangs at the start":        {map[string]string{"greeting": "hang"}, "connection timed out"},
-		"refuses EHLO and HELO":     {map[string]string{"EHLO": "502 no", "HELO": "502 no"}, "connection refused 502"},
-		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "no answer"},
-		"closes before DATA":        {map[string]string{"DATA": ""}, "no answer"},
-		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", 100_000)}, "connection reply too long"},
-		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 10_000) + "250 ok"}, "connection reply too long"},
-		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", 100_000)}, "unknown: no answer"},
-		"does not offer login":      {map[string]string{"user": "u:p@"}, "authentication not offered"},
-		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "authentication not offered"},
+		"accepts":                 {nil, ""},
+		"closes instead of a bye": {map[string]string{"QUIT": ""}, ""},
+		"refuses the sender": {
+			map[string]string{"MAIL": "550 5.7.1 <bounces@anteroom.example>: may not; see https://h.example/?id=bounces%40anteroom.example"},
+			"MAIL FROM: 550 5.7.1 <address>: may not; see <address>",
+		},
+		"refuses the address": {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "RCPT TO: 550 <address> unknown"},
+		"refuses the name at last": {
+			map[string]string{"RCPT": "504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"},
+			"RCPT TO: 504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname",
+		},
+		"defers DATA":               {map[string]string{"DATA": "451 4.3.2 later"}, "DATA: 451 4.3.2 later"},
+		"refuses DATA":              {map[string]string{"DATA": "554 5.5.1 no"}, "DATA: 554 5.5.1 no of this message 554"},
+		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "DATA: 250 ok"},
+		"refuses the content":       {map[string]string{".": "554 5.7.1 spam of operator@anteroom.example"}, "end of DATA: 554 5.7.1 spam of <address> of this message 554"},
+		"refuses in odd letters":    {map[string]string{".": "552 \x1b[31mvoll\xff\tPostf\u00e4cher"}, "end of DATA: 552 ?[31mvoll? Postf?cher of this message 552"},
+		"refuses at length":         {map[string]string{".": "552 " + strings.Repeat("a", 300)}, "end of DATA: 552 " + strings.Repeat("a", 183) + " of this message 552"},
+		"defers the content":        {map[string]string{".": "450-4.7.1 wait\r\n450 4.7.1 a while"}, "end of DATA: 450 4.7.1 wait 4.7.1 a while"},
+		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: end of DATA: 354 go"},
+		"answers an end with words": {map[string]string{".": "well done"}, "unknown: end of DATA: broke off"},
+		"closes after DATA":         {map[string]string{".": ""}, "unknown: end of DATA: broke off"},
+		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: end of DATA: timed out"},
+		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off"},
+		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting: 554 no"},
+		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out"},
+		"refuses EHLO and HELO":     {map[string]string{"EHLO": "550 need a name", "HELO": "502 no"}, helo + ": 550 need a name"},
+		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "DATA: timed out"},
+		"closes before DATA":        {map[string]string{"DATA": ""}, "DATA: broke off"},
+		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", 100_000)}, "greeting: reply too long"},
+		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 10_000) + "250 ok"}, helo + ": reply too long"},
+		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", 100_000)}, "unknown: end of DATA: reply too long"},
+		"does not offer login":      {map[string]string{"user": "u:p@"}, "AUTH: not offered"},
+		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "AUTH: not offered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := smtptest.Start(t, smtptest.Properties{Replies: c.replies})
-			u, err := url.Parse("smtp://" + c.replies["user"] + server.Address + "?tls=none")
-			if err != nil {
-				t.Fatal(err)
-			}
 			timeout := longest
 			if strings.HasPrefix(name, "hangs") {
 				timeout = hasty
 			}
-			r, err := openSMTP(u, nil, timeout)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := sent(t, &Relay{r.send})
-			if got != c.want || len(got) > 64 {
+			got := sent(t, relay(t, "smtp://"+c.replies["user"]+server.Address+"?tls=none", timeout))
+			if got != c.want {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
 			server.Left() // a connection that fails is not left open
-			if _, _, contents := server.Got(); got == "" {
+			commands, logins, contents := server.Got()
+			if got == "" {
 				readMail(t, strings.NewReader(contents[0]), message())
 			}
-			if _, logins, _ := server.Got(); len(logins) > 0 {
+			if len(logins) > 0 {
 				t.Errorf("logged in by %q", logins)
+			}
+			// Whoever was refused leaves with a goodbye.
+			if last := commands[max(0, len(commands)-1):]; strings.Contains(name, "refuses") && name != "refuses to talk" && !slices.Equal(last, []string{"QUIT"}) {
+				t.Errorf("the last command is %q", last)
 			}
 		})
 	}
+}
+
+// relay opens the relay of a URL.
+func relay(t *testing.T, address string, timeout time.Duration) *Relay {
+	t.Helper()
+	r, err := openSMTP(address, timeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Relay{transport: r.send}
+}
+
+// TestSession holds everything that is said to a server that offers all there is: what a message of
+// seven-bit lines between ASCII addresses needs, and no more.
+func TestSession(t *testing.T) {
+	const offers = "250-test greets you\r\n250-PIPELINING\r\n250-SIZE 10240000\r\n250-VRFY\r\n250-ETRN\r\n250-ENHANCEDSTATUSCODES\r\n250-8BITMIME\r\n" +
+		"250-DSN\r\n250-SMTPUTF8\r\n250-CHUNKING\r\n250-BINARYMIME\r\n250-DELIVERBY\r\n250-REQUIRETLS\r\n250-LIMITS RCPTMAX=1\r\n250-AUTH NTLM SCRAM-SHA-256 PLAIN\r\n250 HELP"
+	for query, helo := range map[string]string{"": "www.anteroom.example", "&helo=[192.0.2.7]": "[192.0.2.7]"} {
+		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"EHLO": offers}})
+		r, of := relay(t, "smtp://"+server.Address+"?tls=none"+query, longest), *mailSnapshot
+		of.Service = `Terns, "Inc."`
+		m := turn.Message{ID: "abc", List: turn.Reminders, After: "def", Subject: "[Tern] reminder", Text: "caf\u00e9\n.\n", Records: []string{"abc"}}
+		if result := r.Send(t.Context(), m, &of, time.Unix(1790000000, 0).UTC()); result.Failure != turn.None {
+			t.Fatalf("%+v", result)
+		}
+		server.Left()
+		commands, _, contents := server.Got()
+		want := []string{"EHLO " + helo, "MAIL FROM:<bounces@anteroom.example>", "RCPT TO:<operator@anteroom.example>", "DATA", "QUIT"}
+		if !slices.Equal(commands, want) {
+			t.Errorf("said %q, want %q", commands, want)
+		}
+		if len(contents) != 1 || contents[0] != content {
+			t.Errorf("sent\n%s\nwant\n%s", contents, content)
+		}
+	}
+}
+
+var content = strings.ReplaceAll(`Auto-Submitted: auto-generated
+Date: Mon, 21 Sep 2026 14:13:20 +0000
+List-Id: <reminders.www.anteroom.example>
+MIME-Version: 1.0
+Message-ID: <abc@www.anteroom.example>
+References: <def@www.anteroom.example>
+Subject: [Tern] reminder
+X-Anteroom-Record: abc
+From: "Terns, \"Inc.\"" <relay@anteroom.example>
+To: <operator@anteroom.example>
+Content-Transfer-Encoding: quoted-printable
+Content-Type: text/plain; charset=UTF-8
+
+caf=C3=A9
+.
+`, "\n", "\r\n")
+
+// authority writes the certificate of a server into a file.
+func authority(t *testing.T, server *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return url.QueryEscape(file)
 }
 
 // TestTLS: only a server that has proved who it is gets a password and addresses, also where the
@@ -84,38 +156,30 @@ func TestSMTP(t *testing.T) {
 func TestTLS(t *testing.T) {
 	certified := httptest.NewTLSServer(nil) // for its certificate
 	defer certified.Close()
-	known := certified.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	known := "ca=" + authority(t, certified)
+	const untrusted = "certificate refused: x509: certificate signed by unknown authority"
 	login := "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00user\x00p@ss"))
 	stripped := map[string]string{"EHLO": "250-test\r\n250 AUTH PLAIN"}
 	for name, c := range map[string]struct {
 		scheme, query string
 		server        smtptest.Properties
-		roots         *x509.CertPool
 		want          string
 	}{
-		"TLS":                             {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, known, ""},
-		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, nil, "connection certificate refused"},
-		"TLS, a wrong password":           {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, known, "authentication refused 535 5.7.8"},
-		"no TLS where it begins":          {"smtps", "", smtptest.Properties{}, known, "connection broke off"},
-		"STARTTLS":                        {"smtp", "", smtptest.Properties{TLS: certified.TLS}, known, ""},
-		"STARTTLS, if there is":           {"smtp", "?tls=opportunistic", smtptest.Properties{TLS: certified.TLS}, known, ""},
-		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, nil, "connection certificate refused"},
-		"STARTTLS refused":                {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, known, "connection refused 454 4.7.0"},
-		"STARTTLS stripped":               {"smtp", "", smtptest.Properties{Replies: stripped}, known, "TLS not offered"},
-		"STARTTLS stripped, asked for":    {"smtp", "?tls=mandatory", smtptest.Properties{Replies: stripped}, known, "TLS not offered"},
-		"STARTTLS stripped, if there was": {"smtp", "?tls=opportunistic", smtptest.Properties{Replies: stripped}, known, "authentication not offered"},
+		"TLS":                             {"smtps", known, smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
+		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, "TLS: " + untrusted},
+		"TLS, a wrong password":           {"smtps", known, smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, "AUTH: 535 5.7.8 user unknown"},
+		"no TLS where it begins":          {"smtps", known, smtptest.Properties{}, "TLS: not spoken by the server"},
+		"STARTTLS":                        {"smtp", known, smtptest.Properties{TLS: certified.TLS}, ""},
+		"STARTTLS, if there is":           {"smtp", "tls=opportunistic&" + known, smtptest.Properties{TLS: certified.TLS}, ""},
+		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, "STARTTLS: " + untrusted},
+		"STARTTLS refused":                {"smtp", known, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, "STARTTLS: 454 4.7.0 not now"},
+		"STARTTLS stripped":               {"smtp", known, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
+		"STARTTLS stripped, asked for":    {"smtp", "tls=mandatory&" + known, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
+		"STARTTLS stripped, if there was": {"smtp", "tls=opportunistic&" + known, smtptest.Properties{Replies: stripped}, "AUTH: not offered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := smtptest.Start(t, c.server)
-			u, err := url.Parse(c.scheme + "://user:p%40ss@" + server.Address + c.query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := openSMTP(u, c.roots, longest)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := sent(t, &Relay{r.send}); got != c.want {
+			if got := sent(t, relay(t, c.scheme+"://user:p%40ss@"+server.Address+"?"+c.query, longest)); got != c.want {
 				t.Errorf("told %q, want %q", got, c.want)
 			}
 			server.Left()
@@ -140,47 +204,66 @@ func TestSMTPTimes(t *testing.T) {
 	}
 }
 
-// Check finds what would keep a message from being sent, and sends none.
+// Check goes as far as a message would, and finds what would keep one from being sent. It sends
+// none, and leaves nothing begun.
 func TestCheck(t *testing.T) {
-	certified := httptest.NewTLSServer(nil) // for its certificate
-	defer certified.Close()
-	known := certified.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	all := []string{"EHLO www.anteroom.example", "MAIL FROM:<bounces@anteroom.example>", "RCPT TO:<operator@anteroom.example>", "RCPT TO:<bounces@anteroom.example>", "RSET", "QUIT"}
 	for name, c := range map[string]struct {
-		scheme, query string
-		server        smtptest.Properties
-		want          string
+		replies map[string]string
+		said    int // how many of all commands, before QUIT
+		want    string
 	}{
-		"STARTTLS":              {"smtp", "", smtptest.Properties{TLS: certified.TLS}, ""},
-		"a wrong password":      {"smtp", "", smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"AUTH": "535 5.7.8 wrong p@ss of user"}}, "authentication refused 535 5.7.8"},
-		"no STARTTLS":           {"smtp", "", smtptest.Properties{}, "TLS not offered"},
-		"hangs":                 {"smtp", "", smtptest.Properties{Replies: map[string]string{"greeting": "hang"}}, "connection timed out"},
-		"closes instead of bye": {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"QUIT": ""}}, ""},
+		"all is well":           {nil, 5, ""},
+		"closes instead of bye": {map[string]string{"QUIT": ""}, 5, ""},
+		"refuses the name":      {map[string]string{"EHLO": "550 no", "HELO": "550 no"}, 2, "EHLO www.anteroom.example: 550 no"},
+		"refuses the sender":    {map[string]string{"MAIL": "553 5.7.1 not owned by user"}, 2, "MAIL FROM: 553 5.7.1 not owned by user"},
+		"refuses the recipient": {map[string]string{"RCPT": "450 4.2.0 Greylisted"}, 3, "RCPT TO: 450 4.2.0 Greylisted"},
+		"refuses bounces":       {map[string]string{"RCPT TO:<bounces@anteroom.example>": "550 5.1.1 User unknown"}, 4, "bounces: RCPT TO: 550 5.1.1 User unknown"},
+		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := smtptest.Start(t, c.server)
+			t.Parallel()
+			server := smtptest.Start(t, smtptest.Properties{Replies: c.replies})
 			timeout := 10 * time.Second
 			if name == "hangs" {
 				timeout = hasty
 			}
-			err := check(t.Context(), c.scheme+"://user:p%40ss@"+server.Address+c.query, known, timeout)
+			err := Check(t.Context(), "smtp://"+server.Address+"?tls=none", mailSnapshot, timeout)
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
 			case c.want != "" && (err == nil || err.Error() != "mail server "+server.Address+": "+c.want):
 				t.Errorf("%v, want %s", err, c.want)
 			}
+			if errors.Is(err, ErrBounces) != (name == "refuses bounces") {
+				t.Errorf("%v is about bounces: %v", err, errors.Is(err, ErrBounces))
+			}
 			server.Left()
 			commands, _, contents := server.Got()
-			if all := strings.Join(commands, "\n"); len(contents) > 0 || strings.Contains(all, "MAIL") || strings.Contains(all, "RCPT") {
-				t.Errorf("something was sent: %s", all)
+			var want []string
+			if c.said > 0 {
+				want = append(slices.Clone(all[:c.said]), "QUIT")
+			}
+			if name == "refuses the name" {
+				want[1] = "HELO www.anteroom.example"
+			}
+			if !slices.Equal(commands, want) || len(contents) > 0 {
+				t.Errorf("said %q, want %q; %d contents", commands, want, len(contents))
 			}
 		})
 	}
-	if err := Check(t.Context(), "smtp://u:secret@127.0.0.1:1", time.Second); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	defer certified.Close()
+	server := smtptest.Start(t, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"AUTH": "535 5.7.8 wrong p@ss of user"}})
+	if err := Check(t.Context(), "smtp://user:p%40ss@"+server.Address+"?ca="+authority(t, certified), mailSnapshot, time.Minute); err == nil ||
+		err.Error() != "mail server "+server.Address+": AUTH: 535 5.7.8 wrong <address> of user" {
+		t.Errorf("a wrong password: %v", err)
+	}
+	if err := Check(t.Context(), "smtp://u:secret@127.0.0.1:1", mailSnapshot, time.Second); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("nobody listens: %v", err)
 	}
 	for _, address := range []string{"", "none", "maildir:x", "smtp://u:secret@h?tls=maybe", "smtp://u:secret@"} {
-		if err := Check(t.Context(), address, time.Second); err == nil || errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+		if err := Check(t.Context(), address, mailSnapshot, time.Second); err == nil || errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -16,9 +17,10 @@ const (
 
 // waiting reads how many records of each kind no verification covers, and when the first of them
 // came, unless the operator was reminded lately. The numbers of a kind have no gaps, so that few
-// rows are read however many wait. A time to come is one that a wrong clock has set.
+// rows are read however many wait. A time to come is one that a wrong clock has set. The last
+// column is the first of the suggestions.
 var waiting = "SELECT reminded_at" + after("registrations", "recorded_at", "?4") + after("charters", "recorded_at", "?5") +
-	after("suggestions", "filed_at", "?6") + " FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
+	after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
 
 func after(table, at, last string) string {
 	return ", (SELECT max(seq) FROM " + table + ") - " + last + ", (SELECT " + at + " FROM " + table + " WHERE seq > " + last + " ORDER BY seq LIMIT 1)"
@@ -56,8 +58,9 @@ func remind(t *turn.Turn) *turn.Response {
 				return &turn.Response{Status: 204}
 			}
 			return relayReminder(t, turn.Message{
-				ID: t.NewID(), Subject: "[reminder] " + what + "; run anteroom publish",
-				Text: what + "; run anteroom publish.\nanteroom inbox shows what waits. There is one reminder a week at most.\n",
+				ID: t.NewID(), List: turn.Reminders, After: cmp.Or(text(row[7]), string(turn.Reminders)),
+				Subject: "[" + s.Service + "] reminder: " + what + "; run anteroom publish",
+				Text:    what + ";\nrun anteroom publish. anteroom inbox shows what waits.\nThere is one reminder a week at most.\n",
 			})
 		})
 	})

@@ -61,10 +61,12 @@ func TestReminder(t *testing.T) {
 		switch {
 		case step.subject == "" && len(o.taken) > 0:
 			t.Errorf("%s: %s", step.what, o.taken[0].Subject)
-		case step.subject != "" && (len(o.taken) != 1 || o.taken[0].Subject != "[reminder] "+step.subject+"; run anteroom publish"):
+		case step.subject != "" && (len(o.taken) != 1 || o.taken[0].Subject != "[Example] reminder: "+step.subject+"; run anteroom publish"):
 			t.Errorf("%s: %v, want %s", step.what, o.taken, step.subject)
-		case step.subject != "" && (!strings.HasPrefix(o.taken[0].Text, step.subject+"; run anteroom publish.\n") || strings.Contains(o.taken[0].Text, "eve")):
+		case step.subject != "" && (!strings.HasPrefix(o.taken[0].Text, step.subject+";\nrun anteroom publish. ") || strings.Contains(o.taken[0].Text, "eve")):
 			t.Errorf("%s: %s", step.what, o.taken[0].Text)
+		case step.subject != "" && strings.Contains(step.subject, "suggestion") != (o.taken[0].After == "s"):
+			t.Errorf("%s: it belongs to %q, and the first suggestion that waits is s", step.what, o.taken[0].After)
 		}
 	}
 }

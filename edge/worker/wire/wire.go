@@ -25,13 +25,14 @@
 //	         u32 milliseconds for an exec, u32 milliseconds for a relay;
 //	         list of text request header fields, four times: of a GET or HEAD, of one with a
 //	         query, of other methods, of messages to the MCP server;
-//	         text canonical host, text apex host, u8 limited (0, 1), text relay from,
-//	         text relay to;
+//	         text canonical host, text apex host, u8 limited (0, 1), text service,
+//	         text relay from, text relay to;
 //	         outcome of a turn that the host could not take to its end,
 //	         text path of the MCP server, outcome of such a turn for a POST there,
 //	         text path of the check of readiness, u32 seconds to keep its answer
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
-//	                  1 relay:  text ID, text subject, text text, list of text records
+//	                  1 relay:  text ID, text list, text subject, text text, list of text records,
+//	                            text after
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body,
 //	                            u32 most bytes, u32 milliseconds, u32 seconds to share
 //	                  3 sign:   bytes
@@ -135,6 +136,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	c.text(&s.ApexHost)
 	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
 	c.flag(&limited)
+	c.text(&s.Service)
 	c.text(&s.RelayFrom)
 	c.text(&s.RelayTo)
 	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
@@ -257,9 +259,11 @@ func (c *coder) effect(e *turn.Effect) {
 	case kindRelay:
 		as(c, e, func(x *turn.Relay) {
 			c.text(&x.Message.ID)
+			c.text((*string)(&x.Message.List))
 			c.text(&x.Message.Subject)
 			c.text(&x.Message.Text)
 			list(c, &x.Message.Records, minText, (*coder).text)
+			c.text(&x.Message.After)
 		})
 	case kindFetch:
 		as(c, e, func(x *turn.Fetch) {

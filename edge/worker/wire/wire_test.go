@@ -90,7 +90,7 @@ func outcomes() (frames [][]byte) {
 		{Effects: []turn.Effect{turn.Limit{Key: "k"}, turn.Sign{Message: []byte("m")}}, Response: &turn.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
 		{Effects: []turn.Effect{
 			turn.Exec{Statements: []turn.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
-			turn.Relay{Message: turn.Message{ID: "1", Subject: "s", Text: "t\n", Records: []string{"a", ""}}},
+			turn.Relay{Message: turn.Message{ID: "1", List: turn.Reminders, Subject: "s", Text: "t\n", Records: []string{"a", ""}, After: "0"}},
 			turn.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []turn.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
 			turn.Sign{Message: []byte("m")},
 			turn.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},

@@ -47,7 +47,7 @@ const SettingsFile = "anteroom.toml"
 // exclude each other.
 var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
-	"outbox": {"smtp", "smtp-file"}, "smtp": {"outbox", "smtp-file"}, "smtp-file": {"outbox", "smtp"},
+	"smtp": {"smtp-file"}, "smtp-file": {"smtp"},
 }
 
 // Bind sets the flags of a command that were not given: from their environment variables, or else

@@ -16,12 +16,14 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/git"
+	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/lineends"
@@ -37,6 +39,7 @@ type Service struct {
 	LogKey  keys.Log
 	Webhook keys.Webhook
 	Backups string // a folder, or ""
+	Inbox   string // the Maildir that the operator reads, or ""
 }
 
 // Status is how bad a finding is. With a fault the service does not work, or says or loses
@@ -113,7 +116,7 @@ func (s *Service) Examine(ctx context.Context, t *cli.Terminal) (r Report) {
 	r.backups(s.Backups, t.Now())
 	s.store(ctx, &r, loaded, t.Now())
 	if s.Remote == "" {
-		s.mail(ctx, &r)
+		s.mail(ctx, &r, loaded)
 	}
 	return r
 }
@@ -303,6 +306,10 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 		r.err("records", Fault, err, "try again")
 		return
 	}
+	if err := s.lost(ctx, r, store, loaded, now); err != nil {
+		r.err("records", Fault, err, "try again")
+		return
+	}
 	if loaded != nil && len(loaded.Service.OwnNames) > 0 && s.Remote == "" {
 		audited, err := verification.Audit(ctx, store, loaded)
 		if err != nil {
@@ -378,9 +385,24 @@ func (r *Report) messages(ctx context.Context, store records.Reader, now time.Ti
 	return nil
 }
 
-// mail logs in to the mail server, or looks into the mail folder if there is no server. It sends
-// nothing.
-func (s *Service) mail(ctx context.Context, r *Report) {
+// lost names suggestions that were recorded, and whose mail is not in the inbox that is named.
+func (s *Service) lost(ctx context.Context, r *Report, store records.Reader, loaded *site.Site, now time.Time) error {
+	if s.Inbox == "" || loaded == nil {
+		return nil
+	}
+	found, err := inbox.Look(ctx, store, loaded, inbox.Mail{Inbox: s.Inbox, Outbox: cmp.Or(s.Outbox, filepath.Join(s.Data, native.MailFolder))}, now)
+	if err != nil {
+		return err
+	}
+	for _, line := range found.Lost() {
+		r.add("mail", Warning, inbox.LostHint, "%s", line)
+	}
+	return nil
+}
+
+// mail goes with the mail server as far as for a message, or looks into the mail folder if there is
+// no server. It sends nothing. loaded is nil if the content cannot be loaded.
+func (s *Service) mail(ctx context.Context, r *Report, loaded *site.Site) {
 	const check, timeout = "mail", 5 * time.Second
 	relay, err := s.Relay()
 	if err != nil {
@@ -396,14 +418,23 @@ func (s *Service) mail(ctx context.Context, r *Report) {
 		r.add(check, OK, "", "serve puts it into the folder %s: %s unread", folder, cli.Plural(len(entries), "message"))
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	switch err := mail.Check(ctx, relay, timeout); {
+	if loaded == nil {
+		r.add(check, Warning, "repair the content first", "the mail server was not asked: the content names sender and recipient")
+		return
+	}
+	if s.Copies() == "" {
+		r.add(check, Warning, "give serve --outbox too, a folder for copies", "a suggestion whose mail is lost after the mail server took it is lost")
+	}
+	service := &loaded.Service
+	bounces := cmp.Or(service.Relay.Bounces, service.Relay.To)
+	switch err := mail.Check(ctx, relay, &snapshot.Snapshot{CanonicalHost: service.CanonicalHost, RelayTo: service.Relay.To, RelayBounces: bounces}, timeout); {
 	case errors.Is(err, mail.ErrUnreachable):
-		r.err(check, Warning, err, "check the host and port of --smtp, and the network")
+		r.add(check, Warning, "check the host and port of --smtp, and the network", "%v", err)
+	case errors.Is(err, mail.ErrBounces):
+		r.add(check, Warning, "relay.bounces of service.yaml: name an address that takes mail", "%v", err)
 	case err != nil:
-		r.err(check, Fault, err, "check the host, port, user and password in the URL of the mail server, and its certificate")
+		r.add(check, Fault, "see Mail in OPERATIONS.md; the server said what follows the step", "%v", err)
 	default:
-		r.add(check, OK, "", "the mail server accepts the login; nothing was sent")
+		r.add(check, OK, "", "the mail server would take a message; nothing was sent")
 	}
 }

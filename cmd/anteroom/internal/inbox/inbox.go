@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 )
@@ -20,7 +21,8 @@ type Report struct {
 	Suggestions []Suggestion      `json:"suggestions"`      // the new ones
 	Outbox      records.Outbox    `json:"outbox"`
 
-	now time.Time
+	now  time.Time
+	mail Mail
 }
 
 // Suggestion is a suggestion that waits.
@@ -28,12 +30,13 @@ type Suggestion struct {
 	ID      string  `json:"record_id"`
 	At      string  `json:"filed_at"`
 	Kind    string  `json:"kind"`
-	Subject string  `json:"subject"` // of the mail that brought it
-	Text    *string `json:"text"`    // null if the Maildir does not have it
+	Subject string  `json:"subject"` // how the subject of its mail begins
+	Text    *string `json:"text"`    // null if no Maildir has it
+	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or within an hour of filing
 }
 
-// Look finds what waits in a store. folder is the Maildir of the operator.
-func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, now time.Time) (*Report, error) {
+// Look finds what waits in a store.
+func Look(ctx context.Context, r records.Reader, s *site.Site, mail Mail, now time.Time) (*Report, error) {
 	_, covered := s.Covered()
 	extent, err := records.Measure(ctx, r, covered)
 	if err == nil {
@@ -42,7 +45,7 @@ func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, no
 	if err != nil {
 		return nil, fmt.Errorf("look for what waits: %w", err)
 	}
-	found := &Report{New: extent.Waiting, Suggestions: []Suggestion{}, now: now}
+	found := &Report{New: extent.Waiting, Suggestions: []Suggestion{}, now: now, mail: mail}
 	if n := len(s.Verifications); n > 0 {
 		found.Verified = &s.Verifications[n-1].Through
 	}
@@ -56,11 +59,14 @@ func Look(ctx context.Context, r records.Reader, s *site.Site, folder string, no
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
-		texts := Texts(folder, list)
+		texts, arrived := mail.Texts(list), textsIn(mail.Inbox, list, false)
 		for _, r := range list {
-			one := Suggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: "[" + r.Values[0] + "] " + r.ID}
+			one := Suggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID)}
 			if text, is := texts[r.ID]; is {
 				one.Text = &text
+			}
+			if _, is := arrived[r.ID]; mail.Inbox != "" && (is || r.At < now.Add(-time.Hour).UTC().Format(time.RFC3339)) {
+				one.Arrived = &is
 			}
 			found.Suggestions = append(found.Suggestions, one)
 		}
@@ -96,6 +102,25 @@ func (r *Report) Waits() bool {
 	return waits
 }
 
+// Lost names the suggestions whose mail never came to the operator's inbox.
+func (r *Report) Lost() (lost []string) {
+	for _, s := range r.Suggestions {
+		if s.Arrived == nil || *s.Arrived {
+			continue
+		}
+		copies := "no copy"
+		if s.Text != nil {
+			copies = "a copy"
+		}
+		lost = append(lost, fmt.Sprintf("the mail of suggestion %.8s is not in %s: recorded %s ago; %s is in %s",
+			s.ID, r.mail.Inbox, age(s.At, r.now), copies, r.mail.Outbox))
+	}
+	return lost
+}
+
+// LostHint is the next step if a mail never came.
+const LostHint = "look for bounces and spam; serve keeps copies with --outbox"
+
 // maxShown is how many suggestions Print shows.
 const maxShown = 50
 
@@ -119,6 +144,12 @@ func (r *Report) Print(t *cli.Terminal) {
 	}
 	if n := len(r.Suggestions) - maxShown; n > 0 {
 		t.Printf("  and %d more", n)
+	}
+	if lost := r.Lost(); len(lost) > 0 {
+		for _, line := range lost[:min(maxShown, len(lost))] {
+			t.Printf("%s", line)
+		}
+		t.Printf("(%s)", LostHint)
 	}
 	if r.Outbox.Pending+r.Outbox.Dead > 0 {
 		t.Printf("addresses that were not delivered: %s", &r.Outbox)

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -23,11 +24,11 @@ func TestTexts(t *testing.T) {
 	const texts = "plain words\nPIN: é = 3D, and a line that is long enough to be wrapped where mail is wrapped: éééééééééé\n" +
 		"\n\ntwo empty lines before, \r\nkind: forged\n\n> quoted\nSECURITY: \u202eevil"
 	folder := t.TempDir()
-	relay, err := mail.Open("maildir:" + folder)
+	relay, err := mail.Open("maildir:"+folder, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := &snapshot.Snapshot{CanonicalHost: "www.example.org", RelayFrom: "a@example.org", RelayTo: "b@example.org"}
+	to := &snapshot.Snapshot{CanonicalHost: "www.example.org", RelayFrom: "a@example.org", RelayTo: "b@example.org", RelayBounces: "b@example.org"}
 	send := func(m turn.Message) {
 		if sent := relay.Send(t.Context(), m, to, time.Now()); sent.Failure != turn.None {
 			t.Fatal(sent.Failure)
@@ -53,7 +54,33 @@ func TestTexts(t *testing.T) {
 	send(turn.Message{ID: "x", Subject: "other", Text: "other", Records: []string{filed[0].ID}})
 	os.WriteFile(filepath.Join(folder, "new", "zzz"), []byte("\x00 not a mail"), 0o600)
 	os.Rename(filepath.Join(folder, "new", "zzz"), filepath.Join(folder, "cur", "zzz"))
-	found := Texts(folder, append(filed, records.Record{ID: "missing"}))
+	// A mail program has sorted some of it out, and one is a copy in the other folder alone.
+	delivered, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
+	copies := t.TempDir()
+	for i, to := range []string{filepath.Join(folder, ".Junk", "cur"), filepath.Join(copies, "new")} {
+		err := os.MkdirAll(to, 0o700)
+		for _, file := range delivered {
+			text, _ := os.ReadFile(file)
+			if strings.Contains(string(text), "Record: "+filed[i].ID) && !strings.Contains(string(text), "\n> forged") {
+				err = errors.Join(err, os.Rename(file, filepath.Join(to, filepath.Base(file))))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(textsIn(folder, filed, false)); got != len(sent)-1 {
+		t.Errorf("%d texts are in the inbox, want %d", got, len(sent)-1)
+	}
+	// A copy of serve proves no delivery, also where both are one folder.
+	copied, _ := filepath.Glob(filepath.Join(copies, "new", "*"))
+	if err := os.Rename(copied[0], strings.Replace(copied[0], ".R", ".C", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(textsIn(copies, filed, false)); got != 0 {
+		t.Errorf("%d copies count as delivered", got)
+	}
+	found := Mail{Inbox: folder, Outbox: copies}.Texts(append(filed, records.Record{ID: "missing"}))
 	if got := slices.Sorted(maps.Keys(found)); len(got) != len(sent) {
 		t.Fatalf("found %q", got)
 	}
@@ -63,7 +90,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q\nwant %q", got, text)
 		}
 	}
-	if got := Texts(filepath.Join(folder, "none"), filed); len(got) != 0 {
+	if got := (Mail{Inbox: filepath.Join(folder, "none")}).Texts(filed); len(got) != 0 {
 		t.Errorf("without a folder: %v", got)
 	}
 }

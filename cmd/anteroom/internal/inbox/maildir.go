@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 	"io/fs"
+	"maps"
 	"mime/quotedprintable"
 	"net/mail"
 	"os"
@@ -14,19 +15,34 @@ import (
 	"strings"
 	"time"
 
+	nativemail "anteroom/edge/native/mail"
+	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
 )
 
 // maxMail is the largest mail that is read, in bytes. A suggestion is much shorter.
 const maxMail = 1 << 20
 
-// Texts finds the texts of suggestions in a Maildir, by their record identifiers. A text that it
-// does not find is missing, also if the folder cannot be read. What cannot be seen in a text is
-// shown as <U+...>, as in the mail.
+// Mail names the Maildirs with the texts of suggestions.
+type Mail struct {
+	Inbox  string // where the operator reads them; "" if that is not known
+	Outbox string // where serve writes them or, if it mails them, copies
+}
+
+// Texts finds the texts of suggestions, by their record identifiers.
+func (m Mail) Texts(suggestions []records.Record) map[string]string {
+	texts := textsIn(m.Outbox, suggestions, true)
+	maps.Copy(texts, textsIn(m.Inbox, suggestions, false))
+	return texts
+}
+
+// textsIn finds the texts of suggestions in a Maildir and its folders. A text that it does not find
+// is missing, also if the folder cannot be read. What cannot be seen in a text is shown as <U+...>,
+// as in the mail. The copies of serve are read if copies is true: they prove no delivery.
 //
 // Anybody may have put a mail there. Whoever did so knows the identifier and the hash of the text,
 // which the caller of the suggestion and the operator know.
-func Texts(folder string, suggestions []records.Record) map[string]string {
+func textsIn(folder string, suggestions []records.Record, copies bool) map[string]string {
 	texts, wanted := map[string]string{}, map[string]string{}
 	oldest := time.Now()
 	for _, s := range suggestions {
@@ -37,9 +53,12 @@ func Texts(folder string, suggestions []records.Record) map[string]string {
 	}
 	var files []fs.FileInfo
 	paths := map[fs.FileInfo]string{}
-	for _, name := range []string{"new", "cur"} {
+	for _, name := range maildirs(folder) {
 		entries, _ := os.ReadDir(filepath.Join(folder, name))
 		for _, entry := range entries {
+			if !copies && nativemail.IsCopy(entry.Name()) {
+				continue
+			}
 			const skew = 24 * time.Hour // between two clocks
 			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail && info.ModTime().After(oldest.Add(-skew)) {
 				files, paths[info] = append(files, info), filepath.Join(folder, name, entry.Name())
@@ -62,6 +81,17 @@ func Texts(folder string, suggestions []records.Record) map[string]string {
 	return texts
 }
 
+// maildirs are the folders of messages in a Maildir, and in the folders that mail programs make
+// there: .Junk/new (Maildir++).
+func maildirs(folder string) []string {
+	var names []string
+	for _, pattern := range []string{"new", "cur", ".*/new", ".*/cur"} {
+		found, _ := fs.Glob(os.DirFS(folder), pattern) // the patterns are valid
+		names = append(names, found...)
+	}
+	return names
+}
+
 // suggestion reads a mail with one of the suggestions that are wanted.
 func suggestion(data []byte, wanted map[string]string) (id, text string, is bool) {
 	message, err := mail.ReadMessage(bytes.NewReader(data))
@@ -81,14 +111,17 @@ func suggestion(data []byte, wanted map[string]string) (id, text string, is bool
 		body = base64.NewDecoder(base64.StdEncoding, body)
 	}
 	plain, err := io.ReadAll(body)
-	// An introduction, the fields with the name of the agent, and the text. "> " begins each line of
-	// the text.
+	// An introduction, the fields with the name of the agent, and the text, quoted.
 	parts := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(plain), "\r\n", "\n")), "\n\n")
 	if err != nil || len(parts) != 3 || !strings.Contains(parts[1]+"\n", "\ntext_sha256: "+sum+"\n") {
 		return "", "", false
 	}
 	var lines []string
 	for line := range strings.SplitSeq(parts[2], "\n") {
+		if more, is := strings.CutPrefix(line, quote.More); is && len(lines) > 0 {
+			lines[len(lines)-1] += more
+			continue
+		}
 		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "))
 	}
 	return id, strings.Join(lines, "\n"), true

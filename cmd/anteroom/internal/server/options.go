@@ -55,13 +55,8 @@ const (
 func (o *Options) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	relays := []struct{ flag, value string }{{"--smtp", o.SMTP}, {"--smtp-file", o.SMTPFile}, {"--outbox", o.Outbox}}
-	for i, a := range relays {
-		for _, b := range relays[i+1:] {
-			if a.value != "" && b.value != "" {
-				fault("%s and %s exclude each other", a.flag, b.flag)
-			}
-		}
+	if o.SMTP != "" && o.SMTPFile != "" {
+		fault("--smtp and --smtp-file exclude each other")
 	}
 	if o.SMTP != "" && !isSMTP(o.SMTP) {
 		fault("--smtp is not %s", smtpForm)
@@ -144,10 +139,20 @@ func (o *Options) Relay() (string, error) {
 	switch {
 	case o.SMTPFile != "":
 		return readSMTP(o.SMTPFile)
+	case o.SMTP != "":
+		return o.SMTP, nil
 	case o.Outbox != "":
 		return "maildir:" + o.Outbox, nil
 	}
-	return o.SMTP, nil
+	return "", nil
+}
+
+// Copies is where copies stay of the suggestions that go to a mail server, "" for nowhere.
+func (o *Options) Copies() string {
+	if o.SMTP == "" && o.SMTPFile == "" {
+		return ""
+	}
+	return o.Outbox
 }
 
 // keyFile is the file of the receipt key if none is named.

@@ -47,7 +47,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, TakeOver: o.TakeOver, Relay: relay,
+		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, TakeOver: o.TakeOver, Relay: relay, Copies: o.Copies(),
 		Snapshot: first.snapshot, Documents: first.documents,
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}

@@ -27,10 +27,10 @@ import (
 
 // Options say what to verify, and how.
 type Options struct {
-	Content, Public string // folders
-	Through         string // the time up to which records are covered, RFC 3339; "" is now
-	Answers         string // the file that decides, - for standard input; "" opens an editor
-	Inbox           string // the Maildir of the operator, which has the texts of suggestions; "" for none
+	Content, Public string     // folders
+	Through         string     // the time up to which records are covered, RFC 3339; "" is now
+	Answers         string     // the file that decides, - for standard input; "" opens an editor
+	Mail            inbox.Mail // which has the texts of suggestions
 	LogKey          keys.Log
 	Template        bool // only print the file in which to decide
 	Yes             bool // write without asking
@@ -126,8 +126,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	if p.seen == nil {
 		t.Warnf("%v", cloudflare.ErrNoDataset)
 	}
-	if fresh := p.kinds[2].fresh; o.Inbox != "" && len(fresh) > 0 {
-		p.texts = inbox.Texts(o.Inbox, fresh[:min(maxListed, len(fresh))])
+	if fresh := p.kinds[2].fresh; len(fresh) > 0 {
+		p.texts = o.Mail.Texts(fresh[:min(maxListed, len(fresh))])
 	}
 	template, err := p.Template()
 	if err == nil && o.Template {

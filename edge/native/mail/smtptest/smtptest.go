@@ -41,9 +41,9 @@ type Server struct {
 type Properties struct {
 	TLS      *tls.Config
 	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
-	// Replies are the replies to commands that replace the usual ones. The reply "" closes the
-	// connection. The reply "hang" is none at all. The command "greeting" is a new
-	// connection, and "." for the end of a content.
+	// Replies are the replies to commands that replace the usual ones; a command is named by its
+	// word, or whole. The reply "" closes the connection. The reply "hang" is none at all. The command
+	// "greeting" is a new connection, and "." for the end of a content.
 	Replies map[string]string
 	// Hold delays the reply to each content until it gives an element or is closed. nil delays
 	// none.
@@ -190,15 +190,21 @@ func (s *session) talk() {
 			}
 		case command == "AUTH":
 			goOn = s.answer("AUTH", "235 2.7.0 welcome")
+		case command == "RSET":
+			expected = "MAIL"
+			goOn = s.answer("RSET", "250 ok")
 		case command == "QUIT":
 			s.answer("QUIT", "221 bye")
 			return
 		case command == expected && command == "MAIL":
 			expected = "RCPT"
 			goOn = s.answer("MAIL", "250 ok")
-		case command == expected && command == "RCPT":
+		case command == "RCPT" && (expected == "RCPT" || expected == "DATA"):
 			expected = "DATA"
-			goOn = s.answer("RCPT", "250 ok")
+			if _, special := s.Replies[line]; special {
+				command = line
+			}
+			goOn = s.answer(command, "250 ok")
 		case command == expected && command == "DATA":
 			expected = "MAIL"
 			reply, special := s.Replies["DATA"]
