@@ -71,14 +71,18 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	}
 }
 
-// readKeyHeader is ReadKey for the header field of a request.
+// readKeyHeader is ReadKey for the header field of a request. An empty field asks for a key too.
 func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 	sent, one := t.Request.Single(KeyHeaders[0])
-	if !one && op.DryRun {
+	switch {
+	case !op.DryRun || sent == "" && !t.Request.Has(KeyHeaders[0]):
+	case !one:
 		in.Add(Key.Name, input.Conflict, differ+", in quotation marks if it has a comma")
-		return
+	case sent == "":
+		in.CheckText(&Key, Key.Name, sent)
+	default:
+		ReadKey(op, in, Key.Name, sent)
 	}
-	ReadKey(op, in, Key.Name, sent)
 }
 
 // differ is the fault of a header field with several values that may have one.

@@ -115,6 +115,11 @@ type Request struct {
 // Get returns the value of a header field, by its lower-case name; "" if it is absent.
 func (r *Request) Get(name string) string { return fieldOf(r.Header, name) }
 
+// Has reports whether a header field is present, be it empty, by its lower-case name.
+func (r *Request) Has(name string) bool {
+	return slices.ContainsFunc(r.Header, func(f Header) bool { return f.Name == name })
+}
+
 // Single returns the value of a header field that may come once, by its lower-case name, and
 // reports whether it has one value. Lines that agree are one; if they differ, value is all of them,
 // as the host joined them. Empty elements do not count (RFC 9110, section 5.6.1).

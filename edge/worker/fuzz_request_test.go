@@ -105,7 +105,8 @@ func newMaker(t *testing.T, s *snapshot.Snapshot, documents []string) *maker {
 			r := request{host: s.CanonicalHost, body: []byte(strings.TrimSuffix(body, "\n"))}
 			r.method, r.target, _ = strings.Cut(first, " ")
 			for line := range strings.Lines(fields) {
-				if name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); strings.EqualFold(name, "host") {
+				name, value, _ := strings.Cut(line, ":")
+				if value = strings.TrimSpace(value); strings.EqualFold(name, "host") {
 					r.host = value
 				} else {
 					r.header = append(r.header, [2]string{name, value})
