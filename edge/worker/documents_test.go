@@ -188,6 +188,23 @@ func TestDocumentsAlike(t *testing.T) {
 			}
 		}
 	}
+	// A read with a body, which few clients send, is a read.
+	for _, path := range []string{"/quest.html", "/nope"} {
+		r, err := http.NewRequest("GET", hosts["worker"]+path, strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = output.Snapshot.CanonicalHost
+		r.Header.Set("Accept", "text/markdown")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if want := map[string]int{"/quest.html": 200, "/nope": 404}[path]; answer.StatusCode != want {
+			t.Errorf("GET %s with a body: %d, want %d", path, answer.StatusCode, want)
+		}
+	}
 	// A page of another origin asks first: every path answers, besides those that the CDN keeps.
 	for _, path := range []string{"/", "/quest.html", "/openapi.json", "/jobs.json?a=1&a=2", "/llms.txt", "/mcp", "/nope", "/%61pi/quest", "/api/nope", "/v1/jobs", "/healthz", "/readyz"} {
 		one, _ := ask("machine", "OPTIONS", path, "*/*", "")

@@ -147,7 +147,8 @@ async function document(asked, assets) {
     if (!answer || (there && answer.status === 404)) return there || named(new Response(null, found), id);
     const told = headersOf(answer.fields), twin = told.get('content-location');
     if (!twin && (answer.status !== 404 || told.has('content-type'))) return reply(answer, asked);
-    const other = await assets.fetch(twin ? new Request(new URL(twin, request.url), request) : new URL('/404.html', request.url));
+    const { method, headers } = request; // its body, if it has one, went with the first request
+    const other = await assets.fetch(new URL(twin ?? '/404.html', request.url), twin ? { method, headers } : {});
     const response = named(new Response(other.body, { status: twin ? other.status : 404, headers: other.headers }), id);
     for (const [name, value] of told) response.headers.set(name, value);
     return response;
