@@ -44,7 +44,7 @@ func (e *Edge) Prerender() { e.api.Prerender() }
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	path, _, _ := strings.Cut(t.Request.Target, "?")
-	if health.IsPath(path) {
+	if health.IsPath(path) && t.Request.Method != "OPTIONS" {
 		return t.Outcome(health.Answer(t, path, signing.StandingOf(&t.Host, e.snapshot).Fits()))
 	}
 	if !api.IsDynamic(path) {

@@ -3,6 +3,7 @@ package edge_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -54,6 +55,40 @@ func FuzzHandle(f *testing.F) {
 				if c := header.Value[i]; c < ' ' || c > '~' {
 					t.Fatalf("%s %s %q: header %s is %q", method, target, body, header.Name, header.Value)
 				}
+			}
+		}
+	})
+}
+
+// FuzzHeader: a header field may have any value, on any request that reads it. The seeds are those
+// of every field that the core declares.
+func FuzzHeader(f *testing.F) {
+	for _, name := range api.RequestHeaders {
+		for _, value := range edgetest.HeaderValues {
+			f.Add(name, strings.ReplaceAll(value, "\n", ", ")) // as hosts join lines
+		}
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		h := edgetest.NewFake(t)
+		for _, request := range [][3]string{
+			{"GET", "/api/quest", ""},
+			{"HEAD", "/api/roster", ""},
+			{"GET", "/page.html", ""},
+			{"POST", "/llms.txt", ""},
+			{"GET", "/healthz", ""},
+			{"GET", "/api/waitlist?agent_name=ada", ""},
+			{"POST", "/api/waitlist", `{"agent_name":"ada"}`},
+			{"GET", "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", ""},
+			{"POST", "/api/receipt", `{"note":"x"}`},
+			{"POST", "/api/suggest", `{"message":"PIN: ten letters"}`},
+			{"GET", "/api/signal?fire=1", ""},
+			{"GET", "/api/mcp", ""},
+			{"POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ada"},` +
+				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`},
+		} {
+			r := h.Do(request[0], request[1], request[2], name, value)
+			if r == nil || r.Status < 200 || r.Status >= 500 && !strings.Contains(request[1], "fire") || len(r.Body) > 0 && !json.Valid(r.Body) {
+				t.Fatalf("%s %s with %s %q: %+v", request[0], request[1], name, value, r)
 			}
 		}
 	})

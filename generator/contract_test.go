@@ -118,7 +118,7 @@ func TestFaultsAreShort(t *testing.T) {
 	}
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
-			always := op.ID == "readWaitlistContract" // a query with any name registers
+			always := op.ID == "readWaitlistContract" || op.ID == "readDraftRules" // a query with any name writes
 			if !seen[op.ID] && !op.Protocol && !always {
 				t.Errorf("no faulty request for %s was refused", op.ID)
 			}

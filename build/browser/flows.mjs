@@ -2,6 +2,7 @@
 // service, a page of a browser, and a function that reports a fault.
 
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 
 export const flows = {};
 
@@ -198,4 +199,40 @@ flows['log'] = async ({ base, page, fault }) => {
   await page.reload();
   await page.locator('#kept h3.bad').waitFor();
   await page.locator('#kept').getByText('Show both').click();
+};
+
+/** Calls the service from a page of another origin, with header fields of its own. */
+flows['another origin'] = async ({ base, page, fault }) => {
+  const server = createServer((_, answer) => answer.end('<!doctype html>')).listen(0, '127.0.0.1');
+  await new Promise((listening) => server.once('listening', listening));
+  const other = await page.context().newPage(); // whose console may complain: refusals are asked for
+  await other.goto(`http://127.0.0.1:${server.address().port}/`);
+  const ask = (path, init = {}) => other.evaluate(async ([url, { headers, ...rest }]) => {
+    const traced = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', ...headers };
+    const answer = await fetch(url, { headers: traced, ...rest }).catch((e) => ({ status: e.message, headers: new Headers() }));
+    const names = ['etag', 'request-id', 'content-type', 'allow'];
+    return { status: answer.status, ...Object.fromEntries(names.map((name) => [name, answer.headers.get(name)])) };
+  }, [base + path, init]);
+  const expect = (what, told, wanted) => {
+    for (const [name, value] of Object.entries(wanted)) {
+      if (value === true ? !told[name] : told[name] !== value) fault(`${what}: ${name} is ${told[name]}, want ${value}`);
+    }
+  };
+  for (const path of ['/openapi.json', '/llms.txt', '/api/quest']) {
+    const first = await ask(path);
+    expect(path, first, { status: 200, etag: true, 'request-id': true });
+    expect(`${path} again`, await ask(path, { headers: { 'If-None-Match': first.etag } }), { status: 304, etag: first.etag, 'request-id': true });
+  }
+  const problem = { 'content-type': 'application/problem+json', 'request-id': true };
+  const json = { 'Content-Type': 'application/json' };
+  expect('DELETE of a document', await ask('/jobs.json', { method: 'DELETE' }), { status: 405, allow: 'GET, HEAD, OPTIONS', ...problem });
+  expect('PUT of an endpoint', await ask('/api/quest', { method: 'PUT' }), { status: 405, allow: 'GET, HEAD, OPTIONS', ...problem });
+  expect('an unknown path', await ask('/nothing', { method: 'POST', headers: json, body: '{}' }), { status: 404, ...problem });
+  expect('the pilot', await ask('/v1/jobs', { method: 'PATCH', headers: json, body: '{}' }), { status: 404, ...problem });
+  const call = { method: 'POST', headers: { ...json, Authorization: 'Bearer x', 'MCP-Protocol-Version': '2025-06-18' }, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
+  expect('the MCP server', await ask('/api/mcp', call), { status: 200, 'request-id': true });
+  const write = { method: 'POST', headers: { ...json, 'Idempotency-Key': '""' }, body: '{"agent_name":"wren"}' };
+  expect('an empty key', await ask('/api/waitlist', write), { status: 400, ...problem });
+  await other.close();
+  server.close();
 };

@@ -34,19 +34,21 @@ const (
 )
 
 // The request header fields that an answer may depend on, by the kind of request. A host passes
-// them with lower-case names and each once, several lines joined with ", ".
+// them with lower-case names and each once, several lines joined with ", ". Read a
+// field that may come once by Request.Single. The fuzzers send values for each of RequestHeaders.
 var (
-	ReadHeaders  = []string{"if-none-match"}                       // of a GET or HEAD
-	QueryHeaders = append([]string{"sec-fetch-mode"}, purposes...) // of a GET or HEAD with a query, besides
-	BodyHeaders  = []string{"content-type", "content-encoding"}    // of a request with any other method
-	KeyHeaders   = []string{"idempotency-key"}                     // of a GET with a query and of other methods, besides
-	MarkHeaders  = []string{selftest.Header}                       // of a GET or HEAD and of messages to the MCP server, besides
-	// of a request with any method to the MCP server, besides
-	MessageHeaders = []string{"accept", "mcp-protocol-version", "mcp-method", "mcp-name"}
+	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
+	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
+	BodyHeaders    = []string{"content-type", "content-encoding"}               // of a request with any other method
+	KeyHeaders     = []string{"idempotency-key"}                                // of a GET with a query and of other methods, besides
+	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD and of messages to the MCP server, besides
+	StreamHeaders  = []string{"accept"}                                         // of a request with any method to the MCP server, besides
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // the same
 
+	singles  = append([]string{"content-type"}, MessageHeaders...) // may have one value
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
-	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, MessageHeaders, MarkHeaders)
+	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, StreamHeaders, MessageHeaders, MarkHeaders)
 )
 
 // Fault codes of a request as a whole.
@@ -73,7 +75,6 @@ type Route struct {
 	Contract   *Document
 	Refusal    *Document    // further members of its 405; nil for none
 	NoStream   *Document    // those of its 405 to a GET for nothing but a stream of events, which has no contract; nil for none
-	Headers    string       // request header fields that a page may send here besides those of every route, each after ", "
 	Operations []*Operation // of one method those with Chosen come first
 }
 
@@ -138,21 +139,21 @@ var Routes = []*Route{
 	reading("roster", &Operation{ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard}),
 	reading("aup", &Operation{ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"}}),
 	{
-		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules, Headers: ", " + Key.Name,
+		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
 		Operations: []*Operation{
 			{
 				ID: "fileCharter", Methods: getPost, Fields: org.Fields, Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule, Chosen: org.Chosen, Handle: org.File,
+				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule, Chosen: anything, Handle: org.File,
 			},
 			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
 		},
 	},
 	{
-		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract, Headers: ", " + Key.Name,
+		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract,
 		Operations: []*Operation{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule, Chosen: waitlist.Chosen, Handle: waitlist.Register,
+				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule, Chosen: anything, Handle: waitlist.Register,
 			},
 			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},
 		},
@@ -172,7 +173,7 @@ var Routes = []*Route{
 		},
 	},
 	{
-		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"), Headers: ", " + Key.Name,
+		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
 			Answers: answers[suggest.Answer](), Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
@@ -210,7 +211,6 @@ var Routes = []*Route{
 	},
 	{
 		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall}, NoStream: &Document{ID: MCPNoStream},
-		Headers: ", MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Authorization",
 		Operations: []*Operation{
 			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},
 			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: none},
@@ -222,6 +222,10 @@ var Routes = []*Route{
 func reading(id string, op *Operation) *Route {
 	return &Route{ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op}}
 }
+
+// anything chooses an operation for a query with any parameter at all, so that a mistyped parameter
+// is refused and does not get the contract.
+func anything(in *input.Input) bool { return in.Names() > 0 }
 
 // none is the answer of an operation that has nothing to do.
 func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, string(NoStore)) }

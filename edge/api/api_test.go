@@ -138,7 +138,7 @@ func TestFaults(t *testing.T) {
 		{"POST", "/api/org", with(2, `{"position":"verifier","agent_name":"c","allocation":20.50}`), "roster[2].allocation not_an_integer"},
 		{"POST", "/api/org", with(2, `{"position":"verifier","agent_name":"c","allocation":99999999999}`), "roster[2].allocation not_an_integer"},
 		{"GET", "/api/org?org_name=Tern&rainmaker=" + strings.Repeat("x", 81) + ":30&operator=b%07:25&verifier=c%09d:20&scout=d%7f:15&treasurer=e:10", "", "operator control_character, rainmaker too_long, scout control_character, verifier control_character"},
-		{"GET", "/api/org?dry_run=1", "", ""},
+		{"GET", "/api/org?dry_run=1", "", "operator required, org_name required, rainmaker required, scout required, treasurer required, verifier required"},
 		// Receipt.
 		{"POST", "/api/receipt", `{"note":"` + strings.Repeat("x", 141) + `","x":1}`, "note too_long, x unknown_field"},
 		{"POST", "/api/receipt", `{"note":"tab\tand\nline\r","x":null}`, ""},
@@ -212,7 +212,7 @@ func TestFaultsOfTheWhole(t *testing.T) {
 		{"POST", "/api/receipt?x=%", `{"a":1}`, "mintReceipt", "x"},
 		{"GET", "/api/business-days?op=is&op=is&x=1", "", "computeBusinessDays", "x"},
 		{"GET", "/api/waitlist?agent_name=%zz", "", "registerAgent", ""},
-		{"GET", "/api/org?x=%zz", "", "readDraftRules", "x"},
+		{"GET", "/api/org?x=%zz", "", "fileCharter", "x"},
 		{"GET", "/api/signal?fire=%zz", "", "fireSignal", ""},
 		{"GET", "/api/quest?a=1&a=2", "", "getQuest", "a"},
 	} {
@@ -341,7 +341,7 @@ func TestConditionalRequests(t *testing.T) {
 			t.Errorf("%s: the etag %q, also on another host", target, tag)
 		}
 	}
-	for _, target := range []string{"/api/waitlist?", "/api/org?x=1"} {
+	for _, target := range []string{"/api/waitlist?", "/api/org?"} {
 		if r := h.Do("GET", target, "", "if-none-match", "*"); r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" {
 			t.Errorf("%s: status %d, %s", target, r.Status, edgetest.Header(r, "cache-control"))
 		}
@@ -460,7 +460,7 @@ func TestRateLimit(t *testing.T) {
 		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a"}`},
 		{"GET", "/api/waitlist?name=a", ""},
 		{"GET", "/api/waitlist", ""},
-		{"GET", "/api/org?owner_email=a@example.org", ""},
+		{"GET", "/api/org?orgname=Tern", ""},
 	} {
 		if r := h.Do(free[0], free[1], free[2]); len(h.Limits) != counted || r.Status == 429 {
 			t.Errorf("%v is counted", free)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/respond"
@@ -36,22 +35,43 @@ func TakesPage(accept string) bool {
 	return accept == "" || accept == "*/*" || accept == "text/html" || strings.HasPrefix(accept, "text/html,")
 }
 
+// Published is the header field that a host adds to a request for the path of a document.
+var Published = turn.Header{Name: "published", Value: "1"}
+
+// documentMethods are the methods of a document, as Allow has them.
+const documentMethods = "GET, HEAD, OPTIONS"
+
 // Undocumented answers about a path that is not dynamic. A host that has a document there asks in
 // case its caller prefers the twin of a page (RFC 9110, section 12.5.1): then the answer is 200
-// without a body, and names the twin as Content-Location. Else it is 404, for a host that has
-// nothing there: a short problem or, if Accept names HTML, no body, for NotFoundPage.
+// without a body, and names the twin as Content-Location. With Published, a method other than GET
+// and HEAD gets a 405. Else the answer is 404, for a host that has nothing there: a short problem
+// or, if Accept names HTML, no body, for NotFoundPage. OPTIONS gets a 204 at every path.
 func (a *API) Undocumented(t *turn.Turn, path string) turn.Outcome {
 	accept, method := t.Request.Get("accept"), t.Request.Method
+	reads := method == "GET" || method == "HEAD"
+	if method == "OPTIONS" {
+		return t.Outcome(preflight(nil))
+	}
+	if r := redirect(t, path); r != nil {
+		return t.Outcome(r)
+	}
 	html := wishFor("text/html", accept)
 	prefersTwin := wishFor("text/markdown", accept).over(html) || wishFor("text/plain", accept).over(html)
+	problem, detail := respond.NotFound, "Nothing is published at this path. /llms.txt lists what there is to read, and /manifest.json every document and endpoint."
+	refused := !reads && t.Request.Get(Published.Name) != ""
+	if refused {
+		problem, detail = respond.MethodNotAllowed, "A document allows "+documentMethods+"."
+	}
 	r := respond.Empty(404, string(NoStore))
 	switch {
-	case prefersTwin && (method == "GET" || method == "HEAD") && a.hasTwin(path):
+	case prefersTwin && reads && a.hasTwin(path):
 		r = &turn.Response{Status: 200, Header: []turn.Header{{Name: "content-location", Value: Twin(path)}}}
-	case html.weight == 0 || html.exact < named:
-		r = respond.ShortProblem(t, respond.NotFound, "Nothing is published at this path. /llms.txt lists what there is to read, and /manifest.json every document and endpoint.")
+	case refused || html.weight == 0 || html.exact < named:
+		r = respond.ShortProblem(t, problem, detail)
 	}
-	r.Set("vary", "Accept")
+	if r.Set("vary", "Accept"); refused {
+		r.Set("allow", documentMethods)
+	}
 	o := t.Outcome(r)
 	if len(r.Body) > 0 {
 		o = a.Finish(t, o)
@@ -106,11 +126,22 @@ func weight(parameters string) int {
 		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
 		if lower(name) == "q" {
 			whole, fraction, _ := strings.Cut(value, ".")
-			n, _ := strconv.Atoi(whole + (fraction + "000")[:3])
-			return max(0, min(n, 1000))
+			return thousandths(whole + (fraction + "000")[:3])
 		}
 	}
 	return 1000
+}
+
+// thousandths reads digits, up to 1000; 0 if there is another character. The error of strconv.Atoi
+// would bring Unicode's tables of printable characters to the edge: 4 kB of a bundle, compressed.
+func thousandths(digits string) (n int) {
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0
+		}
+		n = min(10*n+int(digits[i]-'0'), 1000)
+	}
+	return n
 }
 
 // over reports whether a type is preferred to another. Of two with one weight it is the one that is

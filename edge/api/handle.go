@@ -75,6 +75,23 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	}
 }
 
+// readKeyHeader is ReadKey for the header field of a request. An empty field asks for a key too.
+func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
+	sent, one := t.Request.Single(KeyHeaders[0])
+	switch {
+	case !op.DryRun || sent == "" && !t.Request.Has(KeyHeaders[0]):
+	case !one:
+		in.Add(Key.Name, input.Conflict, differ+", in quotation marks if it has a comma")
+	case sent == "":
+		in.CheckText(&Key, Key.Name, sent)
+	default:
+		ReadKey(op, in, Key.Name, sent)
+	}
+}
+
+// differ is the fault of a header field with several values that may have one.
+const differ = "has several values, which differ: send one"
+
 // unquoted reads a text up to the quotation mark that ends it, where a backslash is before each
 // other one and before each backslash.
 func unquoted(s string) (text string, ok bool) {
@@ -190,14 +207,15 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	}
 	path, query, hasQuery := strings.Cut(t.Request.Target, "?")
 	route := find(path)
+	if t.Request.Method == "OPTIONS" {
+		return preflight(route)
+	}
 	if route == nil {
 		return a.unknown(t, path)
 	}
 	t.ContractURL = route.Path
 	method := t.Request.Method
 	switch {
-	case method == "OPTIONS":
-		return preflight(route)
 	case route.Protocol(method) != nil:
 		return a.protocol(t)
 	case method == "HEAD":
@@ -209,7 +227,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	asks, refusal := parse(t, route, method, query)
 	switch {
 	case refusal != nil:
-		return refusal.answer(t)
+		return refusal.Answer(t)
 	case asks.op.Document != nil && !asks.unread:
 		return a.document(t, asks.op, hasQuery && (asks.dropped || route.writesByGET()))
 	case asks.unread:
@@ -250,7 +268,7 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 	}
 	asks.in = sent
 	if method == "POST" {
-		if refusal = unreadable(t); refusal != nil {
+		if refusal = unreadable(t, singles[:1]); refusal != nil {
 			t.Operation = choose(route, method, &input.Input{}).ID
 			return asks, refusal
 		}
@@ -262,7 +280,7 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 	t.Operation = asks.op.ID
 	asks.unread = asks.in.Total > 0 || sent != nil && sent.Total > 0
 	ReadDryRun(asks.op, asks.in, sent)
-	ReadKey(asks.op, asks.in, Key.Name, t.Request.Get(KeyHeaders[0]))
+	readKeyHeader(t, asks.op, asks.in)
 	if sent != nil {
 		asks.in.Merge(sent)
 	}
@@ -289,8 +307,9 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 
 // wantsStream reports whether a read accepts a stream of server-sent events alone.
 func wantsStream(r *turn.Request) bool {
-	accepted, _, _ := strings.Cut(r.Get("accept"), ";") // its parameters
-	return (r.Method == "GET" || r.Method == "HEAD") && lower(strings.TrimSpace(accepted)) == "text/event-stream" && !strings.Contains(r.Get("accept"), ",")
+	only, one := r.Single("accept")
+	accepted, _, _ := strings.Cut(only, ";") // its parameters
+	return (r.Method == "GET" || r.Method == "HEAD") && one && lower(strings.TrimSpace(accepted)) == "text/event-stream"
 }
 
 // Call performs an operation of a route for an MCP tool, on the input of a body. No cache may keep
@@ -415,12 +434,21 @@ func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	}
 }
 
-// unknown answers a path that no route has. It redirects one with escapes that it does not need, as
-// a CDN does.
+// redirect answers a path that needs none of its escapes with the path of the route that it names,
+// as a CDN does (RFC 3986, section 6.2.2.2). It returns nil if no route has that path.
+func redirect(t *turn.Turn, path string) *turn.Response {
+	plain, ok := input.Unescape(path)
+	if !ok || plain == path || find(plain) == nil {
+		return nil
+	}
+	r := respond.Empty(307, string(NoStore))
+	r.Set("location", plain+t.Request.Target[len(path):])
+	return r
+}
+
+// unknown answers a path that no route has.
 func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
-	if plain, ok := input.Unescape(path); ok && find(plain) != nil {
-		r := respond.Empty(307, string(NoStore))
-		r.Set("location", plain+t.Request.Target[len(path):])
+	if r := redirect(t, path); r != nil {
 		return r
 	}
 	p, detail := respond.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
@@ -478,7 +506,8 @@ func speculative(r *turn.Request) bool {
 			}
 		}
 	}
-	return lower(r.Get("sec-fetch-mode")) == "no-cors"
+	mode, _ := r.Single("sec-fetch-mode")
+	return lower(mode) == "no-cors"
 }
 
 // lower is a text with its ASCII letters in lower case, for comparing header fields. The tables of
@@ -499,11 +528,13 @@ type Refusal struct {
 	Code, Detail string
 }
 
-func (r *Refusal) answer(t *turn.Turn) *turn.Response {
+// Answer returns the refusal as a problem.
+func (r *Refusal) Answer(t *turn.Turn) *turn.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }
 
-// Unreadable says why a POST is not read, for its query or its body; nil where it can be.
+// Unreadable returns why messages to the MCP server are not read, for their header, query or body,
+// or nil.
 func Unreadable(t *turn.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {
@@ -512,7 +543,7 @@ func Unreadable(t *turn.Turn) *Refusal {
 	if asked := input.ParseQuery(query); asked.Total > 0 {
 		return &Refusal{respond.InvalidInput, asked.List[0].Code, "in the query, " + asked.List[0].Field + " " + asked.List[0].Detail}
 	}
-	return unreadable(t)
+	return unreadable(t, singles)
 }
 
 func longQuery(query string) *Refusal {
@@ -522,8 +553,14 @@ func longQuery(query string) *Refusal {
 	return nil
 }
 
-// unreadable says why a body is not read: it is incomplete, too large, or not declared as JSON.
-func unreadable(t *turn.Turn) *Refusal {
+// unreadable says why a body is not read: one of the header fields has several values, or the body
+// is incomplete, too large, encoded, or not declared as JSON.
+func unreadable(t *turn.Turn, once []string) *Refusal {
+	for _, name := range once {
+		if _, one := t.Request.Single(name); !one {
+			return &Refusal{respond.InvalidInput, input.Conflict, "the header " + name + " " + differ}
+		}
+	}
 	if t.Request.Incomplete {
 		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
 	}
@@ -533,14 +570,17 @@ func unreadable(t *turn.Turn) *Refusal {
 	if len(t.Request.Body) == 0 {
 		return nil
 	}
-	if encoding := lower(t.Request.Get("content-encoding")); encoding != "" && encoding != "identity" {
+	if encoding, _ := t.Request.Single("content-encoding"); encoding != "" && lower(encoding) != "identity" {
+		t.SetHeader("accept-encoding", "identity") // RFC 9110, section 15.5.16
 		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it as it is"}
 	}
-	declared, _, _ := strings.Cut(t.Request.Get("content-type"), ";")
+	declared, _ := t.Request.Single("content-type")
+	declared, _, _ = strings.Cut(declared, ";")
 	declared = lower(strings.TrimSpace(declared))
 	if declared == "" || declared == respond.MediaJSON || strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
 		return nil
 	}
+	t.SetHeader("accept", respond.MediaJSON)
 	return &Refusal{respond.UnsupportedType, NotJSON, "the body is not declared as JSON: send it with the header content-type: application/json" +
 		", as curl does with --json, or with -d and -H 'content-type: application/json'"}
 }
@@ -549,7 +589,7 @@ func unreadable(t *turn.Turn) *Refusal {
 func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Response {
 	faults := &input.Faults{}
 	faults.Add("", code, detail)
-	return respond.Problem(t, p, "Nothing was recorded: "+detail+".", faults, nil)
+	return respond.Problem(t, p, "Nothing was recorded by this call: "+detail+".", faults, nil)
 }
 
 // Allow lists the methods that a route answers, as the Allow header field has them.
@@ -563,15 +603,28 @@ func Allow(route *Route) string {
 	return strings.Join(append(allowed, "OPTIONS"), ", ")
 }
 
+// anyHeader admits every request header field of a page: the star all but Authorization (Fetch
+// standard, section 3.2.5). The other names are for browsers that do not know the star.
+const anyHeader = "*, Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, " +
+	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
+
+// preflight answers OPTIONS at any path, so that a page of another origin can read every answer,
+// refusals too. route is nil for a path that has none.
 func preflight(route *Route) *turn.Response {
-	allow := Allow(route)
+	allow := documentMethods
+	if route != nil {
+		allow = Allow(route)
+	}
 	return &turn.Response{Status: 204, Header: []turn.Header{
 		{Name: "allow", Value: allow},
-		{Name: "access-control-allow-methods", Value: allow},
-		{Name: "access-control-allow-headers", Value: "Content-Type, Accept, If-None-Match" + route.Headers},
+		{Name: "access-control-allow-methods", Value: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"},
+		{Name: "access-control-allow-headers", Value: anyHeader},
 		{Name: "access-control-max-age", Value: "86400"},
 	}}
 }
+
+// HeadTooLarge refuses a request whose header fields have more than turn.MaxHead bytes.
+var HeadTooLarge = &Refusal{respond.HeadTooLarge, TooLarge, "the header fields have more than " + strconv.Itoa(turn.MaxHead) + " bytes"}
 
 // NoneMatch reports whether an If-None-Match field holds the tag by weak comparison (RFC 9110,
 // section 13.1.2).

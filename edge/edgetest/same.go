@@ -25,7 +25,7 @@ func SameCalls(t *testing.T, base string) {
 				t.Fatal(err)
 			}
 			r.Host = "www.example.org"
-			r.Header.Set("Idempotency-Key", "cut off, and sent again")
+			r.Header.Set("Idempotency-Key", "cut off and sent again")
 			return r
 		}
 		connection, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))

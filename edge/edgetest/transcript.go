@@ -205,7 +205,8 @@ func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	}
 	r.Host = "www.example.org"
 	for line := range strings.Lines(fields) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
 		if r.Header.Add(name, value); name == "host" {
 			r.Host = value
 		}

@@ -11,6 +11,7 @@ import (
 
 	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/quote"
 )
 
 const (
@@ -135,14 +136,14 @@ func (in *Input) find(name string) int {
 	return -1
 }
 
-// Sent reports whether a field has a value, valid or not. Null is not a value. Neither is
-// white space alone, except as a JSON string for an integer.
+// Sent reports whether a field has a value, valid or not. Null is not a value. Neither is a blank
+// text (quote.Blank), except as a JSON string for an integer.
 func (in *Input) Sent(f *Field) bool {
 	if !in.Has(f.Name) {
 		return false
 	}
 	v := &in.members[in.find(f.Name)].Value
-	return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || strings.TrimSpace(v.Text) != ""
+	return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || !quote.Blank(v.Text)
 }
 
 // Has reports whether any of the names was sent, be it with a blank value. Null does not count.
@@ -212,7 +213,7 @@ func (in *Input) Ignored() []string {
 }
 
 // Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" if
-// the field is absent or at fault. White space alone counts as absent; any other value is taken
+// the field is absent or at fault. A blank text counts as absent; any other value is taken
 // verbatim.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
@@ -249,7 +250,7 @@ func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool
 	case jsondoc.Absent, jsondoc.Null:
 		return "", false
 	case jsondoc.String:
-		return v.Text, strings.TrimSpace(v.Text) != ""
+		return v.Text, !quote.Blank(v.Text)
 	}
 	in.Add(field, WrongType, "must be a string, not "+v.Kind.String())
 	return "", false
@@ -264,7 +265,7 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 		}
 		return in.Total == before
 	}
-	if f.Placeholder != "" && (value == f.Placeholder || value[0] == '{' && value == "{"+f.Name+"}") {
+	if f.Placeholder != "" && (value == f.Placeholder || value == "{"+f.Name+"}") {
 		in.Add(name, Placeholder, "is the placeholder of a template: put your own in its place")
 		return false
 	}
@@ -403,7 +404,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
 	switch {
-	case v.Kind == jsondoc.Absent || v.Kind == jsondoc.Null || in.FromQuery && strings.TrimSpace(digits) == "":
+	case v.Kind == jsondoc.Absent || v.Kind == jsondoc.Null || in.FromQuery && quote.Blank(digits):
 		if f.Required {
 			in.Missing(f.Name+" is missing", f)
 		}
@@ -460,11 +461,31 @@ func ParseBody(body []byte) *Input {
 		case jsondoc.ErrTooMany:
 			code = TooMany
 		}
-		in.Add("", code, fault.Error())
+		detail := fault.Error()
+		if fault.Name != "" {
+			detail += ": " + Brief(fault.Name)
+		}
+		if looksLikeForm(body) {
+			detail += "; it looks like a form: send a JSON object"
+		}
+		in.Add("", code, detail)
 	case v.Kind != jsondoc.Object:
 		in.Add("", WrongType, "the body must be a JSON object, not "+v.Kind.String())
 	}
 	return in
+}
+
+// looksLikeForm reports whether a body begins as a form does: with a name and "=".
+func looksLikeForm(body []byte) bool {
+	for i, c := range body {
+		switch c {
+		case '=':
+			return i > 0
+		case '{', '[', '"', ' ', '\t', '\r', '\n':
+			return false
+		}
+	}
+	return false
 }
 
 // ParseQuery reads a query string as HTML forms write it (application/x-www-form-urlencoded): "+"

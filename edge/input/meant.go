@@ -34,6 +34,13 @@ func (in *Input) Skip(fields []Field) {
 	for i := range in.members {
 		in.used[i] = in.used[i] || in.knows(in.members[i].Name)
 	}
+	for i := range fields {
+		for j := range in.List {
+			if f := &in.List[j]; fields[i].Type == List && f.Code == RepeatedParameter && f.Field == fields[i].Name {
+				f.Detail += ": join its values with a comma"
+			}
+		}
+	}
 }
 
 // knows reports whether a name is one of a field.

@@ -42,6 +42,7 @@ type Error struct {
 	Kind   Fault
 	Offset int64  // in bytes, of the first fault
 	Detail string // "" where Kind says it all
+	Name   string // of a member that is twice in one object, whole
 }
 
 func (e *Error) Error() string {
@@ -194,7 +195,11 @@ func (p *parser) value(v *Value, depth int) {
 		v.Kind = Bool
 		p.word("false")
 	default:
-		p.fail(ErrSyntax, start, "")
+		detail := ""
+		if strings.HasPrefix(p.copy[start:], "\ufeff") {
+			detail = "there is a byte order mark"
+		}
+		p.fail(ErrSyntax, start, detail)
 	}
 	v.Raw = p.doc[start:p.at]
 }
@@ -235,6 +240,7 @@ func (p *parser) members(v *Value, depth int) {
 		for i := range v.Members {
 			if v.Members[i].Name == name {
 				p.fail(ErrSyntax, start, "a member name is twice in one object")
+				p.fault.Name = name
 				return
 			}
 		}

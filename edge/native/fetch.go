@@ -16,7 +16,7 @@ import (
 // client fetches for the core. A redirect is an answer like any other.
 var client = &http.Client{
 	Transport: &http.Transport{
-		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: maxHeader,
+		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: turn.MaxHead,
 	},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }

@@ -51,7 +51,7 @@ func TestFetchIsBounded(t *testing.T) {
 		}
 	})
 	boasting, _ := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Large", strings.Repeat("x", 2*maxHeader))
+		w.Header().Set("X-Large", strings.Repeat("x", 2*turn.MaxHead))
 	})
 	h, _ := open(t, Config{}, fake{})
 	fetch := func(url string, millis int) turn.Result {

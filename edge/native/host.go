@@ -99,7 +99,7 @@ const (
 	relayPause      = turn.RelayMillis * time.Millisecond
 	relaysAtOnce    = 64               // begun by requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
-	maxHeader       = 32 << 10         // bytes: the core answers a query over turn.MaxQuery
+	cutHead         = 2 * turn.MaxHead // bytes of a head, after which net/http itself answers 431, in plain text
 	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
 	deliveryPause   = 30 * time.Second // between two looks into the outbox
 	copiesPause     = time.Hour        // between two looks for copies of suggestions to remove
@@ -204,7 +204,7 @@ func Open(c Config) (*Host, error) {
 	}
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
+		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
 	if err = h.eraseAgain(); err == nil {

@@ -15,6 +15,8 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/endpoint/mcp"
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/native/gzip"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
@@ -28,8 +30,8 @@ type recorder struct {
 }
 
 func (w *recorder) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status) // which panics for a status that there is not
 	w.status = status
-	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
@@ -54,8 +56,10 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
+			clear(w.Header())
+			w.Header().Set("Request-Id", t.RequestID())
 			w.Header().Set("Connection", "close")
-			http.Error(w, "internal error", http.StatusInternalServerError)
+			on.send(w, r, "", respond.Unfinished(t))
 		}
 	})
 	switch {
@@ -64,7 +68,13 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Location", on.snapshot.BaseURL()+target)
 		w.WriteHeader(http.StatusPermanentRedirect)
-	case api.IsDynamic(path), health.IsPath(path):
+	case headSize(r) > turn.MaxHead:
+		refused := api.HeadTooLarge.Answer(t)
+		if path == protocol.Path && r.Method == http.MethodPost {
+			refused = mcp.Refused(api.HeadTooLarge)
+		}
+		on.send(w, r, "", refused)
+	case api.IsDynamic(path), health.IsPath(path), r.Method == http.MethodOptions:
 		h.dynamic(w, r, on, t, path)
 	default:
 		h.document(w, r, on, t)
@@ -73,23 +83,37 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 
 // document answers with a document: the one at the request's path, or what api.Undocumented says.
 func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn) {
-	accept, has := strings.Join(r.Header["Accept"], ", "), on.documents.Has(r.URL)
-	if has && api.TakesPage(accept) {
+	accept, read := strings.Join(r.Header["Accept"], ", "), r.Method == http.MethodGet || r.Method == http.MethodHead
+	has, redirect := on.documents.Has(r.URL)
+	if redirect || has && read && api.TakesPage(accept) {
 		on.documents.ServeHTTP(w, r)
 		return
 	}
 	t.Request.Header = []turn.Header{{Name: "accept", Value: accept}}
+	if has {
+		t.Request.Header = append(t.Request.Header, api.Published)
+	}
 	switch answer := h.answer(on, t, ""); {
 	case answer.Status == http.StatusOK:
 		header := w.Header()
 		addFields(header, answer.Header)
 		r.URL = &url.URL{Path: header.Get("Content-Location")}
 		on.documents.ServeHTTP(w, r)
-	case has && answer.Status == http.StatusNotFound, answer.Get("content-type") == "":
+	case answer.Status == http.StatusNotFound && (has || answer.Get("content-type") == ""):
 		on.documents.ServeHTTP(w, r)
 	default:
 		on.send(w, r, "", answer)
 	}
+}
+
+// headSize returns the bytes of a request's header fields. The core measures the target.
+func headSize(r *http.Request) (size int) {
+	for name, lines := range r.Header {
+		for _, line := range lines {
+			size += len(name) + len(line) + len(": \r\n")
+		}
+	}
+	return size
 }
 
 func addFields(header http.Header, fields []turn.Header) {

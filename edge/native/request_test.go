@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/edgetest"
+	"anteroom/edge/native/static"
+	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
 
@@ -100,6 +103,97 @@ func TestResponse(t *testing.T) {
 			answer.Header.Get("Content-Type") != "application/problem+json" || answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v %+v (%v)", path, answer.StatusCode, answer.Header, problem, err)
 		}
+	}
+}
+
+// Every refusal is a problem document that a page of any origin can read, whatever the path and the
+// reason are: an error of the host itself too. Every path has a preflight.
+func TestRefusals(t *testing.T) {
+	documents, err := static.New([]static.File{
+		{Path: "/llms.txt", MediaType: "text/plain", Bytes: []byte("hello")},
+		{Path: "/index.html", MediaType: "text/html", Bytes: []byte("<p>")},
+		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/mcp /api/mcp 308\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := edgetest.Load(t, edgetest.Snapshot())
+	h, log := open(t, Config{Documents: documents}, fake{handle: func(t *turn.Turn) turn.Outcome {
+		if strings.HasPrefix(t.Request.Target, "/v1/odd") {
+			return turn.Outcome{Response: &turn.Response{Status: 9, Header: []turn.Header{{Name: "etag", Value: "x"}}}}
+		}
+		return core.Handle(t)
+	}})
+	address, _ := serve(t, h)
+	over2 := &http.Transport{Protocols: new(http.Protocols)}
+	over2.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(over2.CloseIdleConnections)
+	long := strings.Repeat("x", 40<<10)
+	for _, c := range []struct {
+		method, path, field, value string
+		status                     int
+		allow                      string
+	}{
+		{"OPTIONS", "/llms.txt", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/", "Accept", "text/html", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/nope", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/mcp", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/llm%73.txt", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/healthz", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/v1/jobs", "", "", 204, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/api/suggest", "", "", 204, "POST, OPTIONS"},
+		{"POST", "/llms.txt", "", "", 405, "GET, HEAD, OPTIONS"},
+		{"DELETE", "/", "Accept", "text/html", 405, "GET, HEAD, OPTIONS"},
+		{"PUT", "/index.html", "Accept", "text/markdown", 405, "GET, HEAD, OPTIONS"},
+		{"POST", "/mcp", "", "", 308, ""},
+		{"POST", "/llm%73.txt", "", "", 307, ""},
+		{"GET", "/%61pi/aup", "", "", 307, ""},
+		{"POST", "/nope", "", "", 404, ""},
+		{"GET", "/nope", "", "", 404, ""},
+		{"GET", "/api/aup", "X", long, 431, ""},
+		{"GET", "/llms.txt", "X", long, 431, ""},
+		{"GET", "/v1/odd", "", "", 500, ""},
+	} {
+		for _, transport := range []*http.Transport{http.DefaultTransport.(*http.Transport), over2} {
+			r, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "www.example.org"
+			if c.field != "" {
+				r.Header.Set(c.field, c.value)
+			}
+			answer, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Fatalf("%s %s: %v", c.method, c.path, err)
+			}
+			var problem struct {
+				Type      string
+				Status    int
+				RequestID string `json:"request_id"`
+			}
+			body := bodyOf(answer)
+			json.Unmarshal([]byte(body), &problem)
+			if answer.StatusCode != c.status || answer.Header.Get("Allow") != c.allow {
+				t.Errorf("%s %s: %d %v %s", c.method, c.path, answer.StatusCode, answer.Header, body)
+			}
+			if c.status >= 400 && (problem.Status != c.status || problem.RequestID != answer.Header.Get("Request-Id") || answer.Header.Get("ETag") != "" ||
+				!strings.HasPrefix(problem.Type, "https://www.example.org/problems/") || answer.Header.Get("Content-Type") != respond.MediaProblem) {
+				t.Errorf("%s %s: %v %s", c.method, c.path, answer.Header, body)
+			}
+			for _, common := range respond.CommonHeaders {
+				if redirect := c.status/100 == 3; !redirect && fmt.Sprint(answer.Header.Values(common.Name)) != "["+common.Value+"]" {
+					t.Errorf("%s %s: %s is %q", c.method, c.path, common.Name, answer.Header.Values(common.Name))
+				}
+			}
+		}
+	}
+	refused := raw(t, address, "POST /api/mcp HTTP/1.1\r\nHost: www.example.org\r\nX: "+long+"\r\nContent-Length: 0\r\n\r\n")
+	if body := bodyOf(refused); refused.StatusCode != 431 || !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`) {
+		t.Errorf("POST /api/mcp: %d %s", refused.StatusCode, body)
+	}
+	if !strings.Contains(log.String(), "invalid WriteHeader code 9") {
+		t.Error("the panic is not in the log")
 	}
 }
 

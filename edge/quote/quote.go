@@ -58,7 +58,7 @@ func fits(line string) int {
 }
 
 // Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,
-// zero-width and tag characters. It returns how many it wrote so.
+// zero-width and tag characters, and blank letters. It returns how many it wrote so.
 func Visible(line string) (visible string, shown int) {
 	var b strings.Builder
 	for _, r := range line {
@@ -74,9 +74,49 @@ func Visible(line string) (visible string, shown int) {
 
 // Invisible reports whether a character is one that Visible writes as <U+...>.
 func Invisible(r rune) bool {
-	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xad || r == 0x61c || r == 0x180e ||
-		r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2060 && r <= 0x206f ||
-		r >= 0xfe00 && r <= 0xfe0f || r == 0xfeff || r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe0fff
+	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0xfff9 && r <= 0xfffb || empty(r)
+}
+
+// Blank reports whether a text shows nothing: it holds only white space and letters without ink.
+func Blank(text string) bool {
+	for _, r := range text {
+		if !empty(r) && strings.TrimSpace(string(r)) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// empties are the first and last code points of ranges without ink: Default_Ignorable_Code_Point of
+// Unicode 17, and the blank pattern of Braille.
+var empties = [][2]rune{
+	{0xad, 0xad},
+	{0x34f, 0x34f},
+	{0x61c, 0x61c},
+	{0x115f, 0x1160},
+	{0x17b4, 0x17b5},
+	{0x180b, 0x180f},
+	{0x200b, 0x200f},
+	{0x202a, 0x202e},
+	{0x2060, 0x206f},
+	{0x2800, 0x2800},
+	{0x3164, 0x3164},
+	{0xfe00, 0xfe0f},
+	{0xfeff, 0xfeff},
+	{0xffa0, 0xffa0},
+	{0xfff0, 0xfff8},
+	{0x1bca0, 0x1bca3},
+	{0x1d173, 0x1d17a},
+	{0xe0000, 0xe0fff},
+}
+
+func empty(r rune) bool {
+	for _, span := range empties {
+		if r <= span[1] {
+			return r >= span[0]
+		}
+	}
+	return false
 }
 
 // hex writes a code point in hexadecimal digits, at least four, as Unicode does.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"anteroom/edge/quote"
@@ -18,14 +19,22 @@ func TestQuoteShowsTheInvisible(t *testing.T) {
 		{0x0e, 0x1f},
 		{0x7f, 0x9f},
 		{0xad, 0xad},
+		{0x34f, 0x34f},
 		{0x61c, 0x61c},
-		{0x180e, 0x180e},
+		{0x115f, 0x1160},
+		{0x17b4, 0x17b5},
+		{0x180b, 0x180f},
 		{0x200b, 0x200f},
 		{0x2028, 0x202e},
 		{0x2060, 0x206f},
+		{0x2800, 0x2800},
+		{0x3164, 0x3164},
 		{0xfe00, 0xfe0f},
 		{0xfeff, 0xfeff},
-		{0xfff9, 0xfffb},
+		{0xffa0, 0xffa0},
+		{0xfff0, 0xfffb},
+		{0x1bca0, 0x1bca3},
+		{0x1d173, 0x1d17a},
 		{0xe0000, 0xe0fff},
 	} {
 		for r := c.first; r <= c.last; r++ {
@@ -92,5 +101,28 @@ func TestQuoteWraps(t *testing.T) {
 	}
 	if quoted, _ := quote.Lines(strings.Repeat("nine more ", 9)); quoted != "> "+strings.TrimSpace(strings.Repeat("nine more ", 7))+"\n>+ nine more nine more \n" {
 		t.Errorf("words are wrapped as %q", quoted)
+	}
+}
+
+// White space and every letter without ink are blank, alone and together, and nothing else is: no
+// control character, and no text that has ink somewhere.
+func TestBlank(t *testing.T) {
+	all := ""
+	for r := range rune(unicode.MaxRune + 1) {
+		inkless := unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x2800 ||
+			unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && (r < 0xfff9 || r > 0xfffb) && (r < 0x13430 || r > 0x1343f)
+		if want := unicode.IsSpace(r) || inkless; quote.Blank(string(r)) != want {
+			t.Errorf("U+%04X is blank: %t, want %t", r, !want, want)
+		} else if want {
+			all += string(r)
+		}
+		if inkless && !quote.Invisible(r) {
+			t.Errorf("U+%04X is not shown", r)
+		}
+	}
+	for text, want := range map[string]bool{"": true, all: true, all + "a": false, "a" + all: false, "\xff": false, "\u3164\xff": false, "\x00": false} {
+		if quote.Blank(text) != want {
+			t.Errorf("%.20q is blank: %t, want %t", text, !want, want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ var (
 	QueryTooLong       = &ProblemType{"query-too-long", 414, "Query too long"}
 	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
 	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
+	HeadTooLarge       = &ProblemType{"header-fields-too-large", 431, "Header fields too large"}
 	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
 	Internal           = &ProblemType{"internal-error", 500, "Internal error"}
 	InconsistentCounts = &ProblemType{"inconsistent-counts", 500, "Inconsistent counts"}
@@ -32,5 +33,5 @@ var (
 // ProblemTypes are all problem types in use, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
 	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
-	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
+	TooManyWrites, HeadTooLarge, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
 }

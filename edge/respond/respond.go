@@ -12,13 +12,15 @@ import (
 	"anteroom/edge/turn"
 )
 
-// CommonHeaders are the header fields that a host adds to every answer. The last names the fields
-// that a page of another origin may read.
+// Exposed are the header fields of an answer that a page of another origin may read.
+const Exposed = "ETag, Link, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Allow"
+
+// CommonHeaders are the header fields that a host adds to every answer.
 var CommonHeaders = []turn.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
 	{Name: "access-control-allow-origin", Value: "*"},
-	{Name: "access-control-expose-headers", Value: "ETag, Link, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Allow"},
+	{Name: "access-control-expose-headers", Value: Exposed},
 }
 
 // Media types of answers.

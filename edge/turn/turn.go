@@ -53,6 +53,7 @@
 package turn
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,7 @@ import (
 const (
 	MaxBody    = 64 << 10 // bytes of a body; hosts read one more, so that the core sees that it is too large
 	MaxQuery   = 8 << 10  // bytes of a query string, without "?"
+	MaxHead    = 32 << 10 // bytes of header fields, where a host can tell
 	MaxEffects = 16       // effects of one round
 	// MaxRounds is how often a host calls for one turn. The largest turn is a batch of MCP calls:
 	// each write needs at most five rounds (limit, store, relay, store, and the store again), each
@@ -112,6 +114,44 @@ type Request struct {
 
 // Get returns the value of a header field, by its lower-case name; "" if it is absent.
 func (r *Request) Get(name string) string { return fieldOf(r.Header, name) }
+
+// Has reports whether a header field is present, be it empty, by its lower-case name.
+func (r *Request) Has(name string) bool {
+	return slices.ContainsFunc(r.Header, func(f Header) bool { return f.Name == name })
+}
+
+// Single returns the value of a header field that may come once, by its lower-case name, and
+// reports whether it has one value. Lines that agree are one; if they differ, value is all of them,
+// as the host joined them. Empty elements do not count (RFC 9110, section 5.6.1).
+func (r *Request) Single(name string) (value string, one bool) {
+	all := r.Get(name)
+	for rest := all; rest != ""; {
+		end := elementEnd(rest)
+		element := strings.TrimSpace(rest[:end])
+		rest = rest[min(end+1, len(rest)):]
+		if element != "" && value != "" && element != value {
+			return all, false
+		}
+		value = cmp.Or(element, value)
+	}
+	return value, true
+}
+
+// elementEnd is where the first element of a list ends: at a comma outside quotation marks.
+func elementEnd(list string) int {
+	quoted := false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ',' && !quoted:
+			return i
+		}
+	}
+	return len(list)
+}
 
 func fieldOf(fields []Header, name string) string {
 	for _, f := range fields {

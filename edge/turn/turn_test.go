@@ -68,6 +68,23 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// Lines that agree are one value, however they are joined; a comma in quotation marks joins none.
+func TestSingle(t *testing.T) {
+	for joined, want := range map[string]string{
+		"": "", ", ": "", "a": "a", "a, a": "a", "a,a , a": "a", " a": "a", "a, ": "a", ", a": "a", `"a, b"`: `"a, b"`, `"a, b", "a, b"`: `"a, b"`,
+		`"\", a", "\", a"`: `"\", a"`, `x="a,b"; y, x="a,b"; y`: `x="a,b"; y`, `"a`: `"a`, `"a, "a`: `"a, "a`, `"\`: `"\`,
+		"a, b": "-", "a, A": "-", `"a", a`: "-", "a, a, b": "-", `"a", "b"`: "-", `"a, b", "a, c"`: "-",
+	} {
+		r := turn.Request{Header: []turn.Header{{Name: "x", Value: joined}}}
+		if got, one := r.Single("x"); one != (want != "-") || one && got != want || !one && got != joined {
+			t.Errorf("%q: %q, %t", joined, got, one)
+		}
+	}
+	if got, one := new(turn.Request).Single("x"); got != "" || !one {
+		t.Errorf("an absent field: %q, %t", got, one)
+	}
+}
+
 // Each effect gets its own result, over any number of rounds, and none is asked for twice.
 func TestAwait(t *testing.T) {
 	rounds, asked := 0, 0

@@ -19,12 +19,14 @@ import (
 	"testing"
 
 	"anteroom/edge/api"
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/input"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
+	"anteroom/generator/published"
 )
 
 // request is a request as it goes over the wire.
@@ -103,7 +105,8 @@ func newMaker(t *testing.T, s *snapshot.Snapshot, documents []string) *maker {
 			r := request{host: s.CanonicalHost, body: []byte(strings.TrimSuffix(body, "\n"))}
 			r.method, r.target, _ = strings.Cut(first, " ")
 			for line := range strings.Lines(fields) {
-				if name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); strings.EqualFold(name, "host") {
+				name, value, _ := strings.Cut(line, ":")
+				if value = strings.TrimSpace(value); strings.EqualFold(name, "host") {
 					r.host = value
 				} else {
 					r.header = append(r.header, [2]string{name, value})
@@ -175,10 +178,10 @@ func (m *maker) decorate(r *request) {
 		r.target = string(m.scratched([]byte(r.target)))
 	}
 	for range pick(m, 0, 0, 1, 1, 2, 5) {
-		field := m.field()
-		field[1] = field[1][:min(len(field[1]), 4<<10)] // the runtimes have bounds of their own
-		if !slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == field[0] && (f[1] == "" || field[1] == "") }) {
-			r.header = append(r.header, field) // the runtimes join an empty line with another in different ways
+		for _, line := range m.field() {
+			if line[1] = inHeader(line[1]); !slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == line[0] && (f[1] == "" || line[1] == "") }) {
+				r.header = append(r.header, line) // the runtimes join an empty line with another in different ways
+			}
 		}
 	}
 	if m.wrong(25) {
@@ -207,7 +210,7 @@ func (m *maker) decorate(r *request) {
 		}
 	}
 	for i := range r.header {
-		r.header[i][1] = onTheLine(r.header[i][1])
+		r.header[i][1] = inHeader(r.header[i][1])
 	}
 	if (r.method == "GET" || r.method == "HEAD") && len(r.body) > 0 && m.odds(4) {
 		r.body = nil // few clients send a body with these
@@ -233,7 +236,8 @@ func alone(r *request, m *maker) bool {
 		return true // a worker of its own redirects the apex
 	}
 	conditional := slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == "if-none-match" || f[0] == "range" })
-	return conditional || r.method != "GET" && r.method != "HEAD" || !served.MatchString(path)
+	byWorker := !slices.Contains(m.documents, path) || slices.ContainsFunc(published.WorkerPatterns, func(pattern string) bool { return assets.Matches(pattern, path) })
+	return conditional || r.method != "GET" && r.method != "HEAD" && !byWorker || !served.MatchString(path)
 }
 
 // keyed reports whether a request may have an idempotency key.
@@ -254,39 +258,39 @@ var dotted = regexp.MustCompile(`(?i)/(\.|%2e){1,2}(/|$)`)
 var dynamic = regexp.MustCompile(`^/((api|v1)([/?]|$)|(healthz|readyz)(\?|$))`)
 
 // onTheLine is a text without what would end a line of the head or a target.
-func onTheLine(s string) string {
+func onTheLine(s string) string { return strings.ReplaceAll(inHeader(s), " ", "~") }
+
+// inHeader is a text without what would end a line of the head.
+func inHeader(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r <= ' ' || r >= 0x7f {
+		if r < ' ' || r >= 0x7f {
 			return '~'
 		}
 		return r
 	}, s))
 }
 
-func (m *maker) field() [2]string {
+// field is the lines of a header field, most often of one that the service reads.
+func (m *maker) field() (lines [][2]string) {
+	name, value := "x-"+strconv.Itoa(m.IntN(50)), m.text()
 	switch m.IntN(10) {
 	case 0:
-		return [2]string{"content-type", pick(m, "application/json", "application/json; charset=utf-8", "text/plain", "application/x-www-form-urlencoded", "APPLICATION/JSON",
-			"application/problem+json", "application/+json", "", ";", "application/json,text/plain", "multipart/form-data; boundary=x", m.text())}
 	case 1:
-		return [2]string{"if-none-match", pick(m, "*", `"x"`, `W/"x"`, `"`, `"a", "b"`, m.text())}
+		name = pick(m, "origin", "referer", "cookie", "authorization", "x-forwarded-for", "accept", "accept-language", "user-agent", "mcp-session-id",
+			"last-event-id", "x-http-method-override", "traceparent", "access-control-request-headers")
 	case 2:
-		return [2]string{pick(m, "mcp-protocol-version", "mcp-method", "mcp-name"), pick(m, protocol.Stateless, protocol.Version, "2024-11-05", "1", "tools/call", "tools/list",
-			"ping", m.s.ToolPrefix+"quest", "=?base64?c2VydmljZQ==?=", "=?base64?!?=", "", m.text())}
-	case 3:
-		return [2]string{pick(m, "sec-purpose", "purpose", "x-purpose", "x-moz"), pick(m, "prefetch", "Prefetch;prerender", "preview", "", m.text())}
-	case 4:
-		return [2]string{"sec-fetch-mode", pick(m, "no-cors", "navigate", "cors", "No-Cors", "")}
-	case 5:
-		return [2]string{selftest.Header, pick(m, "1", "", m.text())}
-	case 6:
-		return [2]string{pick(m, "origin", "referer", "cookie", "authorization", "x-forwarded-for", "accept", "accept-language", "user-agent", "mcp-session-id", "last-event-id", "x-http-method-override"), m.text()}
-	case 7:
-		return [2]string{pick(m, api.RequestHeaders...), m.text()}
-	case 8:
-		return [2]string{"range", pick(m, "bytes=0-1", "bytes=-5", "bytes=5-1", "x")}
+		name, value = "range", pick(m, "bytes=0-1", "bytes=-5", "bytes=5-1", "x")
+	default:
+		if name = pick(m, api.RequestHeaders...); !m.odds(8) {
+			value = pick(m, edgetest.HeaderValues...)
+		}
 	}
-	return [2]string{"x-" + strconv.Itoa(m.IntN(50)), m.text()}
+	for line := range strings.SplitSeq(value, "\n") {
+		if lines = append(lines, [2]string{name, line[:min(len(line), 4<<10)]}); len(lines) == 2 { // the runtimes have bounds of their own
+			break
+		}
+	}
+	return lines
 }
 
 // pieces are what texts are made of.

@@ -29,6 +29,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
@@ -815,6 +816,16 @@ func TestTrap(t *testing.T) {
 	}
 	if body["served_from"] != "www.example.org" || body["notice"] == nil {
 		t.Errorf("the answer to a trap is not a problem document: %v", body)
+	}
+	trapped, err := http.Post(s.url+"/api/waitlist?dry_run=1", "application/json", strings.NewReader(large))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trapped.Body.Close()
+	for _, common := range respond.CommonHeaders {
+		if fmt.Sprint(trapped.Header.Values(common.Name)) != "["+common.Value+"]" || trapped.Header.Get("Request-Id") == "" {
+			t.Errorf("the answer to a trap has the header %v", trapped.Header)
+		}
 	}
 	messages := `[` + strings.Repeat(`{"a":0},`, 8000) + `{}]`
 	body = s.want(500, "POST", "/api/mcp", messages)

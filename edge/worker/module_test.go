@@ -411,7 +411,9 @@ func mutated(random *rand.Rand, current []byte) []byte {
 			t.Now = []int64{0, -1, 1 << 33, 253402300799, random.Int64N(1 << 33)}[random.IntN(5)]
 		case 8:
 			t.Request.Host = pick("www.example.org", "preview.example.org", "example.org", "localhost", "::1", "elsewhere.example", "")
-			t.Request.Header = append(t.Request.Header, turn.Header{Name: api.RequestHeaders[random.IntN(len(api.RequestHeaders))], Value: pick("", "prefetch", "navigate", "application/json", "text/plain; charset=x", "*", `"x"`)})
+			name := pick(api.RequestHeaders...)
+			value := strings.ReplaceAll(pick(edgetest.HeaderValues...), "\n", ", ") // as hosts join lines
+			t.Request.Header = append(t.Request.Header, turn.Header{Name: name, Value: strings.ToValidUTF8(value, "")})
 		case 9:
 			if len(t.Journal) > 0 {
 				r := &t.Journal[random.IntN(len(t.Journal))]

@@ -121,7 +121,7 @@ function turnOf(asked, signer, fields = fieldsOf(asked)) {
 function answer(asked) {
   const { request, method, host, target, facts, env } = asked;
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost, asked.id);
-  if (env.ASSETS && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(asked, env.ASSETS);
+  if (env.ASSETS && method !== 'OPTIONS' && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(asked, env.ASSETS);
   if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(asked);
   const told = (/** @type {Answer} */ a) => reply(a, asked);
   try {
@@ -136,20 +136,24 @@ function answer(asked) {
 }
 
 // Answers with a document: the one at the path of a request, or what the core says of that path by
-// Accept; see Undocumented of package api. Browsers' fields say at once that they take the page.
+// Accept and method; see Undocumented of package api. Only a page has another form, and browsers'
+// fields say at once that they take the page.
 /** @param {Asked} asked @param {Fetcher} assets */
 async function document(asked, assets) {
   const { request, env, id } = asked, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
   const there = found.status !== 404 && named(new Response(found.body, found), id);
-  if (there && /^(text\/html(,|$)|\*\/\*$|$)/.test(accept)) return there;
+  const choice = /^\/([^?]*\.html)?(\?|$)/.test(asked.target) && !/^(text\/html(,|$)|\*\/\*$|$)/.test(accept);
+  if (there && found.status !== 405 && (!choice || found.headers.has('location'))) return there;
   try {
-    const { answer } = round('handle', turnOf(asked, signer ?? (await signerOf(env)), `accept: ${accept}\n`));
+    const fields = `accept: ${accept}\n${there ? 'published: 1\n' : ''}`;
+    const { answer } = round('handle', turnOf(asked, signer ?? (await signerOf(env)), fields));
     if (!answer || (there && answer.status === 404)) return there || named(new Response(null, found), id);
-    const fields = headersOf(answer.fields), twin = fields.get('content-location');
-    if (fields.has('content-type')) return reply(answer, asked);
-    const other = await assets.fetch(twin ? new Request(new URL(twin, request.url), request) : new URL('/404.html', request.url));
+    const told = headersOf(answer.fields), twin = told.get('content-location');
+    if (!twin && (answer.status !== 404 || told.has('content-type'))) return reply(answer, asked);
+    const { method, headers } = request; // its body, if it has one, went with the first request
+    const other = await assets.fetch(new URL(twin ?? '/404.html', request.url), twin ? { method, headers } : {});
     const response = named(new Response(other.body, { status: twin ? other.status : 404, headers: other.headers }), id);
-    for (const [name, value] of fields) response.headers.set(name, value);
+    for (const [name, value] of told) response.headers.set(name, value);
     return response;
   } catch (e) {
     return failed(e, asked);

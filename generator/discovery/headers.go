@@ -8,6 +8,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/respond"
 	"anteroom/generator/answers"
 	"anteroom/generator/published"
 	"anteroom/generator/tlog"
@@ -20,6 +21,7 @@ var commonHeaders = []string{
 	"Referrer-Policy: no-referrer",
 	"Cross-Origin-Resource-Policy: cross-origin",
 	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
+	"Access-Control-Expose-Headers: " + respond.Exposed,
 	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
@@ -40,7 +42,6 @@ var ownHeaders = map[string][]string{
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
 	// The answer to HEAD carries this relation (RFC 9727, section 2).
 	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
-	published.ServerCardPath:   {"Access-Control-Expose-Headers: ETag"}, // which SEP-2127 demands
 	published.JobsPath:         {describedBy(published.JobsSchemaPath)},
 	published.AuditorsPath:     {describedBy(published.AuditorsSchemaPath)},
 }
@@ -54,13 +55,10 @@ func describedBy(path string) string {
 // keeps method and body. Audits once had a page of their own.
 var redirects = []string{
 	"/ /index.html 200",
-	mcpShort + " " + protocol.Path + " 308",
+	published.MCPShort + " " + protocol.Path + " 308",
 	"/auditors.html /jobs.html 308",
 	"/auditors.html.md /jobs.html.md 308",
 }
-
-// mcpShort leads to the MCP endpoint.
-const mcpShort = "/mcp"
 
 // Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
 // joins the values that two matching rules give for one header, so each header of a path is in
@@ -68,7 +66,7 @@ const mcpShort = "/mcp"
 func Configuration(a *answers.Answers, documents []published.File) ([]published.File, error) {
 	g := &family{answers.Family{Answers: a}}
 	rules := map[string][]string{
-		mcpShort: {"Cache-Control: " + published.CacheHour, "Access-Control-Allow-Origin: *"},
+		published.MCPShort: {"Cache-Control: " + published.CacheHour, "Access-Control-Allow-Origin: *"},
 	}
 	paths := []string{"/"}
 	for _, d := range documents {

@@ -38,8 +38,13 @@ func (p *Path) Headers() []string {
 	return lines
 }
 
-// PagePatterns are the paths of all pages for the CDN, whose star matches slashes too.
-var PagePatterns = []string{"/", "/*.html"}
+// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which may be
+// asked for as Markdown, and what programs read as data, which any page may ask for with header
+// fields of its own, so that OPTIONS comes first. Its star matches slashes too.
+var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
+
+// MCPShort leads to the MCP endpoint.
+const MCPShort = "/mcp"
 
 // Pages are the paths of the pages among files that have a twin in Markdown.
 func Pages(files []File) (pages []string) {

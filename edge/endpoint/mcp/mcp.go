@@ -56,7 +56,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
-		return refuse(r.Problem.Status, nil, notValid(r.Detail))
+		return Refused(r)
 	}
 	messages, batch, fault := parse(t.Request.Body, int(s.snapshot.BatchMessages))
 	alone := !batch && len(messages) == 1 && stateless(t, &messages[0])
@@ -139,6 +139,11 @@ func Unfinished() *turn.Response {
 	})
 }
 
+// Refused returns a refusal as the answer to a POST.
+func Refused(r *api.Refusal) *turn.Response {
+	return refuse(r.Problem.Status, nil, notValid(r.Detail))
+}
+
 // refuse answers a whole request with one error.
 func refuse(status int, id []byte, fault *failure) *turn.Response {
 	w := jsondoc.Writer{}
@@ -157,7 +162,7 @@ func idOf(messages []message, batch bool) []byte {
 // checkVersion refuses a version header that names no supported revision. With an initialize a
 // client may name a newer one: the answer says which revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
-	version := t.Request.Get("mcp-protocol-version")
+	version, _ := t.Request.Single("mcp-protocol-version")
 	if version == "" || slices.Contains(protocol.Versions, version) ||
 		slices.ContainsFunc(messages, func(m message) bool { return m.Kind == request && m.Method == "initialize" }) {
 		return nil

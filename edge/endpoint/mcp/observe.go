@@ -1,12 +1,11 @@
 package mcp
 
 import (
-	"strings"
-
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/quote"
 	"anteroom/edge/turn"
 )
 
@@ -45,7 +44,7 @@ func clientName(info *jsondoc.Value) string {
 	if name.Kind != jsondoc.String {
 		return ""
 	}
-	if cut := input.Cut(name.Text); strings.TrimSpace(cut) != "" {
+	if cut := input.Cut(name.Text); !quote.Blank(cut) {
 		return cut
 	}
 	return ""

@@ -42,7 +42,8 @@ func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
 		return false
 	}
-	header, version := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta").Get(metaVersion)
+	header, _ := t.Request.Single("mcp-protocol-version")
+	version := m.Params.Get("_meta").Get(metaVersion)
 	switch {
 	case m.Method == "initialize":
 		return header == protocol.Stateless && version.Text == protocol.Stateless
@@ -54,7 +55,10 @@ func stateless(t *turn.Turn, m *message) bool {
 
 // checkStateless says what is wrong with the revision and the header fields of a stateless message.
 func checkStateless(t *turn.Turn, m *message) *failure {
-	header, meta := t.Request.Get("mcp-protocol-version"), m.Params.Get("_meta")
+	header, _ := t.Request.Single("mcp-protocol-version")
+	method, _ := t.Request.Single("mcp-method")
+	named, _ := t.Request.Single("mcp-name")
+	meta := m.Params.Get("_meta")
 	version := meta.Get(metaVersion)
 	mismatch := func(detail string) *failure {
 		return &failure{Code: headerMismatch, Message: "Header mismatch: " + detail}
@@ -72,7 +76,7 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 		return unsupported(unsupportedVersion, header)
 	case isRequest && meta.Get(metaCapabilities).Kind != jsondoc.Object:
 		return invalid(m, "params._meta lacks "+metaCapabilities)
-	case t.Request.Get("mcp-method") != m.Method:
+	case method != m.Method:
 		return mismatch("Mcp-Method must be the method of the message")
 	}
 	name := &jsondoc.Value{}
@@ -82,7 +86,7 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	case "resources/read":
 		name = m.Params.Get("uri")
 	}
-	if name.Kind == jsondoc.String && decodeHeader(t.Request.Get("mcp-name")) != name.Text {
+	if name.Kind == jsondoc.String && decodeHeader(named) != name.Text {
 		return mismatch("Mcp-Name must be the name in params")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/quote"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
@@ -55,12 +56,6 @@ var (
 
 	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )
-
-// Chosen reports whether a query files a charter, by naming one of a charter's parameters. An
-// owner_email alone does not.
-func Chosen(in *input.Input) bool {
-	return in.Has(OrgName.Name, commissioner.Name) || in.Has(Positions...)
-}
 
 const kind = "charter" // of its record
 
@@ -231,7 +226,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 			in.Add(name, input.BadForm, "is not of the form of a seat: "+form)
 			continue
 		}
-		if seat.AgentName = text[:at]; strings.TrimSpace(seat.AgentName) == "" {
+		if seat.AgentName = text[:at]; quote.Blank(seat.AgentName) {
 			in.Add(name, input.Required, "the agent_name before the colon is missing or blank: "+form)
 		} else {
 			in.CheckText(&agentName, name, seat.AgentName)

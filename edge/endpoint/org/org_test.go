@@ -113,14 +113,21 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A GET that names any field of a charter files one; an address alone does not.
+// A GET with any parameter files a charter, so that a mistyped one is refused.
 func TestChosen(t *testing.T) {
 	for target, want := range map[string]int{
-		"/api/org": 200, "/api/org?owner_email=a@example.org": 200, "/api/org?org_name=Tern": 400, "/api/org?commissioner=ada": 400, "/api/org?scout=d:15": 400, "/api/org?treasurer=": 400,
+		"/api/org": 200, "/api/org?": 200, "/api/org?owner_email=a@example.org": 400, "/api/org?org_name=Tern": 400, "/api/org?commissioner=ada": 400, "/api/org?scout=d:15": 400, "/api/org?treasurer=": 400,
+		"/api/org?dry_run=1": 400, "/api/org?x": 400,
 	} {
 		h := edgetest.NewFake(t)
 		if r := h.Do("GET", target, ""); r.Status != want || len(h.Statements) != 0 {
 			t.Errorf("%s: %d %s", target, r.Status, r.Body)
+		}
+	}
+	mistyped := string(edgetest.NewFake(t).Do("GET", "/api/org?orgname=Tern&rain_maker=a:20", "").Body)
+	for _, want := range []string{`\"orgname\" is not a field: did you mean org_name?`, `\"rain_maker\" is not a field: did you mean rainmaker?`, `"ignored_fields":["orgname","rain_maker"]`} {
+		if !strings.Contains(mistyped, want) {
+			t.Errorf("%s lacks %s", mistyped, want)
 		}
 	}
 }

@@ -22,10 +22,6 @@ var (
 	AnyOf  = []string{agentName.Name, pubkey.Name}
 )
 
-// Chosen reports whether a query registers, which it does with any parameter at all. So a mistyped
-// one is refused, and not answered with the contract.
-func Chosen(in *input.Input) bool { return in.Names() > 0 }
-
 const kind = "registration" // of its record
 
 // Answer is the answer to a registration.

@@ -97,10 +97,11 @@ func (d *Documents) page(f *File, at string) *page {
 	return p
 }
 
-// Has reports whether there is a document at an address, or a redirect.
-func (d *Documents) Has(at *url.URL) bool {
-	p, _, moved := d.at(at)
-	return moved || p != nil
+// Has reports whether an address has a document or a redirect.
+func (d *Documents) Has(at *url.URL) (document, redirect bool) {
+	p, to, moved := d.at(at)
+	redirect = moved && to.Status != http.StatusOK || p != nil && at.RawPath != ""
+	return p != nil && !redirect, redirect
 }
 
 // at is what there is at an address. A redirect is of a path without escapes that it does not need.
@@ -109,8 +110,8 @@ func (d *Documents) at(at *url.URL) (p *page, to assets.Redirect, moved bool) {
 	return d.pages[at.Path], to, moved && at.RawPath == ""
 }
 
-// ServeHTTP answers with the document at the request's path, or redirects, whatever the method is.
-// Methods of a document other than GET and HEAD are refused.
+// ServeHTTP answers with the document at the request's path, or redirects, whatever the method is:
+// the core refuses methods other than GET and HEAD.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	p, to, moved := d.at(r.URL)
@@ -135,14 +136,6 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		h.Set("Cache-Control", "no-store")
 		send(w, r, http.StatusNotFound, body)
-		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		d.headers.Apply(r.URL.Path, h)
-		h.Set("Allow", "GET, HEAD")
-		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Type", "text/plain; charset=utf-8")
-		send(w, r, http.StatusMethodNotAllowed, []byte("a document can only be read: GET or HEAD\n"))
 		return
 	}
 	for name, values := range p.header {

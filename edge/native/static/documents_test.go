@@ -86,8 +86,6 @@ func TestDocuments(t *testing.T) {
 
 		{"GET", "/short", nil, 200, http.Header{"Content-Length": {"3000"}, "Etag": {etag("/llms.txt")}}, "-"},
 
-		{"POST", "/llms.txt", nil, 405, http.Header{"Allow": {"GET, HEAD"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "a document can only be read: GET or HEAD\n"},
-		{"OPTIONS", "/", nil, 405, http.Header{"Allow": {"GET, HEAD"}}, "-"},
 		{"GET", "/nope", nil, 404, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "<p>missing"},
 		{"HEAD", "/nope", nil, 404, http.Header{"Content-Length": {"10"}}, ""},
 		{"POST", "/nope", nil, 404, nil, "<p>missing"},

@@ -128,7 +128,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	}
 	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
 	for _, names := range [][]string{
-		read, slices.Concat(read, api.QueryHeaders, api.KeyHeaders), slices.Concat(written, api.KeyHeaders), slices.Concat(written, api.MessageHeaders, api.MarkHeaders),
+		read, slices.Concat(read, api.QueryHeaders, api.KeyHeaders), slices.Concat(written, api.KeyHeaders), slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
 	} {
 		list(&c, &names, minText, (*coder).text)
 	}

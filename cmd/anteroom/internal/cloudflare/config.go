@@ -237,7 +237,7 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		equal("assets.html_handling", e.Assets.HTML, "none")
 		equal("assets.not_found_handling", e.Assets.NotFound, "none")
 		equal("assets.run_worker_first", e.Assets.RunWorkerFirst,
-			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, published.PagePatterns...))
+			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, published.WorkerPatterns...))
 	}
 	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
 		fault("there is no environment %s, and the content has the apex host %s", Apex, s.ApexHost)

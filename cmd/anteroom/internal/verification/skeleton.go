@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"anteroom/edge/quote"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -14,7 +16,7 @@ import (
 func skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(name) {
-		if unicode.IsSpace(r) || r >= 0x80 && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Me) {
+		if unicode.IsSpace(r) || quote.Invisible(r) || r >= 0x80 && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Me) {
 			continue
 		}
 		r = unicode.ToLower(r)

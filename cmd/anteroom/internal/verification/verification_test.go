@@ -218,6 +218,7 @@ func TestLookAlikes(t *testing.T) {
 		{"ﬁnch", "finch", true},
 		{"tеrn", "tern", true}, // Cyrillic е
 		{"tern\u200b", "tern", true},
+		{"\u3164tern\u2800", "te\u115frn\uffa0\u034f", true},
 		{"térn", "tern", true},
 		{"lark", "larks", false},
 		{"lark", "tern", false},
