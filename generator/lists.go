@@ -20,7 +20,6 @@ type object = ordered.Object
 // schemaDialect is the dialect of the published JSON Schemas.
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// lists makes the lists that grow, each with its JSON Schema.
 func lists(a *answers.Answers) ([]File, error) {
 	return []File{
 		list(a, published.JobsPath, &a.Site.Jobs),
@@ -65,7 +64,6 @@ func list(a *answers.Answers, path string, l *site.List) File {
 	return published.NewFile(path, append(w.Buf, '\n'))
 }
 
-// boards makes the newest hand verification with all its words, and the numbers of every one.
 func boards(a *answers.Answers) ([]File, error) {
 	f := answers.Family{Answers: a}
 	f.AddWithTrailer("/scoreboard.json", a.Roster())

@@ -30,7 +30,6 @@ func publicLog(a *answers.Answers) (first, rest []File, err error) {
 	return first, rest, err
 }
 
-// checkLoggedBoards compares every board that the log has with the SHA-256 there.
 func checkLoggedBoards(a *answers.Answers) error {
 	logged := map[string]string{}
 	for i := range a.Site.Log.Stages {

@@ -35,7 +35,6 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// completeArgument completes an argument by its place in the Use of its command.
 func completeArgument(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	list := places(cmd)
 	if len(args) >= len(list) { // only identifiers come several times, which nobody can offer
@@ -44,7 +43,6 @@ func completeArgument(cmd *cobra.Command, args []string, _ string) ([]cobra.Comp
 	return complete(cmd, strings.Trim(list[len(args)], "[]."), "")
 }
 
-// complete completes what is called so in a usage.
 func complete(cmd *cobra.Command, value, preset string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	switch strings.ToLower(value) {
@@ -77,7 +75,6 @@ func environments(cmd *cobra.Command) []string {
 	return config.Environments()
 }
 
-// verificationDays are the days of hand verifications.
 func verificationDays() (days []string) {
 	files, _ := filepath.Glob(contentFolder + "/verifications/????-??-??*.yaml") // sorted
 	for _, file := range files {
@@ -92,7 +89,6 @@ func places(cmd *cobra.Command) []string {
 	return strings.Fields(use)[1:]
 }
 
-// argumentsOf checks the number of arguments of a command by its Use.
 func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
 	switch list := places(cmd); {
 	case len(list) == 0:

@@ -72,7 +72,6 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// prepare reads what is to be deployed, and compares it with what is live.
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
 	if d.Config, err = cloudflare.ReadConfig(d.wrangler); err != nil {
@@ -103,7 +102,6 @@ func (d *deployment) readKey(t *cli.Terminal) (err error) {
 	return err
 }
 
-// run deploys what may be deployed, and says what is live then.
 func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	err := d.Run(ctx)
 	for _, a := range d.Allowances {
@@ -132,7 +130,6 @@ func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.pub
 
 func (a *artifactFlags) read() (*publish.Artifact, error) { return publish.Read(a.public, a.snapshot) }
 
-// addAllow adds --allow and --reason.
 func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
 	f := cmd.Flags()
 	f.StringArrayVar(allow, "allow", nil, "the `name` of what may go back; may be given several times, each with a --reason")

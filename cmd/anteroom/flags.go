@@ -38,19 +38,16 @@ func orNull(text string) *string {
 	return &text
 }
 
-// generatedFlags name what anteroom generate has written.
 func generatedFlags(flags *pflag.FlagSet, public, snapshot *string) {
 	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
 	flags.StringVar(snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
 }
 
-// wranglerFlags name a deployed environment.
 func wranglerFlags(flags *pflag.FlagSet, environment, wrangler *string) {
 	flags.StringVar(environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
 	flags.StringVar(wrangler, "wrangler", wranglerFile, "the `file` that says what the service is called on Cloudflare")
 }
 
-// refusePublic refuses a place that is inside a folder whose files are published.
 func refusePublic(what, place string, published ...string) error {
 	for _, folder := range published {
 		if disk.Inside(folder, place) {

@@ -58,7 +58,6 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// run makes the documents of the content, and checks its dates against now.
 func (g *generation) run(t *cli.Terminal, now time.Time) (*content.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
@@ -112,7 +111,6 @@ func sourceDate(now time.Time) (time.Time, error) {
 
 func loadContent(folder string, now time.Time) (*site.Site, error) { return content.Load(folder, now) }
 
-// hintPermission tells the user which permissions are missing.
 func hintPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)

@@ -29,7 +29,6 @@ var helpValues = map[string]string{
 	"BurstLength":         burstLength,
 }
 
-// addTexts gives the commands their texts.
 func addTexts(root *cobra.Command) {
 	var b strings.Builder
 	template.Must(template.New("help.txt").Option("missingkey=error").Parse("\n"+helpText)).Execute(&b, helpValues)

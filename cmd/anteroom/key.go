@@ -86,7 +86,6 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkOut refuses a place for a secret key from which it would be published.
 func checkOut(out, content string) error {
 	if out == "" {
 		return cli.Usage(errors.New("--out is missing: it names the file for the secret key"))

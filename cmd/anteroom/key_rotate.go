@@ -108,7 +108,6 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 	return nil
 }
 
-// rotateLog does the same with a key of the log.
 func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	public, err := keys.RotateLog(file, out, &s.Service)
 	if err != nil {

@@ -86,7 +86,6 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 	return t.Answer(r, func() { t.PrintLines(r.String()) })
 }
 
-// check checks the whole log.
 func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	trusted, err := o.Trusted()
 	if err != nil {

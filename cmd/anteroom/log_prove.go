@@ -42,7 +42,6 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// prove proves the entry of a record from a service, or from the content.
 func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (r *provedReport, err error) {
 	var p *tlog.Proved
 	from, standing := o.Content, ""
@@ -114,7 +113,6 @@ func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target,
 	return p, trusted.From, standing, err
 }
 
-// printProved prints a proof or writes it to a new file, and says what it proves.
 func printProved(t *cli.Terminal, r *provedReport, out string) error {
 	if out != "" {
 		f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)

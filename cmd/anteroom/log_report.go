@@ -19,7 +19,6 @@ type logReport struct {
 	*tlog.Report
 }
 
-// err says what is wrong as a whole.
 func (r *logReport) err(hint string) error {
 	switch {
 	case r.OK:
@@ -33,7 +32,6 @@ func (r *logReport) err(hint string) error {
 // sinceKept says what the log does since a kept checkpoint.
 var sinceKept = map[string]string{tlog.Consistent: "extends it", tlog.Behind: "ends before it", tlog.Forked: "does not extend it"}
 
-// print prints the report for people.
 func (r *logReport) print(t *cli.Terminal) {
 	for _, tree := range r.Trees {
 		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root, cosignedBy(tree.Cosigned))
@@ -80,7 +78,6 @@ func (r *logReport) print(t *cli.Terminal) {
 	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }
 
-// printNotes prints signed notes as they are.
 func printNotes(t *cli.Terminal, notes []string) {
 	for _, note := range notes {
 		t.PrintLines("\n" + note)
@@ -134,14 +131,12 @@ func countedAs(p *tlog.PromiseReport) string {
 	return fmt.Sprintf(", the verification of %s counted it as %s", p.Verification, p.Kind)
 }
 
-// names reports whether a verification of the log has signed that receipts verify by a key.
 func (r *logReport) names(key string) bool {
 	return slices.ContainsFunc(r.Verifications, func(v tlog.StageReport) bool {
 		return slices.ContainsFunc(v.ReceiptKeys, func(known string) bool { return known == key || strings.HasPrefix(known, key+"@") })
 	})
 }
 
-// cosignedBy says by when witnesses have seen a checkpoint.
 func cosignedBy(all []tlog.Cosignature) string {
 	if len(all) == 0 {
 		return "not witnessed"

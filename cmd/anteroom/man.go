@@ -27,7 +27,6 @@ func manCommand(t *cli.Terminal) *cobra.Command {
 	}
 }
 
-// writeManual writes a page of each command into a folder, and counts them.
 func writeManual(folder string) (pages int, err error) {
 	root := rootCommand(cli.New(nil, io.Discard, io.Discard)) // a tree of its own, as its texts are changed
 	root.DisableAutoGenTag = true

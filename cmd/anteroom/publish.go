@@ -122,7 +122,6 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 	return fmt.Sprintf("the log has %d of %d cosignatures", n, len(c.Witnesses)), nil
 }
 
-// generate makes the documents.
 func (p *publication) generate(context.Context) (string, error) {
 	r, err := p.generation.run(p.t, p.t.Now())
 	if err == nil {

@@ -16,7 +16,6 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// look finds what waits, and refuses content that is behind what is live.
 func (p *publication) look(ctx context.Context) (string, error) {
 	if err := verification.Resume(p.verify.Content); err != nil {
 		return "", err
@@ -69,7 +68,6 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	return cli.Plural(int(p.waiting), "record") + " to be verified", nil
 }
 
-// nothing says that nothing waits, and how to correct what was decided before.
 func (p *publication) nothing(ctx context.Context) (string, error) {
 	if len(p.site.Service.OwnNames) > 0 {
 		r, err := p.store.reader(ctx)

@@ -17,7 +17,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// commit commits the content and what was generated from it.
 func (p *publication) commit(ctx context.Context) (string, error) {
 	done, err := p.commitTo(ctx)
 	if failed := (*git.Error)(nil); errors.As(err, &failed) {
@@ -102,7 +101,6 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 	return "ran " + p.reload, nil
 }
 
-// check compares what is live with the documents.
 func (p *publication) check(ctx context.Context) (string, error) {
 	if !p.deployed { // a deployment does so
 		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: liveWait})

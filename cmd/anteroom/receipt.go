@@ -55,7 +55,6 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// publishedKeys are the receipt keys that a content folder publishes, the current key first.
 func publishedKeys(folder string, now time.Time) ([]snapshot.Key, error) {
 	s, err := loadContent(folder, now)
 	if err != nil {

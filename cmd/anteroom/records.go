@@ -36,7 +36,6 @@ func (w *storeWork) reads(check func(args []string) error, work func(context.Con
 	return onStore(w.flags.reader, check, work)
 }
 
-// changes is for a command that changes something.
 func (w *storeWork) changes(check func(args []string) error, work func(context.Context, records.Store, []string) error) runE {
 	open := func(ctx context.Context) (records.Store, error) { return w.flags.store(ctx, w.t.Logger()) }
 	return onStore(open, check, work)

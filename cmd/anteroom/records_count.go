@@ -56,7 +56,6 @@ func suggestionKinds() []string {
 // outboxStates are the states of the outbox in which somebody may have to act on a message.
 var outboxStates = []string{"pending", "dead"}
 
-// printCounts prints the counts as a table.
 func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 	until := "now"
 	if through == t.Now().UTC().Format(time.DateOnly) {
@@ -96,7 +95,6 @@ func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 	}
 }
 
-// checkPast refuses a day to come.
 func checkPast(t *cli.Terminal, through string) error {
 	if today := t.Now().UTC().Format(time.DateOnly); through > today {
 		return fmt.Errorf("--through %s is to come: today is %s", through, today)

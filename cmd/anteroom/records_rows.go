@@ -40,13 +40,11 @@ func addressesFlag(flags *pflag.FlagSet, addresses *bool) {
 	flags.BoolVar(addresses, "addresses", false, "show e-mail addresses, which are hidden else")
 }
 
-// check reads the name of the list and checks the flags.
 func (l *listing) check(args []string) (err error) {
 	l.list, err = records.Named(args[0])
 	return errors.Join(err, checkDays(l.days))
 }
 
-// print prints the records for a person, or as JSON.
 func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error {
 	if l.format, l.visible = tabs, true; l.t.JSON {
 		l.format = jsonl
@@ -54,7 +52,6 @@ func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error
 	return l.write(ctx, r, l.t.Out)
 }
 
-// write writes the records one by one.
 func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) error {
 	lines, cells := csv.NewWriter(w), l.list.Names()
 	line := func() error { return lines.Write(cells) }
@@ -94,7 +91,6 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 }
 
-// rows writes those rows that come after place.
 func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error, place *records.Place) error {
 	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses, place) {
 		if err != nil {

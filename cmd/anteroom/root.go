@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// run is the whole program and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runAt(time.Now, args, stdin, stdout, stderr)
 }

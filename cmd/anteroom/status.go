@@ -90,7 +90,6 @@ func (o *statusOptions) generated(chosen bool) (*publish.Artifact, error) {
 	return o.artifact.read()
 }
 
-// askStore counts the messages of a store, and looks at the settings of a deployed one.
 func (o *statusOptions) askStore(ctx context.Context, found *status) error {
 	r, err := o.store.reader(ctx)
 	if err != nil {

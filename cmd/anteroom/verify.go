@@ -46,7 +46,6 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// verifyFlags say what to verify, and how.
 func verifyFlags(flags *pflag.FlagSet, o *verification.Options, store *storeFlags) {
 	store.add(flags)
 	contentFlag(flags, &o.Content)

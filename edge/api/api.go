@@ -218,7 +218,6 @@ var Routes = []*Route{
 	},
 }
 
-// reading is a route with nothing but a document to read.
 func reading(id string, op *Operation) *Route {
 	return &Route{ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op}}
 }
@@ -227,7 +226,6 @@ func reading(id string, op *Operation) *Route {
 // is refused and does not get the contract.
 func anything(in *input.Input) bool { return in.Names() > 0 }
 
-// none is the answer of an operation that has nothing to do.
 func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }

@@ -118,7 +118,6 @@ func wishFor(mediaType, accept string) (found wish) {
 	return found
 }
 
-// weight is the weight among the parameters of a range, in thousandths.
 func weight(parameters string) int {
 	for parameters != "" {
 		var parameter string

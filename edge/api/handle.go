@@ -305,7 +305,6 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	return r
 }
 
-// wantsStream reports whether a read accepts a stream of server-sent events alone.
 func wantsStream(r *turn.Request) bool {
 	only, one := r.Single("accept")
 	accepted, _, _ := strings.Cut(only, ";") // its parameters
@@ -411,7 +410,6 @@ func (d *Document) refusal(t *turn.Turn) *turn.Response {
 	return d.Check(t)
 }
 
-// text makes the document of an operation, with its entity tag.
 func (a *API) text(t *turn.Turn, op *Operation) text {
 	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
 	if op.Document.OfNow {
@@ -420,7 +418,6 @@ func (a *API) text(t *turn.Turn, op *Operation) text {
 	return text{body, tagOf(body)}
 }
 
-// tagOf is a strong entity tag of a text.
 func tagOf(body []byte) string {
 	sum := sha256.Sum(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
@@ -483,14 +480,12 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	return chosen
 }
 
-// names reports whether a query has a parameter of the operation's contract.
 func names(op *Operation, in *input.Input) bool {
 	return slices.ContainsFunc(op.Fields, func(f input.Field) bool {
 		return len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...)
 	})
 }
 
-// writesByGET reports whether a GET of the route can write.
 func (r *Route) writesByGET() bool {
 	return slices.ContainsFunc(r.Operations, func(op *Operation) bool { return op.Writes && slices.Contains(op.Methods, "GET") })
 }
@@ -585,7 +580,6 @@ func unreadable(t *turn.Turn, once []string) *Refusal {
 		", as curl does with --json, or with -d and -H 'content-type: application/json'"}
 }
 
-// refused answers a request that is refused as a whole, for one reason.
 func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Response {
 	faults := &input.Faults{}
 	faults.Add("", code, detail)

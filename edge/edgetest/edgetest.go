@@ -90,7 +90,6 @@ func Snapshot() *snapshot.Snapshot {
 	return s
 }
 
-// document is the JSON text of a value, which always has one.
 func document(v any) snapshot.JSON {
 	text, _ := json.Marshal(v)
 	return text

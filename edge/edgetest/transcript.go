@@ -136,7 +136,6 @@ type answer struct {
 	body   []byte
 }
 
-// read gives all transcripts.
 func read(t *testing.T) (all []*conversation) {
 	t.Helper()
 	names, err := fs.Glob(transcripts, "transcripts/*.txt")
@@ -181,7 +180,6 @@ func read(t *testing.T) (all []*conversation) {
 	return all
 }
 
-// hold makes the requests of a conversation and shows each with its answer.
 func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *answer)) {
 	t.Helper()
 	var last []byte
@@ -272,7 +270,6 @@ var requestIDs = regexp.MustCompile(`request_id\\?":\\?"([^"\\]*)`)
 // documents are the names of documents of the snapshot, in a wanted body.
 var documents = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// fits reports whether a header field is as a line of a wanted answer says.
 func fits(want string, header http.Header, name string) bool {
 	pattern, isPattern := strings.CutPrefix(want, "~")
 	return want == "-" && header.Values(name) == nil || header.Get(name) == want ||

@@ -35,7 +35,6 @@ func ValidDomain(s string) bool {
 	return strings.Contains(s, ".")
 }
 
-// consistsOf reports whether a text consists of ASCII letters, digits and the given characters.
 func consistsOf(s, others string) bool {
 	for i := range len(s) {
 		if !alphanumeric(s[i]) && strings.IndexByte(others, s[i]) < 0 {

@@ -43,7 +43,6 @@ func (in *Input) Skip(fields []Field) {
 	}
 }
 
-// knows reports whether a name is one of a field.
 func (in *Input) knows(sent string) (known bool) {
 	for i := range in.Fields {
 		f := &in.Fields[i]
@@ -66,7 +65,6 @@ func (in *Input) meant(sent string) (question string) {
 	return question
 }
 
-// each calls do with every name of a field.
 func (f *Field) each(do func(name string)) {
 	do(f.Name)
 	for _, alias := range f.Aliases {

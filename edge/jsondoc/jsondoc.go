@@ -161,7 +161,6 @@ func (p *parser) expect(c byte) {
 	p.at++
 }
 
-// value reads the next value into v.
 func (p *parser) value(v *Value, depth int) {
 	p.space()
 	start := p.at
@@ -296,7 +295,6 @@ func (p *parser) digits() {
 	}
 }
 
-// text reads a string, and gives its characters.
 func (p *parser) text() (text string) {
 	p.at++
 	start, plain := p.at, unescaped(p.doc[p.at:])

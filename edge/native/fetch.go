@@ -21,7 +21,6 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// fetch sends a request to another server, or to this host itself.
 func (h *Host) fetch(e turn.Fetch) turn.Result {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(e.TimeoutMillis)*time.Millisecond)
 	defer cancel()

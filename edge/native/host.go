@@ -335,7 +335,6 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// eraseAgain erases the addresses that an older copy of the database has brought back.
 func (h *Host) eraseAgain() error {
 	listed, err := backup.ReadErased(h.config.Data)
 	if err != nil {
@@ -395,7 +394,6 @@ func (h *Host) deliver(ctx context.Context) {
 	}
 }
 
-// expireCopies removes the copies of suggestions whose time is over.
 func (h *Host) expireCopies(now time.Time) {
 	days := int(h.site.Load().snapshot.CopyDays)
 	if err := h.relay.Expire(now.AddDate(0, 0, -days)); err != nil {
@@ -409,7 +407,6 @@ func (h *Host) deliverDue(ctx context.Context) {
 	}
 }
 
-// deliverOne delivers one digest, and reports whether there may be more.
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
 	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")

@@ -32,7 +32,6 @@ func newLimiter(now func() time.Time) *limiter {
 	return &limiter{now: now, windows: map[string]*window{}}
 }
 
-// take counts one write of a key against the limit.
 func (l *limiter) take(key string, limit int64) turn.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()

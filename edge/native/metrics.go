@@ -32,7 +32,6 @@ func (h *Host) measure() (err error) {
 	return nil
 }
 
-// count counts a request that was answered.
 func (h *Host) count(on *site, method, host, path string, status int, took time.Duration) {
 	if h.config.Metrics == nil {
 		return

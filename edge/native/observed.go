@@ -26,7 +26,6 @@ type tally struct {
 	counts map[seen]int64
 }
 
-// observe counts what a request has shown.
 func (h *Host) observe(observed []turn.Observation) {
 	if len(observed) == 0 {
 		return

@@ -6,8 +6,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// sendMail relays a message to the operator, however long the relay takes, and logs what went
-// wrong.
 func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	result := h.relay.Send(h.relayContext, m, on.snapshot, h.now())
 	switch result.Failure {

@@ -138,7 +138,6 @@ func init() {
 	}
 }
 
-// dynamic lets the core answer.
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	// After a body that was not read to its end net/http closes the connection.
@@ -231,5 +230,4 @@ func originForm(target string) string {
 	return rest[i:]
 }
 
-// cut shortens what a caller chose, for the log.
 func cut(s string) string { return s[:min(len(s), 200)] }

@@ -226,7 +226,6 @@ func Unclaim(id string) turn.Statement {
 	return turn.Statement{SQL: "DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", Args: []any{id}}
 }
 
-// find gives columns of the record that was made under an id of a key.
 func find(id any, table, columns string) turn.Statement {
 	return turn.Statement{SQL: "SELECT " + columns + " FROM used_ids LEFT JOIN " + table + " USING (seq) WHERE used_ids.record_id = ?", Args: []any{id}}
 }

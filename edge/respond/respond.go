@@ -84,7 +84,6 @@ func ShortProblem(t *turn.Turn, p *ProblemType, detail string) *turn.Response {
 	return JSON(p.Status, MediaProblem, "no-store", w.Buf)
 }
 
-// writeProblem writes the members that every problem begins with.
 func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string) {
 	if !t.Tool {
 		w.Str("type", t.Snapshot.BaseURL()+p.Path())

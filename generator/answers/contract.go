@@ -75,7 +75,6 @@ func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.Asked
 
 const inHeader = "header" // where a field is that is not of the input
 
-// shorten leaves the first sentence of each field's words.
 func shorten(fields []model.ContractField) {
 	for i := range fields {
 		sentence, _, more := strings.Cut(fields[i].Meaning, ". ")

@@ -32,7 +32,6 @@ type rehearsal struct {
 	now      int64
 }
 
-// rehearse makes the examples of all operations, and measures what the endpoints answer.
 func (g *Answers) rehearse() error {
 	at, err := time.Parse(time.RFC3339, model.ExampleTime)
 	if err != nil {
@@ -82,7 +81,6 @@ func (r *rehearsal) example(route *api.Route, op *api.Operation) error {
 	return nil
 }
 
-// run answers a request to the canonical host, at the time of all examples.
 func (r *rehearsal) run(request turn.Request, handle func(*turn.Turn) *turn.Response) *turn.Response {
 	request.Host = r.snapshot.CanonicalHost
 	return turn.Run(&turn.Turn{Request: request, Now: r.now}, func(t *turn.Turn) turn.Outcome {

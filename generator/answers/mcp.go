@@ -134,7 +134,6 @@ var argumentKeywords = []string{
 	"minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
 }
 
-// toolArgument makes the schema of a field that of a tool's argument.
 func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	switch {
 	case f.Name == api.DryRun.Name:
@@ -240,7 +239,6 @@ var ContractMembers = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// isText reports whether the values of a schema are any texts, or null in place of one.
 func isText(schema object) bool {
 	kinds, _ := schema.Get("type").([]string)
 	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []string{"string", "null"}))

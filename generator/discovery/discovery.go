@@ -66,7 +66,6 @@ func Files(a *answers.Answers) ([]published.File, error) {
 //go:embed templates
 var templates embed.FS
 
-// text makes a document by its template.
 func (g *family) text(name string) []byte {
 	var b bytes.Buffer
 	quote := func(text string) string { return string(ordered.Compact(text)) } // a JSON string is a YAML string too

@@ -32,7 +32,6 @@ func (g *family) feedItems() (items []feedItem) {
 	return items
 }
 
-// inWords says the numbers of one hand verification, made of its own content file alone.
 func inWords(s *site.Scoreboard) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: %d. Org charters filed: %d. ",

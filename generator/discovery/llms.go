@@ -121,7 +121,6 @@ func usualPlaces(documents []published.File) (paths []string) {
 	return paths
 }
 
-// llmsCalls lists one exact call of each kind.
 func (g *family) llmsCalls() string {
 	var b strings.Builder
 	call := func(what, command string) { fmt.Fprintf(&b, "- %s: `%s`\n", strings.TrimSuffix(what, "."), command) }
@@ -140,7 +139,6 @@ func (g *family) llmsCalls() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// charterCommand is a dry run of the example of a charter, with a parameter for each seat.
 func (g *family) charterCommand() string {
 	route, op := api.Find("fileCharter")
 	command := "curl -sG " + g.URL(route.Path) + " -d " + api.DryRun.Name + "=1"

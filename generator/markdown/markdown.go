@@ -130,13 +130,11 @@ func firstLine(text []byte) string {
 	return strings.TrimSpace(string(line))
 }
 
-// tagOf returns the tag at the beginning of a line of HTML.
 func tagOf(line string) string {
 	tag, _, _ := strings.Cut(line, ">")
 	return tag + ">"
 }
 
-// cells returns how many cells the source of a row has from the text of its first cell on.
 func cells(row string) int {
 	row = strings.ReplaceAll(row, `\|`, "  ")
 	return strings.Count(strings.TrimSuffix(strings.TrimSpace(row), "|"), "|") + 1

@@ -57,12 +57,10 @@ func (d *description) documentSchema(path string) object {
 	return object{{"type", "string"}}
 }
 
-// withTrailer is the schema of an object with the members of the trailer.
 func (d *description) withTrailer(shape object) object {
 	return object{{"allOf", []object{shape, d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
 }
 
-// component makes a component of a schema, and refers to it.
 func (d *description) component(name string, shape object) object {
 	d.schemas.Components.Set(name, shape)
 	return ref("schemas", name)

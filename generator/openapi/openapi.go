@@ -235,7 +235,6 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
-// oneOf is a schema that takes what exactly one of the schemas takes.
 func oneOf(schemas []object) object {
 	if len(schemas) == 1 {
 		return schemas[0]

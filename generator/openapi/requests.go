@@ -32,7 +32,6 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 	return parameters
 }
 
-// parameter describes a parameter.
 func (d *description) parameter(op *api.Operation, f *input.Field, required bool) object {
 	name, meaning := f.Name, d.FieldMeaning(op, f.Name)
 	shape := schema.InputSchema(f, func(string) string { return meaning }, "")
@@ -85,8 +84,6 @@ func (d *description) list(f *input.Field) object {
 	return list
 }
 
-// componentName returns the name of the component that is the request or the answer of an
-// operation.
 func componentName(op *api.Operation, kind string) string {
 	return strings.ToUpper(op.ID[:1]) + op.ID[1:] + kind
 }

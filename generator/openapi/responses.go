@@ -17,7 +17,6 @@ import (
 
 const maxExample = 1000
 
-// successResponse describes the 200 answer of the operations that a request may choose from.
 func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
 	var answers []object
 	names := []string{}
@@ -142,7 +141,6 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 
 var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
 
-// problemExample is the body of a problem that is about the request as a whole.
 func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
 	return ordered.Compact(model.Problem{
 		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],

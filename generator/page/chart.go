@@ -114,12 +114,10 @@ func day(date string) int {
 	return int(t.Unix() / (24 * 60 * 60))
 }
 
-// tenth rounds to a tenth of a unit, which is less than can be seen.
 func tenth(v float64) float64 { return float64(int(v*10+0.5)) / 10 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// thousands writes a number with a comma between thousands.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

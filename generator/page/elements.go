@@ -41,7 +41,6 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(tables.KindTableCell, renderTableCell)
 }
 
-// leaf renders a node with all that is in it.
 func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.NodeRendererFunc {
 	return func(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
@@ -51,7 +50,6 @@ func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.Nod
 	}
 }
 
-// between renders what is in a node between two tags.
 func between(opening, closing string) renderer.NodeRendererFunc {
 	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
@@ -200,7 +198,6 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 // longCommand is how many characters a line of a command has at most, if it can be broken.
 const longCommand = 64
 
-// breakCommand breaks a long command before each | and between options, outside of quotes.
 func breakCommand(code []byte) []byte {
 	var b []byte
 	var quote byte

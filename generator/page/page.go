@@ -119,7 +119,6 @@ type Section struct {
 // openContents is up to how many sections of level 2 and 3 the table of contents is open.
 const openContents = 8
 
-// count is how many sections there are, those below included.
 func count(sections []Section) int {
 	n := len(sections)
 	for i := range sections {
@@ -173,7 +172,6 @@ func Markdown(src []byte, components map[string]templ.Component) (Body, error) {
 	return body, nil
 }
 
-// add puts a heading of level 2 or 3 into the table of contents.
 func (b *Body) add(h *ast.Heading, src []byte) {
 	id, _ := h.AttributeString("id")
 	raw, _ := id.([]byte)

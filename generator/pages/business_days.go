@@ -83,7 +83,6 @@ func (g *family) BusinessDaysExample() (example businessDaysExample) {
 	return example
 }
 
-// exampleAnswer reads what an operation answers to its example.
 func (g *family) exampleAnswer(op *api.Operation, answer any) {
 	if err := json.Unmarshal(g.Example(op).Answer, answer); err != nil {
 		g.Fail("the example of %s: %w", op.ID, err)

@@ -206,7 +206,6 @@ func answerMembers(schema object, prefix string) (rows []string) {
 	return rows
 }
 
-// memberKind says in words which values a schema takes.
 func memberKind(schema object) string {
 	types, _ := schema.Get("type").([]string)
 	if one, is := schema.Get("type").(string); is {
@@ -243,7 +242,6 @@ func requirement(op *model.ContractOperation, f *model.ContractField) string {
 	return "optional"
 }
 
-// fieldRules says in words what a field takes.
 func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	rules := []string{cmp.Or(f.Format, f.Type), requirement(op, f)}
 	between := func(least, most int, unit string) {

@@ -39,7 +39,6 @@ func (g *family) Audits() []page.EntryGroup {
 	}.groups()
 }
 
-// groups are the newest entries of each group, and how many there are in all.
 func (s shownList) groups() (groups []page.EntryGroup) {
 	share := maxShown / len(s.list.Groups)
 	for i := range s.list.Groups {

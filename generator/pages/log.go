@@ -13,7 +13,6 @@ import (
 	"github.com/a-h/templ"
 )
 
-// loggedNumbers are the numbers of a verification in the log, with their names for people.
 func loggedNumbers(counts tlog.Counts) string {
 	var numbers []string
 	v := reflect.ValueOf(counts)
@@ -24,7 +23,6 @@ func loggedNumbers(counts tlog.Counts) string {
 	return strings.Join(numbers, ", ")
 }
 
-// loggedLabel names a number in the log for people, by its name on the board.
 func loggedLabel(name string) string {
 	for place, label := range countLabels {
 		if strings.HasSuffix(place, "."+name) {
@@ -52,7 +50,6 @@ func (g *family) EarlierKeys() ([]string, error) {
 	return keys[:len(keys)-1], err
 }
 
-// logCheck is the form that checks an answer against the log, which has a verification.
 func (g *family) logCheck() templ.Component {
 	newest := g.Site.Log.Current()
 	return page.LogCheck(newest.Name, newest.Size)

@@ -79,7 +79,6 @@ func Files(a *answers.Answers) (files []published.File, anchors map[string]map[s
 
 const notFound = "404"
 
-// render renders all drafts, side by side.
 func (g *family) render() (map[string]map[string]bool, error) {
 	texts := make([][]byte, len(g.drafts))
 	var group errgroup.Group
@@ -217,7 +216,6 @@ func (g *family) navigate() {
 	g.footer = append(g.footer, documents)
 }
 
-// pageNamed is a page that every content folder has.
 func (g *family) pageNamed(name string) *site.Page {
 	i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
 	return &g.Site.Pages[i]

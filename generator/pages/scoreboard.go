@@ -48,7 +48,6 @@ var (
 	}
 )
 
-// label names a number of a board for people.
 func label(place string) (string, error) {
 	if countLabels[place] == "" {
 		return "", fmt.Errorf("the number %s has no label for people", place)

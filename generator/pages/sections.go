@@ -51,7 +51,6 @@ var components = map[string]func(*family) templ.Component{
 	},
 }
 
-// parse reads the templates, with the functions that they use.
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		// Texts.
@@ -94,8 +93,6 @@ func backward(list any) any {
 	return to.Interface()
 }
 
-// lower makes the first letter of words a small one.
 func lower(words string) string { return strings.ToLower(words[:1]) + words[1:] }
 
-// codes are words as code, with commas between them.
 func codes(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }

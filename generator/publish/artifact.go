@@ -33,7 +33,6 @@ func (a *Artifact) File(path string) []byte {
 	return nil
 }
 
-// encode gives the text of a snapshot file.
 func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 	text := append(s.Encode(), '\n')
 	for _, name := range slices.Sorted(maps.Keys(sums)) {

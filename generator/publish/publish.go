@@ -119,7 +119,6 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	return p, nil
 }
 
-// compare says what a text means for a file.
 func compare(name, file string, text []byte) (Entry, error) {
 	e := Entry{Path: name, Size: int64(len(text)), Status: Changed}
 	old, err := os.ReadFile(file)
@@ -203,7 +202,6 @@ func putFile(name string, text []byte, status Status) error {
 	return err
 }
 
-// resolve follows symbolic links to a folder that exists.
 func resolve(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real

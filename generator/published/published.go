@@ -193,7 +193,6 @@ func As(p string) *Path {
 	return nil
 }
 
-// matches reports whether a pattern, whose star is anything but a slash, matches a path.
 func matches(pattern, p string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !star {

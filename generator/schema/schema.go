@@ -200,7 +200,6 @@ func (s *Schemas) ofMember(f *reflect.StructField, absent bool) object {
 	return limited(schema, f.Tag)
 }
 
-// limited is the schema of a text or a number with what the tags of its member say of it.
 func limited(schema object, tag reflect.StructTag) object {
 	format, pattern := site.Keywords(tag.Get("is"))
 	minimum, most := tag.Get("minimum"), "maxLength"
@@ -292,7 +291,6 @@ func ListItems(f *input.Field) object {
 	return object{{"type", "array"}, {"items", object{{"type", "string"}, {"enum", f.Values}}}, {"minItems", 1}}
 }
 
-// oneOf replaces all that a schema says of its type by several types.
 func oneOf(schema object, types ...object) object {
 	schema = slices.DeleteFunc(schema, func(m ordered.Member) bool { return m.Name != "description" })
 	schema.Set("oneOf", types)

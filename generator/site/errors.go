@@ -63,7 +63,6 @@ func (f Errors) err() error {
 	return f
 }
 
-// placeOf finds the place of a byte offset in a text.
 func placeOf(text []byte, offset int) place {
 	before := text[:min(max(offset, 0), len(text))]
 	start := bytes.LastIndexByte(before, '\n') + 1

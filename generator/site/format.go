@@ -106,7 +106,6 @@ func validHost(s string) bool {
 	return len(s) <= 253 && s == strings.ToLower(s) && input.ValidDomain(s) && !only(last[:1], digits)
 }
 
-// validPublicKey takes the base64 of a key that signatures can be by.
 func validPublicKey(s string) bool {
 	key, err := base64.StdEncoding.Strict().DecodeString(s)
 	return err == nil && !strings.ContainsAny(s, "\r\n") && tlog.ValidKey(key) // the decoder skips line breaks
@@ -127,7 +126,6 @@ func validURL(s string) bool {
 
 func notInURL(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) }
 
-// validUpstream takes an https URL, and an http URL whose host is a loopback address.
 func validUpstream(s string) bool {
 	if strings.ContainsRune(s, '#') {
 		return false // a fragment is never sent

@@ -96,7 +96,6 @@ func (j *Job) date() string      { return cmp.Or(j.CompletedOn, j.Posted) }
 func (j *Job) dates() [2]string  { return [2]string{j.Posted, j.CompletedOn} }
 func (j *Job) unique() [2]string { return [2]string{j.ID} }
 
-// compare puts the newest job first.
 func (j *Job) compare(other ListEntry) int {
 	o := other.(*Job)
 	return cmp.Or(strings.Compare(o.date(), j.date()), strings.Compare(j.ID, o.ID))
@@ -410,7 +409,6 @@ func (r *listReader) addJSON(value jsontext.Value, at int) {
 	r.add(node)
 }
 
-// holds trims the texts of a member, and reports whether it is as its tags say.
 func (m *member) holds(v reflect.Value) bool {
 	text := func(s *string, optional bool) bool {
 		*s = strings.TrimSpace(*s)

@@ -31,7 +31,6 @@ func (l *loader) queueLog() {
 	}
 }
 
-// readLog reads the stages under the keys of service.yaml, up to the first with a fault.
 func (l *loader) readLog() {
 	s := l.site
 	s.Log = tlog.New(s.Service.Log.Keys, s.Service.Log.Witnesses)
@@ -150,7 +149,6 @@ func (b *Scoreboard) Logged() tlog.Counts {
 	}
 }
 
-// checkLogKeys reports whether a log can be read with the keys of service.yaml.
 func checkLogKeys(d *document, service *Service) (good bool) {
 	good = true
 	var names, witnesses []string

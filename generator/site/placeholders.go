@@ -34,7 +34,6 @@ var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard
 // [[if_log]]…[[else]]…[[end]].
 var ifLog = regexp.MustCompile(`(?s)\[\[if_log\]\](.*?)(?:\[\[else\]\](.*?))?\[\[end\]\]`)
 
-// leftOut is the group of ifLog whose text the site leaves out.
 func (s *Site) leftOut() int {
 	if s.Log != nil && s.Log.Current() != nil {
 		return 2
@@ -42,7 +41,6 @@ func (s *Site) leftOut() int {
 	return 1
 }
 
-// leavesOut reports whether the site leaves out what is at a place of a text.
 func (s *Site) leavesOut(text string, at int) bool {
 	group := 2 * s.leftOut()
 	return slices.ContainsFunc(ifLog.FindAllStringSubmatchIndex(text, -1), func(m []int) bool { return m[group] <= at && at < m[group+1] })
@@ -126,7 +124,6 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 	return &expanded, faults.err()
 }
 
-// placeholderValues are the values of all placeholders but the limits of fields.
 func (s *Site) placeholderValues() map[string]string {
 	service := &s.Service
 	values := map[string]string{}
@@ -281,7 +278,6 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-// eachPlaceholder calls each with every placeholder of the document, its text and its offset there.
 func (d *document) eachPlaceholder(each func(t *text, at int, name string)) {
 	for i := range d.texts {
 		t := &d.texts[i]

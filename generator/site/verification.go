@@ -146,7 +146,6 @@ func dumpYAML(v any) ([]byte, error) {
 	return yaml.Dump(v, yaml.WithIndent(2), yaml.WithLineWidth(-1), yaml.WithCompactSeqIndent(false))
 }
 
-// sumHolds reports whether the last line of a verification's file is the sum of the lines above.
 func sumHolds(src []byte, sum string) bool {
 	at := bytes.LastIndex(src, []byte("\nsum: "))
 	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && assets.SumOf(src[:at+1]) == sum
@@ -289,7 +288,6 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 	return faults
 }
 
-// count adds n records that are entered alike to the sums.
 func (l *Ledger) count(e Entry, n int) {
 	switch e.Decision {
 	case Own:
@@ -358,7 +356,6 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	}
 }
 
-// checkCounts holds the numbers of a board to its verification and to the ledger up to there.
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
 	const hint = "no board is edited: anteroom verify makes a new one"
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " does not say which records are lost", hint)

@@ -54,7 +54,6 @@ func (t *text) place(offset int) place {
 	return at
 }
 
-// report adds a fault at a place.
 func (d *document) report(at place, what, hint string) {
 	d.faults = append(d.faults, Error{d.file, at, what, hint})
 }
@@ -143,7 +142,6 @@ func (d *document) parse(src []byte) *yaml.Node {
 	return nil
 }
 
-// readable reports what keeps a file from being read as text.
 func (d *document) readable(src []byte) bool {
 	if strings.HasPrefix(string(src[:min(3, len(src))]), "\ufeff") {
 		d.report(place{1, 1}, "begins with a byte order mark", "save it as UTF-8 without one")
@@ -334,7 +332,6 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 	reflect.Bool:   {kindBoolean, "write true or false"},
 }
 
-// decodeValue decodes a node into v, by what the tags of its field say.
 func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *member) {
 	kind := kindOf(node)
 	if v.Kind() == reflect.Pointer && kind != kindNothing { // else it stays nil
@@ -482,7 +479,6 @@ func (m *member) checkText(s string) (what, hint string) {
 	return "", ""
 }
 
-// shorten cuts what a fault quotes to 64 characters.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 64 {
 		return string(r[:64]) + "…"

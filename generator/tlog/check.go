@@ -192,7 +192,6 @@ func (c *check) fault(path, format string, args ...any) {
 	c.evidence(path, fmt.Sprintf(format, args...))
 }
 
-// evidence adds what is wrong with a file, and the signed notes that prove it.
 func (c *check) evidence(path, what string, notes ...[]byte) {
 	if len(c.report.Faults) == maxFaults {
 		return
@@ -331,7 +330,6 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 	return t, nil
 }
 
-// readTree rebuilds the tree of a key, up to its newest checkpoint.
 func (c *check) readTree(key string) error {
 	t, err := c.readHead(key)
 	if t == nil || err != nil {
@@ -368,7 +366,6 @@ func (c *check) readTree(key string) error {
 	return c.readCheckpoints(t, c.log.Stages[stages:])
 }
 
-// readEntries adds the entries of the newest checkpoint to a tree.
 func (c *check) readEntries(t *checkedTree) error {
 	size := t.newest.Size
 	for t.Size() < size {
@@ -392,7 +389,6 @@ func (c *check) readEntries(t *checkedTree) error {
 	return nil
 }
 
-// bundle adds the entries of the bundle n to a tree.
 func (c *check) bundle(t *checkedTree, path string, text []byte, n int64) error {
 	end := n*tileWidth + int64(tileAt(-1, n, t.newest.Size).W)
 	if t.Size() < n*tileWidth {
@@ -414,7 +410,6 @@ func (c *check) bundle(t *checkedTree, path string, text []byte, n int64) error 
 	return nil
 }
 
-// entry adds an entry to a tree, and the stage that it ends to the log.
 func (c *check) entry(t *checkedTree, line []byte) error {
 	e, err := c.log.addLine(t.Tree, line)
 	if err != nil && e.Kind == Previous && len(c.trees) > 1 {

@@ -31,7 +31,6 @@ type Cosignature struct {
 // maxTime is the last second that RFC 3339 can say.
 const maxTime = 253402300799
 
-// cosignature reads the time of a cosignature that was verified.
 func cosignature(sig note.Signature) (Cosignature, error) {
 	seconds, err := torchwood.CosignatureTimestamp(sig)
 	if err != nil || seconds <= 0 || seconds > maxTime {
@@ -49,7 +48,6 @@ const (
 // ParseRoot reads the root of a tree as a checkpoint has it, in base64.
 func ParseRoot(text string) (merkle.Hash, error) { return merkle.ParseHash(text) }
 
-// body is what a checkpoint signs.
 func (c *Checkpoint) body() string {
 	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
 }
@@ -120,7 +118,6 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 	return c, nil
 }
 
-// sign signs a checkpoint.
 func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
 	text, err := note.Sign(&note.Note{Text: c.body()}, signer)
 	if err != nil {

@@ -135,7 +135,6 @@ func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
 	return fmt.Errorf("%w: %w (it is of another log, or damaged)", ErrKept, wrong)
 }
 
-// compareKept compares the log with the checkpoint that was kept.
 func (c *check) compareKept(kept *keptProof) {
 	for _, t := range c.trees {
 		if t.Origin != kept.Origin {
@@ -152,7 +151,6 @@ func (c *check) compareKept(kept *keptProof) {
 	c.fault(CheckpointPath(pathOf(kept.Origin)), "cannot be used, and a checkpoint of %d entries was kept", kept.Size)
 }
 
-// contradicts reports whether a smaller tree has another hash of a subtree than the path.
 func (k *keptProof) contradicts(t *Tree) bool {
 	for i, s := range k.siblings(k.Size) {
 		if (s.n+1)<<s.level <= t.Size() {
@@ -164,7 +162,6 @@ func (k *keptProof) contradicts(t *Tree) bool {
 	return false
 }
 
-// readCheckpoints reads the checkpoints of the stages of a tree.
 func (c *check) readCheckpoints(t *checkedTree, stages []Stage) error {
 	var paths []string
 	for i := range stages {

@@ -98,7 +98,6 @@ func told(board jsondoc.Value) map[string]int {
 	return numbers
 }
 
-// isOf reports whether an entry is the verification of a name, which begins with its day.
 func (e *Entry) isOf(name string) bool {
 	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
@@ -198,7 +197,6 @@ var Recounted = []string{
 // IsRecounted reports whether the entries give the number at a place in a board.
 func IsRecounted(place string) bool { return slices.Contains(Recounted, place) }
 
-// places are the counts by their places in a board.
 func (c *Counts) places() map[string]int {
 	places := map[string]int{}
 	for i, n := range []int{c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own} {
@@ -207,7 +205,6 @@ func (c *Counts) places() map[string]int {
 	return places
 }
 
-// add counts n more entries of a kind.
 func (c *Counts) add(kind string, n int) {
 	switch kind {
 	case Vouched:

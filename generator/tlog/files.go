@@ -173,7 +173,6 @@ func Edge(tree string, size int64) (paths []string) {
 	return paths
 }
 
-// newTiles are the tiles and bundles that a tree publishes as it grows from one size to another.
 func newTiles(from, to int64) []merkle.Tile {
 	tiles := merkle.NewTiles(tileHeight, from, to)
 	for _, tile := range tiles {

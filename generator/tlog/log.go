@@ -79,13 +79,11 @@ func (l *Log) Current() *Stage {
 	return &l.Stages[len(l.Stages)-1]
 }
 
-// entry gives an entry by its index, which counts through all trees.
 func (l *Log) entry(index int64) *Entry {
 	t := l.Trees[slices.IndexFunc(l.Trees, func(t *Tree) bool { return index < t.First+t.Size() })]
 	return &t.entries[index-t.First]
 }
 
-// end is the last stage of the tree of stage i.
 func (l *Log) end(i int) *Stage {
 	for i+1 < len(l.Stages) && l.Stages[i+1].Tree == l.Stages[i].Tree {
 		i++
@@ -108,7 +106,6 @@ func (l *Log) Ends() (ends []Checkpoint, err error) {
 	return ends, nil
 }
 
-// before is the size that the tree of stage i had before it.
 func (l *Log) before(i int) int64 {
 	if i > 0 && l.Stages[i-1].Tree == l.Stages[i].Tree {
 		return l.Stages[i-1].Size
@@ -283,10 +280,8 @@ func (l *Log) tree(origin string) (*Tree, error) {
 	return t, nil
 }
 
-// begins reports whether the next entry of a tree is the checkpoint of the tree before.
 func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
 
-// addLine adds an entry to the last tree by its text.
 func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
 	if e, err = ParseEntry(line); err != nil {
 		return e, err
@@ -330,7 +325,6 @@ func (l *Log) count(e *Entry) error {
 	return nil
 }
 
-// correct counts a correction.
 func (l *Log) correct(e *Entry) error {
 	about, was := l.entry(e.Index), l.countsAs[e.Index]
 	kind := about.Kind
@@ -402,7 +396,6 @@ func (l *Log) errAstray() error {
 	return fmt.Errorf("agents are vouched for by entries that do not count as registrations: %d", l.astray)
 }
 
-// push counts an entry as its kind.
 func (l *Log) push(kind string) {
 	if !IsRecord(kind) && kind != Vouched {
 		kind = None

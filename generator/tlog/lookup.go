@@ -117,7 +117,6 @@ func (l *Log) lookUp(name string) error {
 	return nil
 }
 
-// lists are the index of the look-up, and the lists of the files by their first digits, by names.
 func (k *lookup) lists() map[string][]byte {
 	lists := map[string][]byte{}
 	for _, file := range slices.Sorted(maps.Keys(k.sums)) {
@@ -131,10 +130,8 @@ func (k *lookup) lists() map[string][]byte {
 	return lists
 }
 
-// sum is the SHA-256 of the index.
 func (k *lookup) sum() string { return assets.SumOf(k.lists()[indexName]) }
 
-// files are the published files of the look-up.
 func (k *lookup) files() (files []assets.File, err error) {
 	texts := k.lists()
 	for name, lines := range k.lines {

@@ -29,7 +29,6 @@ type PromiseReport struct {
 	Kind         string `json:"kind"`         // as which it was counted
 }
 
-// comparePromise compares the log with a promise.
 func (c *check) comparePromise(p *Promised) error {
 	if head := p.Head; head != nil {
 		i := slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Origin == head.Origin })

@@ -62,7 +62,6 @@ func (p *Proof) Verify(entry []byte, keys []string, witnesses []Witness) (*Check
 	return c, nil
 }
 
-// prove is the proof of an entry of a stage's tree, by its index in that.
 func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
 	hashes, err := merkle.ProveRecord(s.Size, i, s.Tree)
 	if err != nil {
@@ -101,7 +100,6 @@ type subtree struct {
 	n     int64
 }
 
-// siblings are the subtrees whose hashes the path has, in a tree of some size.
 func (p *Proof) siblings(size int64) (list []subtree) {
 	at, last, level := p.Index, size-1, 0
 	for range p.Hashes {
@@ -114,7 +112,6 @@ func (p *Proof) siblings(size int64) (list []subtree) {
 	return list
 }
 
-// before are the hashes of the path that are of subtrees before the entry, in a tree of some size.
 func (p *Proof) before(size int64) (hashes merkle.RecordProof) {
 	for i, s := range p.siblings(size) {
 		if s.n < p.Index>>s.level {

@@ -191,7 +191,6 @@ func (l *Log) KeysWithEnds() ([]string, error) {
 	return keys, err
 }
 
-// currentOrigin is the origin of the newest of some keys.
 func currentOrigin(keys []string) (origin string) {
 	newest := 0
 	for _, key := range keys {
@@ -241,7 +240,6 @@ func PublishedKeys(read Source) ([]string, error) {
 	return keys, nil
 }
 
-// parseKeys reads the file of the verifier keys.
 func parseKeys(text []byte) ([]string, error) {
 	lines, ended := strings.CutSuffix(string(text), "\n")
 	if !ended {
@@ -262,7 +260,6 @@ func parseKeys(text []byte) ([]string, error) {
 	return keys, nil
 }
 
-// parseOwn reads and verifies the published proof of a verification.
 func parseOwn(text []byte, keys []string, witnesses []Witness) (p *Proof, c *Checkpoint, e Entry, err error) {
 	if p, err = ParseProof(text); err != nil {
 		return nil, nil, e, err

@@ -65,7 +65,6 @@ func tileAt(level int, n, size int64) merkle.Tile {
 	return merkle.Tile{H: tileHeight, L: level, N: n, W: int(min(tileWidth, size>>(tileHeight*max(level, 0))-n*tileWidth))}
 }
 
-// data is the content of a tile or of a bundle.
 func (t *Tree) data(tile merkle.Tile) (b []byte, err error) {
 	if tile.L >= 0 {
 		return merkle.ReadTileData(tile, t)

@@ -37,7 +37,6 @@ func (w *Witness) Check() error {
 	return err
 }
 
-// verifier verifies the cosignatures of a witness.
 func (w *Witness) verifier() (note.Verifier, error) {
 	v, err := torchwood.NewCosignatureVerifier(w.Key)
 	if err == nil && !validPoint(w.Key) {
@@ -58,7 +57,6 @@ const (
 
 var errSplit = errors.New("it has cosigned another tree: that log, or this one, was forked")
 
-// cosigned reports whether a witness has cosigned a checkpoint of the stage.
 func (s *Stage) cosigned(checkpoint []byte, w *Witness) bool {
 	c, err := Open(checkpoint, []string{s.Tree.Key}, []Witness{*w})
 	return err == nil && len(c.Cosigned) > 0
@@ -137,7 +135,6 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 	return nil, fmt.Errorf("it was asked %d times, and did not accept the size that it named", maxAsked)
 }
 
-// addition asks a witness to extend a tree of a size that it has seen.
 func (s *Stage) addition(seen int64) ([]byte, error) {
 	b := fmt.Appendf(nil, "old %d\n", seen)
 	if 0 < seen && seen < s.Size {
@@ -152,7 +149,6 @@ func (s *Stage) addition(seen int64) ([]byte, error) {
 	return append(append(b, '\n'), bare(s.Checkpoint)...), nil
 }
 
-// refusal says what the status of a refusal means.
 func (s *Stage) refusal(status int) string {
 	switch {
 	case status == http.StatusForbidden || status == http.StatusNotFound:

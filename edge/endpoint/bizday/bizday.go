@@ -131,7 +131,6 @@ func (o Operation) Reads() (names []string) {
 
 func (o *Operation) prefix() string { return opField.Name + "=" + o.Name }
 
-// needs is what an operation needs besides calendar, in words.
 func (o *Operation) needs() string {
 	names := o.Reads()
 	if slices.Contains(names, yearField.Name) {
@@ -273,10 +272,8 @@ func (q *query) readFields(in *input.Input) {
 	}
 }
 
-// takes reports whether the operation reads a field.
 func (q *query) takes(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.Takes, f) }
 
-// require adds the fault that a field is missing which the operation needs, or one of several.
 func (q *query) require(in *input.Input, fields ...*input.Field) {
 	if q.op == nil {
 		return
@@ -480,7 +477,6 @@ func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total i
 	return total
 }
 
-// name is why a day is closed.
 func (c *closing) name() string {
 	name := calendars[c.calendar].rules[c.rule].name
 	if c.substitute {

@@ -15,7 +15,6 @@ const (
 	lastDay  = 29584 // 2050-12-31
 )
 
-// dayOfWeek is 0 for Monday, 5 for Saturday, 6 for Sunday.
 func dayOfWeek(day int) int { return (day + 3) % 7 } // 1970-01-01 was a Thursday
 
 // closing is one reason why a weekday is not a business day.
@@ -43,7 +42,6 @@ type year struct {
 	closed     [366]bool
 }
 
-// year gives the year of a day.
 func (b *book) year(day int) *year {
 	if y := b.last; y != nil && y.begin <= day && day < y.end {
 		return y
@@ -70,7 +68,6 @@ type placed struct {
 	substitute bool
 }
 
-// addYear adds the closings of one calendar to a year.
 func (b *book) addYear(y *year, c, number, easterSunday int) {
 	if b.days == nil {
 		b.days = make([]placed, 0, 48) // more than any year needs, a substitute for each rule included
@@ -125,7 +122,6 @@ func appendBetween(rules []rule, days []placed, rule int) []placed {
 	return days
 }
 
-// closed reports whether a day is among the placed days.
 func closed(days []placed, day int) bool {
 	for i := range days {
 		if days[i].day == day {
@@ -146,7 +142,6 @@ func national(rules []rule, days []placed, day int) bool {
 	return false
 }
 
-// in gives the day of a rule in a year in which the rule holds.
 func (r *rule) in(year, easterSunday int) int {
 	switch r.kind {
 	case easter:
@@ -167,7 +162,6 @@ func (r *rule) in(year, easterSunday int) int {
 	return day
 }
 
-// easterSunday is Easter in the Gregorian calendar, by the rule of Meeus, Jones and Butcher.
 func easterSunday(year int) int {
 	century, ofCentury := year/100, year%100
 	epact := (19*(year%19) + century - century/4 - (century-(century+8)/25+1)/3 + 15) % 30
@@ -188,7 +182,6 @@ func equinoxDay(year, month int) int {
 	return civil.DaysOf(year, month, (of1980+242_194*since)/1_000_000-since/4)
 }
 
-// open reports whether a day is a business day.
 func (b *book) open(day int) bool {
 	y := b.year(day)
 	return dayOfWeek(day) < 5 && !y.closed[day-y.begin]
@@ -207,7 +200,6 @@ func (b *book) each(from, to int, f func(c closing)) {
 	}
 }
 
-// count gives how many business days there are from start to before end.
 func (b *book) count(start, end int) (n int) {
 	for day := start; day < end; day++ {
 		if b.open(day) {

@@ -84,7 +84,6 @@ func verified(t *turn.Turn, rows [][][]any) bool {
 	return want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) || len(rows) == 2 && len(rows[1]) == 1 && rows[1][0][0] == want
 }
 
-// describes reports whether a manifest is of the content of the turn.
 func describes(t *turn.Turn, manifest *turn.Result) bool {
 	if manifest.Failure != turn.None || manifest.Status != 200 {
 		return false

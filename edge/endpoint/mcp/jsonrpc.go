@@ -62,7 +62,6 @@ func parse(body []byte, most int) (messages []message, batch bool, fault *failur
 	return messages, true, nil
 }
 
-// read makes a message of a JSON value.
 func read(v *jsondoc.Value) message {
 	if v.Kind != jsondoc.Object {
 		return message{Fault: "a message is an object, not " + v.Kind.String()}
@@ -93,7 +92,6 @@ func read(v *jsondoc.Value) message {
 	return m
 }
 
-// writeResult writes the answer to a request, with the members of its result.
 func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 	openAnswer(w, id)
 	w.Begin("result", '{')

@@ -94,7 +94,6 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	})
 }
 
-// answerAll answers messages, one after the other, and then answers the request with finish.
 func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish func() *turn.Response) *turn.Response {
 	for i := range messages {
 		m := &messages[i]
@@ -144,7 +143,6 @@ func Refused(r *api.Refusal) *turn.Response {
 	return refuse(r.Problem.Status, nil, notValid(r.Detail))
 }
 
-// refuse answers a whole request with one error.
 func refuse(status int, id []byte, fault *failure) *turn.Response {
 	w := jsondoc.Writer{}
 	writeError(&w, id, fault)
@@ -170,7 +168,6 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 	return unsupported(protocol.InvalidRequest, version)
 }
 
-// checkWrites refuses messages that ask for more writes than one request may.
 func (s *Server) checkWrites(messages []message) *failure {
 	writes := int64(0)
 	for i := range messages {
@@ -215,12 +212,10 @@ func (a *answers) fail(m *message, fault *failure) {
 	writeError(&a.w, m.ID, fault)
 }
 
-// notValid is an error about a request as a whole.
 func notValid(detail string) *failure {
 	return &failure{Code: protocol.InvalidRequest, Message: "Invalid request: " + detail}
 }
 
-// invalid is an error about the params of a request.
 func invalid(m *message, detail string) *failure {
 	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.Cut(m.Method) + ": " + detail}
 }
@@ -292,7 +287,6 @@ func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	})
 }
 
-// named gives the name and the arguments in the params of a request.
 func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	arguments = m.Params.Get("arguments")
 	switch {
@@ -304,7 +298,6 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return m.Params.Get("name").Text, arguments, nil
 }
 
-// call finds the tool that a request calls, and makes the arguments an input.
 func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {

@@ -8,7 +8,6 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// getPrompt answers with a prompt whose arguments are filled in.
 func (s *Server) getPrompt(a *answers, m *message) {
 	name, arguments, fault := named(m)
 	if fault != nil {

@@ -53,7 +53,6 @@ func stateless(t *turn.Turn, m *message) bool {
 	return version.Kind == jsondoc.String && !slices.Contains(protocol.Versions, version.Text)
 }
 
-// checkStateless says what is wrong with the revision and the header fields of a stateless message.
 func checkStateless(t *turn.Turn, m *message) *failure {
 	header, _ := t.Request.Single("mcp-protocol-version")
 	method, _ := t.Request.Single("mcp-method")
@@ -106,13 +105,10 @@ func decodeHeader(value string) string {
 	return string(text)
 }
 
-// supported are all revisions that the endpoint speaks.
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
 
-// statelessMethods are the methods of the stateless revision.
 func statelessMethods() []string { return append([]string{"server/discover"}, protocol.Methods[2:]...) }
 
-// unsupported refuses a revision that the header MCP-Protocol-Version names.
 func unsupported(code int, requested string) *failure {
 	return &failure{
 		Code:    code,
@@ -124,7 +120,6 @@ func unsupported(code int, requested string) *failure {
 	}
 }
 
-// discover answers server/discover, with what an initialize answers in the older revisions.
 func (s *Server) discover(a *answers, m *message) {
 	server, _ := jsondoc.Parse(s.snapshot.Documents[api.MCPServer])
 	a.result(m, func(w *jsondoc.Writer) {
@@ -138,13 +133,11 @@ func (s *Server) discover(a *answers, m *message) {
 	})
 }
 
-// lifetime writes how long a result may be kept, and by which caches.
 func lifetime(w *jsondoc.Writer) {
 	w.Int("ttlMs", listLifetime)
 	w.Str("cacheScope", "public")
 }
 
-// statusOf is the HTTP status of an error in the stateless revision.
 func statusOf(code int) int {
 	if code == protocol.MethodNotFound {
 		return 404

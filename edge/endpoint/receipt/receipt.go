@@ -248,7 +248,6 @@ type checks struct {
 	problems                         []string
 }
 
-// answer answers with the results of all checks.
 func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("action", "verify")
@@ -268,7 +267,6 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// verdict gives the worst that the checks have found.
 func (c *checks) verdict() string {
 	switch {
 	case c.isFiled():
@@ -289,7 +287,6 @@ func (c *checks) verdict() string {
 	return "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
 }
 
-// isFiled reports whether what was sent is the answer to a registration or a charter.
 func (c *checks) isFiled() bool {
 	has := func(name string) bool { return c.receipt.Get(name).Kind == jsondoc.Object }
 	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && (has("registration") || has("charter"))
@@ -297,7 +294,6 @@ func (c *checks) isFiled() bool {
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
 
-// isNull reports whether a member that may be null is.
 func (c *checks) isNull(v *jsondoc.Value) bool {
 	return v.Kind == jsondoc.Null || c.lenient && v.Kind == jsondoc.Absent
 }

@@ -118,7 +118,6 @@ func (s *step) fault(t *turn.Turn, r *turn.Result) string {
 	return ""
 }
 
-// checked says in words what fault checks.
 func (s *step) checked() string {
 	text := "status " + strconv.Itoa(s.status)
 	if s.status == 204 {

@@ -142,7 +142,6 @@ func (r *reply) expect(ok bool, fault string) {
 	}
 }
 
-// read finds the results in the endpoint's answer, and reports what is missing.
 func read(answered *turn.Result) *reply {
 	r, results := &reply{}, make([]*jsondoc.Value, len(methods))
 	answers, err := jsondoc.Parse(answered.Data)
@@ -172,7 +171,6 @@ func head(data []byte) string {
 	return strings.ToValidUTF8(string(data[:min(len(data), maxHead)]), "")
 }
 
-// openWith begins an object with members that are copied as texts.
 func openWith(w *jsondoc.Writer, v *jsondoc.Value, names ...string) {
 	w.Open('{')
 	for _, name := range names {

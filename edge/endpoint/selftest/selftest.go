@@ -45,7 +45,6 @@ func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	return runFunnel(t)
 }
 
-// call is a request of this service to itself.
 func call(t *turn.Turn, method, target, body string) turn.Fetch {
 	f := turn.Fetch{
 		Self: true, Method: method, URL: t.Origin() + target, MaxBytes: maxAnswer, TimeoutMillis: timeout * 1000, ShareSeconds: ShareSeconds,

@@ -149,7 +149,6 @@ const noKey = "This service has no key for search engines, so it tells them noth
 // that are.
 func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
-// keyFile is the address of the key file on an origin.
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
 // checkKey fetches the key file from the serving host, as a search engine will, and answers with
@@ -323,7 +322,6 @@ func meaning(r *turn.Result) string {
 	return text
 }
 
-// end records how a run has ended, and deletes the rows of runs older than KeepDays.
 func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 	name := "failed"
 	if o.fired {
@@ -335,7 +333,6 @@ func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 	}}
 }
 
-// replay answers with the outcome in the newest row, whose columns are started_at, outcome, body.
 func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {
 	var o outcome
 	if len(rows) == 1 {

@@ -17,7 +17,6 @@ const hasModes = true
 // noFollow has an opening fail if there is a link, and not wait if there is a pipe.
 const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// owner is the user id of the owner of a file.
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 func inode(info fs.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Ino) }

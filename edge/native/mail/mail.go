@@ -88,7 +88,6 @@ func openTransport(address string) (transport, error) {
 	return server.send, err
 }
 
-// parseSMTP reads the address of a mail server.
 func parseSMTP(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {

@@ -87,7 +87,6 @@ var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)
 // IsCopy reports whether a file of a Maildir is a copy that a relay keeps.
 func IsCopy(name string) bool { return isCopy.MatchString(name) }
 
-// expire removes copies that were written before a time.
 func (d *maildir) expire(before time.Time) error {
 	var faults []error
 	for _, name := range []string{"new", "cur"} {
@@ -106,7 +105,6 @@ func (d *maildir) expire(before time.Time) error {
 	return errors.Join(faults...)
 }
 
-// inFolder describes an error in the mail folder, in the words of the system alone.
 func inFolder(err error) string {
 	var said syscall.Errno
 	if errors.As(err, &said) {

@@ -99,7 +99,6 @@ func (s *Store) enqueue(j *job, class Class) turn.Failure {
 	return turn.None
 }
 
-// withdraw takes a job out of the queue, and reports whether it was still there.
 func (s *Store) withdraw(j *job, class Class) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,6 @@ func (s *Store) withdraw(j *job, class Class) bool {
 	return true
 }
 
-// take takes the next group out of the queue, callers first.
 func (s *Store) take(group []*job) []*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +132,6 @@ func (s *Store) take(group []*job) []*job {
 	return group
 }
 
-// signal wakes the writer.
 func (q *queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
@@ -200,7 +197,6 @@ func (s *Store) betweenGroups(f func()) {
 	}
 }
 
-// begin begins a transaction.
 func (s *Store) begin() error {
 	if err := s.inPlace(); err != nil {
 		return err
@@ -245,7 +241,6 @@ func (s *Store) commit(group []*job) {
 	_ = s.control("ROLLBACK")
 }
 
-// runAll runs the Execs of a group up to the first that fails, and says which that is.
 func (s *Store) runAll(group []*job) (failed int, err error) {
 	for i, j := range group {
 		if j.rows, j.changes, err = s.run(j.statements...); err != nil {
@@ -255,7 +250,6 @@ func (s *Store) runAll(group []*job) (failed int, err error) {
 	return 0, nil
 }
 
-// fail ends the transaction, and answers jobs that an error prevented.
 func (s *Store) fail(group []*job, err error, committing bool) {
 	_ = s.control("ROLLBACK") // fails if SQLite has done so by itself
 	failure := turn.Refused

@@ -106,7 +106,6 @@ func cannotOpen(err error) bool {
 	return code(err) == sqlite3.SQLITE_CANTOPEN || code(err) == sqlite3.SQLITE_READONLY
 }
 
-// check compares the migrations of the database with those of this program.
 func (r *Reader) check() error {
 	if r.conn == nil {
 		return nil // the error of the connection says why
@@ -120,7 +119,6 @@ func (r *Reader) check() error {
 	return err
 }
 
-// schema reports whether the database has a schema of this program, and which migrations it lacks.
 func (c *connection) schema() (made bool, lacking []string, err error) {
 	applied, _, err := c.run(turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}})
 	if err == nil && len(applied[0]) > 0 {

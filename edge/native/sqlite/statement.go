@@ -114,7 +114,6 @@ func (c *connection) atOnce(statements []turn.Statement) (rows [][][]any, err er
 
 var errArgument = errors.New("not a string, int64, []byte or nil")
 
-// rows runs a statement that gives rows, with the arguments in c.named, and reads the rows.
 func (c *connection) rows(p *prepared) (rows [][]any, err error) {
 	cursor, err := p.stmt.QueryContext(context.Background(), c.named)
 	if err != nil {
@@ -153,7 +152,6 @@ func (c *connection) script(text string) error {
 	return err
 }
 
-// prepare gives the prepared statement for a text.
 func (c *connection) prepare(text string) (*prepared, error) {
 	if p := c.prepared[text]; p != nil {
 		return p, nil

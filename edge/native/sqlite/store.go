@@ -246,7 +246,6 @@ func (s *Store) migrate(create bool) error {
 	return nil
 }
 
-// copyTo copies the database to a file, which it replaces.
 func (s *Store) copyTo(path string) error {
 	from, err := s.Reader()
 	if err != nil {

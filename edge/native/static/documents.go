@@ -78,7 +78,6 @@ func New(files []File) (*Documents, error) {
 // compressible matches the media types of documents that gzip makes smaller.
 var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
 
-// page makes a file ready to be served at a path.
 func (d *Documents) page(f *File, at string) *page {
 	body := f.Content()
 	sum := sha256.Sum256(body)

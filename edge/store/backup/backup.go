@@ -127,7 +127,6 @@ func Check(ctx context.Context, file string) (c *Content, err error) {
 	return c, c.read(ctx, r)
 }
 
-// read checks a database, and counts what is in it.
 func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	rows, err := r.Read(ctx, turn.Statement{SQL: "PRAGMA integrity_check(1)"})
 	if err == nil && rows[0][0][0] != "ok" {
@@ -260,7 +259,6 @@ func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string
 	return f.Name(), nil
 }
 
-// removeDrafts removes the drafts in a folder to which nothing was written for some time.
 func removeDrafts(folder string, age time.Duration) {
 	entries, _ := os.ReadDir(folder)
 	for _, entry := range entries {

@@ -125,7 +125,6 @@ func send(t *turn.Turn, rows []row, lease string, most words) *turn.Response {
 	})
 }
 
-// mark records what became of a digest.
 func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.Response {
 	marking, status := turn.Statement{SQL: deliver, Args: []any{t.Now}}, 200
 	if sent.Failure != turn.None {
@@ -198,7 +197,6 @@ const (
 	names // addresses too
 )
 
-// digest is one message about all of the given rows.
 func digest(service, id string, rows []row, most words) turn.Message {
 	var b strings.Builder
 	b.WriteString("Addresses that were given with registrations and charters, each with its\n")

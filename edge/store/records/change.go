@@ -104,7 +104,6 @@ func Erasure(recordIDs ...string) []turn.Statement {
 	return []turn.Statement{{SQL: "DELETE FROM contacts" + these, Args: list}, {SQL: "DELETE FROM outbox" + these, Args: list}}
 }
 
-// jsonList is a JSON array of record identifiers, which are hexadecimal.
 func jsonList(ids []string) string {
 	if len(ids) == 0 {
 		return "[]"

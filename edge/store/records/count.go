@@ -127,7 +127,6 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 	return nil
 }
 
-// byName makes a map of rows that hold a name and a number.
 func byName(rows [][]any) map[string]int64 {
 	m := map[string]int64{}
 	for _, row := range rows {

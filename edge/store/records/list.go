@@ -62,7 +62,6 @@ func plain(names ...string) (columns []Column) {
 	return columns
 }
 
-// columns is SQL for the columns of a list.
 func (l *List) columns() string {
 	columns := make([]string, len(l.Columns))
 	for i, c := range l.Columns {

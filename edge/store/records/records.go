@@ -40,12 +40,10 @@ type Store interface {
 // Days is a range of calendar days in UTC, YYYY-MM-DD, both included. "" leaves an end open.
 type Days struct{ Since, Through string }
 
-// bounds gives the days as arguments for BETWEEN.
 func (d Days) bounds() (since, through any) {
 	return cmp.Or(d.Since, "0001-01-01"), cmp.Or(d.Through, "9999-12-31")
 }
 
-// day is SQL for the calendar day on which a row of a table was recorded.
 func day(table string) string { return "substr(" + recordedAt[table] + ", 1, 10)" }
 
 // recordedAt is SQL for the time at which a row of a table was recorded, in RFC 3339.

@@ -305,7 +305,6 @@ func kindOf(e turn.Effect) byte {
 	return kindExec
 }
 
-// as codes an effect as one of the type T.
 func as[T turn.Effect](c *coder, e *turn.Effect, code func(*T)) {
 	x, _ := (*e).(T)
 	if code(&x); c.reads {
@@ -333,7 +332,6 @@ func (c *coder) take(n int) []byte {
 	return b
 }
 
-// kind codes a byte that is less than n.
 func (c *coder) kind(kind *byte, n int) {
 	if !c.reads {
 		c.frame = append(c.frame, *kind)

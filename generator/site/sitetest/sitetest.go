@@ -72,7 +72,6 @@ func decide(had *int, n int, what, series string) (decisions string) {
 	return decisions
 }
 
-// boards are the names of the boards of a content folder, oldest first.
 func boards(fsys fstest.MapFS) (names []string) {
 	for file := range fsys {
 		if dir, base := path.Split(file); dir == "scoreboard/" && strings.HasSuffix(base, ".yaml") && len(base) >= len("2026-11-20.yaml") {
@@ -86,7 +85,6 @@ func boards(fsys fstest.MapFS) (names []string) {
 // day is the length of a date.
 const day = len("2026-11-20")
 
-// decision is what is decided about one made-up record.
 func decision(what, series string, n int) string {
 	record := sum(fmt.Append(nil, series, n))
 	text := "  - {kind: registration, decision: " + what + ", "

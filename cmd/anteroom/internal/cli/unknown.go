@@ -81,7 +81,6 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return unknown(err.Error(), cmd, meant)
 }
 
-// alike gives the names of flags that a mistyped name is like.
 func alike(name string, flags *pflag.FlagSet) []string {
 	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares the names of commands alone
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -99,7 +99,6 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	return c, nil
 }
 
-// set sets a field of the parameters of a call.
 func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
 
 // failure is an answer of the API that refuses a call, or the lack of one.
@@ -128,12 +127,10 @@ func (f *failure) Error() string {
 	return text
 }
 
-// has reports whether the answer has one of the codes.
 func (f *failure) has(codes ...int64) bool {
 	return slices.ContainsFunc(f.faults, func(fault shared.ErrorData) bool { return slices.Contains(codes, fault.Code) })
 }
 
-// passing reports whether another try may go better.
 func (f *failure) passing() bool {
 	return f.status == 0 && !errors.Is(f.err, context.Canceled) || f.status == 408 || f.status == 429 || f.status >= 500 ||
 		errors.Is(f.err, errNoAnswer)
@@ -212,7 +209,6 @@ func (c *client) judge(response *http.Response, err error) (*http.Response, erro
 	return response, nil
 }
 
-// explain says what failed, and what to do about it.
 func (c *client) explain(what, permission string, err error) error {
 	f := &failure{}
 	if !errors.As(err, &f) {
@@ -237,7 +233,6 @@ func (c *client) explain(what, permission string, err error) error {
 	return fmt.Errorf("%s: %w%s", what, f, next)
 }
 
-// path is the path of the API for something of the account.
 func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
 
 // get reads the result of a call. A setting is read by its name in the API, as a table has it; for
@@ -249,7 +244,6 @@ func (c *client) get(ctx context.Context, path string, into any) error {
 	return c.ask(ctx, http.MethodGet, path, "", &answer)
 }
 
-// ask makes a call that reads, and decodes its answer.
 func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, strings.NewReader(body))
 	if err != nil {

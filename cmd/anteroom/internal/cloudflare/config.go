@@ -123,7 +123,6 @@ func ReadConfig(path string) (*Config, error) {
 // Environments are the names of the environments, sorted.
 func (c *Config) Environments() []string { return slices.Sorted(maps.Keys(c.env)) }
 
-// environment is an environment with what it inherits from the top of the file.
 func (c *Config) environment(name string) (environment, error) {
 	e, known := c.env[name]
 	if !known {
@@ -139,7 +138,6 @@ func (c *Config) environment(name string) (environment, error) {
 	return e, nil
 }
 
-// domains are the custom domains of an environment.
 func (e *environment) domains() (hosts []string) {
 	for _, r := range e.Routes {
 		if r.Domain {

@@ -74,7 +74,6 @@ func Open(ctx context.Context, path, name string) (*Store, error) {
 	return s, s.checkMigrations(ctx)
 }
 
-// checkMigrations compares the migrations of the database with those of this program.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	apply := "run anteroom deploy --env " + s.environment
 	rows, err := s.Read(ctx, turn.Statement{SQL: migrations.Select})
@@ -169,7 +168,6 @@ func (f *failure) refused() bool {
 	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 && (!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
 }
 
-// run makes the call for statements.
 func (s *Store) run(
 	ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption,
 ) ([]d1.DatabaseRawResponse, error) {
@@ -243,7 +241,6 @@ func inline(sql string, args []any) (string, []string, error) {
 	return b.String(), texts, nil
 }
 
-// rowsOf are the rows of an answer.
 func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 	if r.Columns == nil || r.Rows == nil {
 		return nil, errors.New("the answer lacks its rows")
@@ -282,7 +279,6 @@ func (c *client) findDatabase(ctx context.Context, name string) (string, error) 
 	return "", nil
 }
 
-// createDatabase creates a database in a place.
 func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
 	var params d1.DatabaseNewParams
 	set(&params.AccountID.Value, &params.AccountID.Present, c.account)

@@ -107,7 +107,6 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	return nil
 }
 
-// checkArtifact checks that what was generated fits the receipt key, and may be published today.
 func (d *Deployment) checkArtifact() error {
 	if err := content.RefuseSeed(d.Artifact.Files, d.Key); err != nil {
 		return err
@@ -189,7 +188,6 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 	return nil
 }
 
-// build has wrangler build and check everything before anything changes.
 func (d *Deployment) build(ctx context.Context) error {
 	if err := d.dryRun(ctx, func(string, string) {}); err != nil {
 		return err
@@ -204,7 +202,6 @@ func (d *Deployment) database() (id, name string) {
 	return e.database()
 }
 
-// createDatabase finds or creates the database whose id wrangler.toml lacks, and writes it there.
 func (d *Deployment) createDatabase(ctx context.Context) error {
 	placeholder, name := d.database()
 	if !strings.HasPrefix(placeholder, placeholderID) {
@@ -295,7 +292,6 @@ func (d *Deployment) deploy(ctx context.Context) error {
 	return nil
 }
 
-// inspect tests the service as its callers use it.
 func (d *Deployment) inspect(ctx context.Context) error {
 	host := d.host()
 	if host == "" {

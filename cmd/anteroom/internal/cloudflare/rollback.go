@@ -128,7 +128,6 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	return r, nil
 }
 
-// readJSON decodes what wrangler prints, after whatever it says before.
 func readJSON(said string, into any) error {
 	at := strings.IndexAny(said, "[{")
 	if at < 0 || json.NewDecoder(strings.NewReader(said[at:])).Decode(into) != nil {
@@ -137,7 +136,6 @@ func readJSON(said string, into any) error {
 	return nil
 }
 
-// version asks about a version.
 func (w *Wrangler) version(ctx context.Context, environment, id string) (Version, error) {
 	v := Version{ID: id}
 	said, err := w.in(ctx, environment, "versions", "view", id, "--json")
@@ -173,7 +171,6 @@ func (w *Wrangler) version(ctx context.Context, environment, id string) (Version
 	return v, nil
 }
 
-// compare finds what a rollback would take back.
 func (r *Rollback) compare() {
 	say := func(kind continuity.Kind, format string, args ...any) {
 		r.Backwards = append(r.Backwards, continuity.Regression{Kind: kind, What: fmt.Sprintf(format, args...)})

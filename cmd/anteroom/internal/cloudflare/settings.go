@@ -93,7 +93,6 @@ func (i *inspection) say(severity Severity, subject, what, next string) {
 	i.remarks = append(i.remarks, Remark{severity, subject, what, next})
 }
 
-// read reads the result of a call for a subject, and reports whether it could.
 func (i *inspection) read(subject, what, where, permission, path string, into any) bool {
 	err := i.get(i.ctx, path, into)
 	if err == nil {
@@ -173,7 +172,6 @@ func (i *inspection) worker(name string) {
 	}
 }
 
-// recipient looks whether mail to an address is delivered.
 func (i *inspection) recipient(address string) {
 	const (
 		where      = "the account's Email Service, Destination addresses"
@@ -209,7 +207,6 @@ func (i *inspection) recipient(address string) {
 	}
 }
 
-// sender looks whether the domain of a sender may send.
 func (i *inspection) sender(address string) {
 	const where = "Email Service of the domain"
 	_, domain, _ := strings.Cut(address, "@")

@@ -74,7 +74,6 @@ func firstWords(err error) string {
 	return said
 }
 
-// recent reports whether a version will do.
 func recent(said string) bool {
 	have, want := "v"+versionNumber.FindString(said), "v"+WranglerVersion
 	return semver.Major(have) == semver.Major(want) && semver.Compare(have, want) >= 0
@@ -105,7 +104,6 @@ func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("wrangler %s: %w\n%s", strings.Join(args, " "), err, words)
 }
 
-// withoutSecrets redacts the API token and secret keys.
 func withoutSecrets(text string) string {
 	if token := strings.TrimSpace(os.Getenv(TokenVariable)); token != "" {
 		text = strings.ReplaceAll(text, token, "…")
@@ -113,7 +111,6 @@ func withoutSecrets(text string) string {
 	return cli.WithoutSecret(text)
 }
 
-// in runs a command of wrangler for an environment.
 func (w *Wrangler) in(ctx context.Context, environment string, args ...string) (string, error) {
 	return w.Run(ctx, append(args, "--config", w.config, "--env", environment)...)
 }

@@ -154,7 +154,6 @@ func checkLog(published, next *Facts, add func(path, hint, format string, args .
 	}
 }
 
-// extends checks that the log goes beyond a checkpoint of one of its trees, or is at it.
 func (f *Facts) extends(tree string, checkpoint []byte) error {
 	c, err := tlog.Open(checkpoint, f.LogKeys, nil)
 	if err != nil {
@@ -235,7 +234,6 @@ func (f Facts) Counted() Facts {
 	return f
 }
 
-// isCheckpoint reports whether a path is that of a checkpoint, the newest or one of a size.
 func isCheckpoint(p string) bool {
 	return tlog.IsCheckpoint(p) || tlog.Published(p) && path.Dir(p) == tlog.TreePath(p)+"/checkpoints"
 }

@@ -346,7 +346,6 @@ func sound(ctx context.Context, store records.Reader, file string) error {
 	return err
 }
 
-// room looks how much the store has left.
 func (r *Report) room(store records.Reader) {
 	const check, full = "room", 0.8 // of what it can take
 	used, most, err := store.Room()

@@ -157,7 +157,6 @@ func (r *Report) Print(t *cli.Terminal) {
 	t.Printf("Next: anteroom publish.")
 }
 
-// age says how long ago a time was.
 func age(at string, now time.Time) string {
 	then, err := time.Parse(time.RFC3339, at)
 	switch hours := int(now.Sub(then).Hours()); {

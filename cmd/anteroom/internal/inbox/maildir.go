@@ -92,7 +92,6 @@ func maildirs(folder string) []string {
 	return names
 }
 
-// suggestion reads a mail with one of the suggestions that are wanted.
 func suggestion(data []byte, wanted map[string]string) (id, text string, is bool) {
 	message, err := mail.ReadMessage(bytes.NewReader(data))
 	if err != nil {

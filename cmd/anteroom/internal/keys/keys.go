@@ -90,7 +90,6 @@ func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
 	return key, err
 }
 
-// from reads a key from its text, which was found at a place.
 func (k *kind[K]) from(place, text string) (key K, err error) {
 	if key, err = k.parse(text); err != nil {
 		err = fmt.Errorf("read %s from %s: %w (%s)", k.name, place, err, k.hint)

@@ -44,7 +44,6 @@ func (i *inspection) reach(ctx context.Context, c *Check, method, target, body s
 	return got
 }
 
-// read reads a JSON object for a check, and reports whether it is there.
 func (i *inspection) read(ctx context.Context, c *Check, method, target, body string, into any) bool {
 	got := i.reach(ctx, c, method, target, body, nil)
 	if got == nil {
@@ -57,7 +56,6 @@ func (i *inspection) read(ctx context.Context, c *Check, method, target, body st
 	return wrong == ""
 }
 
-// content compares the versions that the documents and the endpoints name.
 func (i *inspection) content(_ context.Context, c *Check) string {
 	want := i.manifest.Content
 	if i.artifact != nil {
@@ -97,7 +95,6 @@ type shownBoard struct {
 	} `json:"pilot_waitlist"`
 }
 
-// newestBoard finds the newest dated board that a manifest lists.
 func (m *manifest) newestBoard() (name, sum string) {
 	for _, d := range m.Documents {
 		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); tlog.IsBoard(d.Path) && (name == "" || tlog.CompareNames(at, name) > 0) {
@@ -137,7 +134,6 @@ func (i *inspection) board(ctx context.Context, c *Check) string {
 	return fmt.Sprintf("%s, verified %s ago", words(name, &document), cli.Plural(endpoint.Age, "day"))
 }
 
-// key compares the key that signs receipts with the published one.
 func (i *inspection) key(ctx context.Context, c *Check) string {
 	var k keys
 	if !i.read(ctx, c, "GET", receiptPath, "", &k) {
@@ -190,7 +186,6 @@ func (i *inspection) contact(ctx context.Context, c *Check) string {
 	return says
 }
 
-// write rehearses a write.
 func (i *inspection) write(ctx context.Context, c *Check) string {
 	var said struct {
 		Recorded *bool `json:"recorded"`
@@ -201,7 +196,6 @@ func (i *inspection) write(ctx context.Context, c *Check) string {
 	return "a registration is taken, as a dry run"
 }
 
-// selftest has the service test itself.
 func (i *inspection) selftest(ctx context.Context, c *Check) string {
 	patient := *i.asker
 	patient.timeout *= 3
@@ -232,7 +226,6 @@ func (i *inspection) agents(ctx context.Context, c *Check) string {
 	return "let through, also without a User-Agent"
 }
 
-// unknown asks for paths at which nothing is published.
 func (i *inspection) unknown(ctx context.Context, c *Check) string {
 	const noEndpoint = "/api/no-such-endpoint"
 	for _, path := range []string{"/no-such-document", assets.HeadersPath, "/no-such-agent.json", noEndpoint} {
@@ -254,7 +247,6 @@ func (i *inspection) unknown(ctx context.Context, c *Check) string {
 	return "404, as a page and as a problem document"
 }
 
-// twins asks for the front page in Markdown.
 func (i *inspection) twins(ctx context.Context, c *Check) string {
 	got := i.reach(ctx, c, "GET", frontPage, "", func(r *http.Request) { r.Header.Set("Accept", "text/markdown") })
 	if got != nil && i.artifact != nil && !bytes.Equal(got.body, i.artifact.File(api.Twin(frontPage))) {
@@ -263,7 +255,6 @@ func (i *inspection) twins(ctx context.Context, c *Check) string {
 	return "the front page is there in Markdown too"
 }
 
-// redirects asks for the paths that lead to others.
 func (i *inspection) redirects(ctx context.Context, c *Check) string {
 	if i.artifact == nil {
 		return c.end(Skipped, notCompared)
@@ -308,7 +299,6 @@ func (i *inspection) plainHTTP(ctx context.Context, c *Check) string {
 	return "it leads to https"
 }
 
-// apex checks that the bare domain redirects to the canonical host.
 func (i *inspection) apex(ctx context.Context, c *Check) string {
 	if i.artifact == nil {
 		return c.end(Skipped, notCompared)

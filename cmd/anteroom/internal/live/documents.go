@@ -168,7 +168,6 @@ func rewriting(got, want []byte) string {
 	return ""
 }
 
-// unlike says in a few words how a text differs from another.
 func unlike(got, want []byte) string {
 	switch {
 	case len(got) < len(want) && bytes.HasPrefix(want, got):
@@ -183,7 +182,6 @@ func unlike(got, want []byte) string {
 	return fmt.Sprintf("its %d bytes differ from byte %d on", len(got), at+1)
 }
 
-// differing adds the documents, or the endpoints, that differ, and counts all.
 func (i *inspection) differing(c *Check, endpoints bool) (n int) {
 	for _, d := range i.fetched() {
 		if d.endpoint != endpoints || d.path == health.Manifest && i.manifestWrong != "" {

@@ -80,7 +80,6 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 	return errors.Join(errs...)
 }
 
-// logs reads the keys of the public log, and the newest checkpoint of each tree.
 func (a *asker) logs(ctx context.Context, facts *continuity.Facts) (err error) {
 	facts.LogKeys, err = tlog.PublishedKeys(func(path string) ([]byte, error) { return a.File(ctx, path) })
 	if errors.Is(err, tlog.ErrNoLog) {
@@ -102,7 +101,6 @@ func (a *asker) logs(ctx context.Context, facts *continuity.Facts) (err error) {
 	return err
 }
 
-// optional reads a JSON object that a service may lack.
 func (a *asker) optional(ctx context.Context, path string, into any) error {
 	got, err := a.get(ctx, path)
 	if err != nil || got.status == http.StatusNotFound {

@@ -69,12 +69,10 @@ type Difference struct {
 	What string `json:"what"` // part of a sentence whose subject is the path
 }
 
-// differs adds a difference.
 func (c *Check) differs(path, format string, args ...any) {
 	c.Differences = append(c.Differences, Difference{path, fmt.Sprintf(format, args...)})
 }
 
-// end ends a check with a status other than OK.
 func (c *Check) end(status Status, detail string) string {
 	c.Status = status
 	return detail
@@ -199,7 +197,6 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 	}
 }
 
-// time reports whether there is time for another look.
 func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadline) }
 
 func orNone(s string) string { return cmp.Or(s, "unknown") }

@@ -133,7 +133,6 @@ func (s *Service) asker(timeout, wait time.Duration) *asker {
 	return a
 }
 
-// get asks for a path.
 func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 	return a.ask(ctx, "GET", target, "", nil)
 }
@@ -162,7 +161,6 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// each calls do for each of a list, side by side.
 func each[T any](list []T, do func(*T)) {
 	var running sync.WaitGroup
 	for n := range list {
@@ -249,7 +247,6 @@ type answer struct {
 	body   []byte
 }
 
-// isJSON reports whether an answer is declared as JSON.
 func (a *answer) isJSON() bool {
 	kind := a.header.Get("Content-Type")
 	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")

@@ -49,7 +49,6 @@ func readRecordHash(stdin io.Reader, name string) (string, error) {
 	return hashOf(answer, name)
 }
 
-// readAnswer reads an answer, which may be in that of an MCP tool.
 func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
 	answer, err := cli.ReadObject(stdin, name, MaxFile, whole)
 	if err != nil {

@@ -125,7 +125,6 @@ func (o *Target) trusted(policy *tlog.Policy) (*Trust, error) {
 	return &Trust{Keys: s.Log.Keys, Witnesses: s.Log.Witnesses, Ends: ends, From: o.Content}, err
 }
 
-// ends are the last checkpoints of the content under all keys but the newest.
 func (o *Target) ends(keys []string) (ends []tlog.Checkpoint, err error) {
 	files, _ := filepath.Glob(filepath.Join(o.Content, "log", "*.checkpoint"))
 	last := map[string]tlog.Checkpoint{}

@@ -114,7 +114,6 @@ func (p *preview) close() error {
 // cacheLines are the lines of a _headers file that let a browser keep a document.
 var cacheLines = regexp.MustCompile(`(?m)^  Cache-Control: .*$`)
 
-// generate makes the documents of the content, with the script in each page.
 func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
 	_, output, err := content.Generate(p.folder, p.t.Now())
 	if err != nil {

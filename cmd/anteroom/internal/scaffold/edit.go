@@ -49,7 +49,6 @@ var firstTexts = map[string]string{
 	"one_ambiguous_read": "None. An observation that can be read in two ways would be recorded here and counted nowhere.",
 }
 
-// reset makes every number in a board 0, every day today, and what was observed nothing.
 func reset(node *yaml.Node, today string) {
 	switch node.ShortTag() {
 	case "!!int":

@@ -91,7 +91,6 @@ func write(dir string, files map[string][]byte) error {
 	return os.Rename(next, dir)
 }
 
-// files are the files of a new service, by their paths in its folder.
 func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	today := now.UTC().Format(time.DateOnly)
 	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
@@ -220,7 +219,6 @@ var (
 	gitattributes []byte
 )
 
-// execute fills in a template.
 func execute(text string, values any) ([]byte, error) {
 	var b bytes.Buffer
 	parsed, err := template.New("file").Parse(text)

@@ -96,7 +96,6 @@ func (m *monitor) warn(err error) {
 	}
 }
 
-// close ends what start began.
 func (m *monitor) close() {
 	m.stop()
 	m.running.Wait()

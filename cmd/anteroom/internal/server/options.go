@@ -100,7 +100,6 @@ func (o *Options) Check() error {
 // form, which may hold a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
-// isSMTP reports whether a text is the URL of a mail server.
 func isSMTP(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")

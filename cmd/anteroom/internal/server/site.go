@@ -107,7 +107,6 @@ func (s *server) reload() {
 	s.serving = next
 }
 
-// faultLine says in one line what is wrong.
 func faultLine(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }

@@ -69,7 +69,6 @@ var subjects = map[string][]string{
 	site.Suggestion:   {"record_id"},
 }
 
-// about says in words what an answer is about.
 func (a *Answer) about() (text string) {
 	for member, value := range a.About {
 		if value != "" {
@@ -79,7 +78,6 @@ func (a *Answer) about() (text string) {
 	return text
 }
 
-// of gives the answers about a kind of record.
 func (a *Answers) of(kind string) []Answer {
 	switch kind {
 	case site.Registration:
@@ -204,7 +202,6 @@ func Emptied(text []byte) bool {
 	return true
 }
 
-// locate keeps the lines of members and of answers.
 func (a *Answers) locate(node *yaml.Node, at string) {
 	for i := range node.Content {
 		switch {
@@ -219,7 +216,6 @@ func (a *Answers) locate(node *yaml.Node, at string) {
 	}
 }
 
-// check finds what is wrong with an answer by itself.
 func (a *Answer) check(kind, at string, faults *Faults) {
 	given := 0
 	for _, member := range slices.Sorted(maps.Keys(a.About)) {
@@ -246,7 +242,6 @@ func (a *Answer) check(kind, at string, faults *Faults) {
 	faults.publish(at, "the reason", a.Reason)
 }
 
-// publish finds what is wrong with a text that goes into a verification or onto its board.
 func (f *Faults) publish(at, name, text string) {
 	if strings.Contains(text, "@") {
 		f.add(at, "%s holds an address, and what is published never does", name)

@@ -74,7 +74,6 @@ func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
 	return b
 }
 
-// document parses the file of the current board.
 func (p *Pending) document() (*yaml.Node, error) {
 	doc := &yaml.Node{}
 	if err := yaml.Load(p.board, doc); err != nil {
@@ -128,7 +127,6 @@ func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
 
-// mapping makes a node of members, each a name, a tag and a value.
 func mapping(members ...[3]string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, m := range members {
@@ -137,7 +135,6 @@ func mapping(members ...[3]string) *yaml.Node {
 	return node
 }
 
-// numbers sets the numbers, and keeps what they were and are.
 func (b *Board) numbers(p *Pending, d *Decided, a *Answers) {
 	left, counts, current := maps.Clone(a.Numbers), d.ledger.Counts(), p.Site.Current()
 	d.Verification.Told = map[string]int{}
@@ -232,7 +229,6 @@ func (b *Board) clients(value any, was []string) int {
 	return len(list)
 }
 
-// texts sets the texts that change.
 func (b *Board) texts(a *Answers, numbersChanged bool, day string) {
 	if a.Texts == nil {
 		b.faults.add("texts", "it is missing: say %q if all are still true, or give those that change", Unchanged)
@@ -271,7 +267,6 @@ func (b *Board) texts(a *Answers, numbersChanged bool, day string) {
 	}
 }
 
-// addUpdate adds the update of a day, which replaces another one of that day.
 func (b *Board) addUpdate(day, changed, ambiguous string) {
 	updates := b.find("observed_attention.updates")
 	if n := len(updates.Content); n > 0 {

@@ -106,7 +106,6 @@ func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
 	return d
 }
 
-// taken takes records that are gone out of the counts, with all that was decided about them.
 func (s *scanned) taken(reason string) []site.Decision {
 	if len(s.gone) == 0 {
 		return nil
@@ -128,7 +127,6 @@ type choice struct {
 	place string
 }
 
-// apply chooses the records that an answer is about.
 func (d *decider) apply(a *Answer, at string) {
 	found, err := d.match(a)
 	if err != nil {
@@ -166,7 +164,6 @@ func (d *decider) apply(a *Answer, at string) {
 	}
 }
 
-// match gives the records that an answer is about.
 func (d *decider) match(a *Answer) (found []*Row, err error) {
 	about := a.About
 	if text := about["record_id"] + about["agent"]; text != "" {

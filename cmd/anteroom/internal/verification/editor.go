@@ -89,7 +89,6 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 	return nil, fmt.Errorf("edit the answers: %w", err)
 }
 
-// unmarked takes the comments that name faults out of answers.
 func unmarked(text []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(text) {

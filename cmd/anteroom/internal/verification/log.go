@@ -171,7 +171,6 @@ func (s *stage) vouched(ledger *site.Ledger) error {
 	return nil
 }
 
-// correct corrects what an entry counts as.
 func (s *stage) correct(at int64, as string) {
 	if s.log.CountsAs(at) != as {
 		s.corrections = append(s.corrections, tlog.Entry{Kind: tlog.Correction, Index: at, To: as})

@@ -240,7 +240,6 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
-// decide applies the answers, or has them written in an editor, shows the result, and writes it.
 func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte) error {
 	draft, again := Draft(o.Content), map[bool]string{true: "anteroom publish", false: "anteroom verify"}[o.Publishing]
 	kept := func(err error) error {
@@ -301,7 +300,6 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 	}
 }
 
-// write writes a verification, and says what to do next.
 func (o *Options) write(t *cli.Terminal, decided *Decided) error {
 	if err := Write(o.Content, decided.Verification.File, decided.Files); err != nil {
 		return err

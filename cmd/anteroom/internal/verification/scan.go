@@ -113,7 +113,6 @@ func scan(kind *records.Kind, list []records.Record, end int64, through string, 
 	return s
 }
 
-// cover is the coverage that follows another one, with a segment of records more.
 func cover(before site.Coverage, segment []records.Record, last int64) site.Coverage {
 	c := site.Coverage{Last: max(before.Last, int(last)), Total: before.Total + len(segment), SHA256: before.SHA256}
 	if len(segment) > 0 {
@@ -206,7 +205,6 @@ func keeps(kind string, r *records.Record) bool {
 	return hex.EncodeToString(sum[:]) == r.SHA256
 }
 
-// isID reports whether a text is a record identifier.
 func isID(text string) bool {
 	_, err := hex.DecodeString(text)
 	return err == nil && len(text) == 32

@@ -132,10 +132,8 @@ func newPending(s *site.Site) *Pending {
 	return p
 }
 
-// day is the day of the verification.
 func (p *Pending) day() string { return p.Through[:len(time.DateOnly)] }
 
-// nextOfDay is the name of the verification after another one of its day.
 func nextOfDay(name string) string {
 	day, number := name[:len(time.DateOnly)], strings.TrimPrefix(name[len(time.DateOnly):], "-")
 	n, err := strconv.Atoi(number)
@@ -193,7 +191,6 @@ func (p *Pending) compare(ctx context.Context, r records.Reader, scope Scope) er
 	return nil
 }
 
-// group makes rows of the records, and finds their subjects.
 func (s *scanned) group(ledger *site.Ledger, verifications []site.Verification) {
 	s.by = map[identity]*Subject{}
 	row := func(r *records.Record, by string) (Row, *Subject) {
@@ -275,7 +272,6 @@ func (p *Pending) nowOwn(found *scanned) (ids, said []string) {
 	return ids, said
 }
 
-// like is the expression of a pattern, in which * is any characters and \* an asterisk.
 func like(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + strings.NewReplacer(`\\\*`, `\*`, `\*`, ".*").Replace(regexp.QuoteMeta(pattern)) + "$")
 }

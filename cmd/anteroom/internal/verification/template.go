@@ -43,7 +43,6 @@ func (s *sheet) note(indent, format string, args ...any) {
 	}
 }
 
-// quote writes the text of a suggestion.
 func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(text, "\n", "\n  > ")) }
 
 // propose writes the proposed answer about a record, or about the agent of one: the harmless one,
@@ -57,7 +56,6 @@ func (p *Pending) propose(s *sheet, found *scanned, r *Row) {
 	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, found.named(), r.ID)
 }
 
-// named is the member of an answer that names a record, or the agent of one.
 func (s *scanned) named() string {
 	if s.kind.Name == site.Registration {
 		return "agent"
@@ -127,7 +125,6 @@ func (p *Pending) registrations(s *sheet) {
 	p.proposeOwn(s, p.kinds[0])
 }
 
-// others notes the names of other agents than a.
 func (s *sheet) others(a *Subject, how string, names []string) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.nameless && name == a.text })
 	for _, name := range names[:min(maxLookAlikes, len(names))] {
@@ -218,7 +215,6 @@ func (s *sheet) fold(agents []*Subject) {
 	}
 }
 
-// proposeOwn proposes to set apart what was counted before own_names had its name.
 func (p *Pending) proposeOwn(s *sheet, found *scanned) {
 	ids, said := p.nowOwn(found)
 	for i, id := range ids {
@@ -250,7 +246,6 @@ type seat struct {
 	Allocation json.Number `json:"allocation"`
 }
 
-// seats gives the seats of a charter.
 func seats(r *records.Record) (list []seat) {
 	_ = json.Unmarshal([]byte(r.Values[2]), &list) // a roster that was changed is found by its commitment
 	return list
@@ -279,7 +274,6 @@ func (p *Pending) suggestions(s *sheet) {
 	})
 }
 
-// numbers writes the numbers that are entered by hand, beside what was observed.
 func (p *Pending) numbers(s *sheet) {
 	a := records.AttentionOf(p.seen)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+

@@ -122,7 +122,6 @@ func (s *Server) Got() (commands, logins, contents []string) {
 	return slices.Clone(s.commands), slices.Clone(s.logins), slices.Clone(s.contents)
 }
 
-// answer answers a command, and reports whether the conversation continues.
 func (s *session) answer(command, usual string) bool {
 	reply, special := s.Replies[command]
 	if !special {
@@ -153,7 +152,6 @@ func (s *session) line(limit int) (line, wrong string, err error) {
 	return text, wrong, nil
 }
 
-// talk is the conversation with a client.
 func (s *session) talk() {
 	if s.Implicit {
 		s.conn = tls.Server(s.conn, s.TLS)
@@ -219,7 +217,6 @@ func (s *session) talk() {
 	}
 }
 
-// content reads a content and answers it.
 func (s *session) content() (goOn bool, err error) {
 	var content strings.Builder
 	verdict, value, inHeader := "250 2.0.0 queued", 0, true
