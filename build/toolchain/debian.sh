@@ -16,13 +16,16 @@ folder=$PWD/build/cache/debian mail=$PWD/build/cache/mail
 
 # unpack FOLDER PACKAGE… fetches packages and unpacks them.
 unpack() {
-  local archive into=$1 package
+  local archive into=$1 package result=0
   shift
   archive=$(mktemp -d)
-  trap 'rm -rf "$archive"' RETURN
-  (cd "$archive" && apt-get download -qq "$@") >&2 || return
   mkdir -p "$into"
-  for package in "$archive"/*.deb; do dpkg-deb -x "$package" "$into" || return; done
+  (cd "$archive" && apt-get download -qq "$@") >&2 || result=1
+  for package in "$archive"/*.deb; do
+    [ $result = 1 ] || dpkg-deb -x "$package" "$into" || result=1
+  done
+  rm -rf "$archive"
+  return $result
 }
 
 # unpack_mail unpacks the mail servers with what they need that is not installed.
