@@ -322,7 +322,7 @@ func TestKeyPattern(t *testing.T) {
 		text[:15], text[:16], text[:64], text[:65], `"` + text[:15] + `"`, `"` + text[:16] + `"`, `"` + text[:64] + `"`, `"` + text[:65] + `"`,
 		`"` + text[:15] + `\""`, `"` + text[:15] + `\\"`, `"` + text[:14] + `\""`, `"` + text[:15] + `\x"`, `"` + text[:16], `"` + text[:16] + `\"`, `"` + text[:16] + `"x`,
 		text[:16] + `"`, text[:16] + `\`, text[:8] + " " + text[:8], text[:16] + "é", `"` + text[:16] + `é"`, text[:16] + "\t" + text[:1], text[:16] + "\x7f", "🐦" + text[:16],
-		`"` + text[:8] + ` ` + text[:8] + `"`, `"` + strings.Repeat(`\"`, 8) + text[:56] + `"`, "!~" + text[:14],
+		`"` + text[:8] + ` ` + text[:8] + `"`, `"` + strings.Repeat(`\"`, 8) + text[:56] + `"`, "!~" + text[:14], text[:16] + ",x", `"` + text[:16] + `,x"`,
 	} {
 		r := h.Do("POST", "/api/waitlist", `{"agent_name":"ada"}`, "host", output.Snapshot.CanonicalHost, "idempotency-key", key)
 		if (r.Status == 200) != pattern.MatchString(key) {
