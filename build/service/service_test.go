@@ -6,6 +6,7 @@ package service_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -366,6 +367,24 @@ func TestProxy(t *testing.T) {
 	}
 	if answer, body := ask(t, from("127.0.0.1"), "POST", base+"/api/waitlist", strings.Repeat(" ", 20<<20)); answer.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body: %d %s", answer.StatusCode, body)
+	}
+
+	// A compressed form has no strong tag, which is that of the plain one, and is revalidated.
+	for _, path := range []string{"/openapi.json", "/api/quest", "/"} {
+		plain, text := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "identity;q=1, *;q=0")
+		zipped, short := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "gzip")
+		tag := zipped.Header.Get("ETag")
+		if plain.Header.Get("Content-Encoding") != "" || zipped.Header.Get("Content-Encoding") != "gzip" || len(short) > len(text)/2 || tag != "W/"+strings.TrimPrefix(plain.Header.Get("ETag"), "W/") {
+			t.Errorf("%s: plain %v, compressed %v", path, plain.Header, zipped.Header)
+		}
+		if unzipped, err := gzip.NewReader(strings.NewReader(short)); err != nil {
+			t.Error(err)
+		} else if all, err := io.ReadAll(unzipped); err != nil || string(all) != text {
+			t.Errorf("%s: compressed, it is another text (%v)", path, err)
+		}
+		if again, _ := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "gzip", "If-None-Match", tag); again.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: %s is answered %d", path, tag, again.StatusCode)
+		}
 	}
 
 	h.Process.Kill()

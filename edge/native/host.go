@@ -4,7 +4,7 @@
 // This package holds the way of a request, the turns, and the effects that need no package of their
 // own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
 // store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
-// receipts), disk (files that survive a loss of power), gzip (compressed answers), metrics (what
+// receipts), disk (files that survive a loss of power), metrics (what
 // Prometheus reads) and notify (messages to systemd).
 package native
 
@@ -140,7 +140,6 @@ type site struct {
 	snapshot  *snapshot.Snapshot
 	documents *static.Documents
 	edge      Edge
-	zipped    zipped
 }
 
 // Open makes a host: it locks the data folder, and opens the database and the relay. The caller

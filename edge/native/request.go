@@ -17,7 +17,6 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/mcp"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/native/gzip"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
@@ -59,7 +58,7 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 			clear(w.Header())
 			w.Header().Set("Request-Id", t.RequestID())
 			w.Header().Set("Connection", "close")
-			on.send(w, r, "", respond.Unfinished(t))
+			send(w, r, respond.Unfinished(t))
 		}
 	})
 	switch {
@@ -73,7 +72,7 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		if path == protocol.Path && r.Method == http.MethodPost {
 			refused = mcp.Refused(api.HeadTooLarge)
 		}
-		on.send(w, r, "", refused)
+		send(w, r, refused)
 	case api.IsDynamic(path), health.IsPath(path), r.Method == http.MethodOptions:
 		h.dynamic(w, r, on, t, path)
 	default:
@@ -102,7 +101,7 @@ func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *tur
 	case answer.Status == http.StatusNotFound && (has || answer.Get("content-type") == ""):
 		on.documents.ServeHTTP(w, r)
 	default:
-		on.send(w, r, "", answer)
+		send(w, r, answer)
 	}
 }
 
@@ -141,33 +140,28 @@ func init() {
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	// After a body that was not read to its end net/http closes the connection.
-	request, tags := &t.Request, ""
+	request := &t.Request
 	request.Body, request.Incomplete, t.Host.Client = body, err != nil, h.callerAddress(r)
 	for i, name := range api.RequestHeaders {
 		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
-			value := strings.Join(lines, ", ")
-			if name == ifNoneMatch && gzip.Accepted(r.Header["Accept-Encoding"]) {
-				tags, value = value, gzip.Untagged(value)
-			}
-			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
+			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
 		}
 	}
-	on.send(w, r, tags, h.answer(on, t, path))
+	send(w, r, h.answer(on, t, path))
 }
 
-// send sends an answer of the core. tags is the If-None-Match field as the caller sent it.
-func (on *site) send(w http.ResponseWriter, r *http.Request, tags string, answer *turn.Response) {
+// send sends an answer of the core. A proxy in front compresses it, if anybody does.
+func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 	header := w.Header()
 	maps.Copy(header, commonFields)
 	addFields(header, answer.Header)
-	sent := on.compress(header, gzip.Accepted(r.Header["Accept-Encoding"]), tags, answer)
-	if r.Method == http.MethodHead || len(sent) == 0 {
+	if r.Method == http.MethodHead || len(answer.Body) == 0 {
 		w.WriteHeader(answer.Status)
 		return
 	}
-	header.Set("Content-Length", strconv.Itoa(len(sent)))
+	header.Set("Content-Length", strconv.Itoa(len(answer.Body)))
 	w.WriteHeader(answer.Status)
-	w.Write(sent)
+	w.Write(answer.Body)
 }
 
 // answer runs the turn of a request, and says so where it went wrong. A check of readiness may get

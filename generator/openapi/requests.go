@@ -69,8 +69,8 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 	return described
 }
 
-// keyPattern is the pattern of the header field that api.ReadKey reads: printable ASCII, bare without
-// a comma, or as a string of RFC 9651, whose escapes the lengths do not count.
+// keyPattern is the pattern of the header field that api.ReadKey reads: printable ASCII, bare
+// without a comma, or as a string of RFC 9651, whose escapes the lengths do not count.
 func keyPattern() string {
 	least, most := api.Key.Min, api.Key.Max
 	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2, most-2, least, most)

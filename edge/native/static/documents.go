@@ -1,6 +1,5 @@
 // Package static serves the published documents as the CDN does: at exact paths only, with the
-// headers that the _headers file gives and the redirects of the _redirects file, with entity tags,
-// and compressed by gzip.
+// headers that the _headers file gives and the redirects of the _redirects file, with entity tags.
 package static
 
 import (
@@ -10,15 +9,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"anteroom/edge/api"
 	"anteroom/edge/assets"
-	"anteroom/edge/native/gzip"
 )
 
 // File is a published file.
@@ -38,7 +34,6 @@ type page struct {
 	header http.Header
 	body   []byte
 	etag   string
-	gzip   func() []byte // compresses the body, once; nil if that is not worth it
 }
 
 // New makes Documents of a list of files. The error lists each fault of the _headers and the
@@ -75,9 +70,6 @@ func New(files []File) (*Documents, error) {
 	return d, nil
 }
 
-// compressible matches the media types of documents that gzip makes smaller.
-var compressible = regexp.MustCompile(`^text/|json|xml|javascript`)
-
 func (d *Documents) page(f *File, at string) *page {
 	body := f.Content()
 	sum := sha256.Sum256(body)
@@ -89,10 +81,6 @@ func (d *Documents) page(f *File, at string) *page {
 		p.header.Set("Cache-Control", f.Cache)
 	}
 	d.headers.Apply(at, p.header)
-	if len(body) >= gzip.MinSize && compressible.MatchString(p.header.Get("Content-Type")) {
-		p.header.Add("Vary", "Accept-Encoding")
-		p.gzip = sync.OnceValue(func() []byte { return gzip.CompressBest(body) })
-	}
 	return p
 }
 
@@ -140,22 +128,16 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, values := range p.header {
 		h[name] = slices.Concat(h[name], values)
 	}
-	body, etag := p.body, p.etag
-	if p.gzip != nil && gzip.Accepted(r.Header.Values("Accept-Encoding")) {
-		body, etag = p.gzip(), gzip.Tag(p.etag)
-		h.Set("Content-Encoding", gzip.Name)
-	}
-	h.Set("ETag", etag)
-	if api.NoneMatch(strings.Join(r.Header.Values("If-None-Match"), ","), etag) {
+	h.Set("ETag", p.etag)
+	if api.NoneMatch(strings.Join(r.Header.Values("If-None-Match"), ","), p.etag) {
 		h.Del("Content-Type")
-		h.Del("Content-Encoding")
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	if h.Get("Content-Type") == "" {
 		h["Content-Type"] = nil // else net/http guesses; the CDN does not
 	}
-	send(w, r, http.StatusOK, body)
+	send(w, r, http.StatusOK, p.body)
 }
 
 // send sends a whole answer. An answer to HEAD has no body.
