@@ -123,11 +123,6 @@ func TestProblemExamples(t *testing.T) {
 			h.Left = 0
 			return do(h, "POST", "/api/suggest", suggestion)
 		},
-		"header-fields-too-large": func(*edgetest.Fake) *turn.Response {
-			current := &turn.Turn{}
-			current.Begin(o.Snapshot)
-			return api.HeadTooLarge.Answer(current)
-		},
 		"internal-error": func(*edgetest.Fake) *turn.Response {
 			current := &turn.Turn{}
 			current.Begin(o.Snapshot)

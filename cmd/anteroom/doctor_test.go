@@ -176,6 +176,14 @@ func TestDoctorFinds(t *testing.T) {
 	store := func(statements ...string) func(*testing.T) {
 		return func(t *testing.T) { newStore(t, statements...) }
 	}
+	inMaildir := func(statement string) func(*testing.T) {
+		return func(t *testing.T) {
+			newStore(t, statement)
+			if err := os.MkdirAll("mail/new", 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	rotated := func(t *testing.T) {
 		operate(t, "key", "rotate", "--out", "receipt.key")
 		operate(t, "generate")
@@ -247,9 +255,10 @@ func TestDoctorFinds(t *testing.T) {
 			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
 		},
 		"no copies": {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
+		"an inbox that is none": {store(), "--inbox .", `^fault records: look into the inbox: \. is no Maildir`},
 		"a mail that never came": {
-			store("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
-			"--inbox .", `^warning mail: the mail of suggestion 01234567 is not in \.: recorded \d+ days ago; no copy is in data/mail \(look for bounces`,
+			inMaildir("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
+			"--inbox mail", `^warning mail: the mail of suggestion 01234567 is not in mail: recorded \d+ days ago; no copy is in data/mail \(look for bounces`,
 		},
 
 		"no token": {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set`},

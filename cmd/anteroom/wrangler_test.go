@@ -63,7 +63,7 @@ func TestWrangler(t *testing.T) {
 		{`invocation_logs = false`, `invocation_logs = true`, "observability may log e-mail addresses"},
 		{`service = "anteroom"`, `service = "other"`, "services.service is"},
 		{`"/healthz", `, ``, "assets.run_worker_first is"},
-		{`D1_QUERIES = "50"`, `D1_QUERIES = "49"`, `production: vars.D1_QUERIES is "49", want at least 50`},
+		{`D1_QUERIES = "1000"`, `D1_QUERIES = "49"`, `production: vars.D1_QUERIES is "49", want at least 50`},
 		{`html_handling = "none"`, ``, "assets.html_handling is"},
 		{`name = "anteroom-preview"`, `name = "anteroom"`, `name "anteroom"`},
 	} {

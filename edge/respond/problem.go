@@ -2,13 +2,21 @@ package respond
 
 // ProblemType is a kind of problem (RFC 9457). A page of its own describes it.
 type ProblemType struct {
-	Slug   string
+	Slug   string // of the page; "" for one that is about:blank (RFC 9457, section 4.2.1)
 	Status int
 	Title  string
 }
 
 // Path is the path of the page about a type: with the service's address before it, the type's URI.
 func (p *ProblemType) Path() string { return "/problems/" + p.Slug + ".html" }
+
+// uri returns the type's URI for a service.
+func (p *ProblemType) uri(base string) string {
+	if p.Slug == "" {
+		return "about:blank"
+	}
+	return base + p.Path()
+}
 
 // The problem types.
 var (
@@ -20,7 +28,7 @@ var (
 	QueryTooLong       = &ProblemType{"query-too-long", 414, "Query too long"}
 	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
 	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
-	HeadTooLarge       = &ProblemType{"header-fields-too-large", 431, "Header fields too large"}
+	HeadTooLarge       = &ProblemType{"", 431, "Request Header Fields Too Large"} // its status says it all
 	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
 	Internal           = &ProblemType{"internal-error", 500, "Internal error"}
 	InconsistentCounts = &ProblemType{"inconsistent-counts", 500, "Inconsistent counts"}
@@ -33,5 +41,5 @@ var (
 // ProblemTypes are all problem types in use, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
 	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
-	TooManyWrites, HeadTooLarge, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
+	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
 }

@@ -86,7 +86,7 @@ func ShortProblem(t *turn.Turn, p *ProblemType, detail string) *turn.Response {
 
 func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string) {
 	if !t.Tool {
-		w.Str("type", t.Snapshot.BaseURL()+p.Path())
+		w.Str("type", p.uri(t.Snapshot.BaseURL()))
 	}
 	w.Str("title", p.Title)
 	w.Int("status", int64(p.Status))

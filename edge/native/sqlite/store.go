@@ -118,7 +118,7 @@ func (s *Store) open(path string, create bool) error {
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
 	if left > 0 {
-		s.log.Info("took in a log left by a kill", "bytes", left)
+		s.log.Info("took in a log that was left behind", "bytes", left)
 	}
 	err = s.migrate(create)
 	if err == nil {

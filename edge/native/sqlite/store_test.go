@@ -775,7 +775,7 @@ func TestCopyNextToALog(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log left by a kill" bytes=%d`, len(log))) {
+				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log that was left behind" bytes=%d`, len(log))) {
 					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
 				}
 				s.Close()

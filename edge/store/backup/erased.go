@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,29 +63,65 @@ func ReadErased(folder string) ([]string, error) {
 	return recordID.FindAllString(string(text), -1), nil
 }
 
-// erasedBy returns the identifiers that a list of erasures, a database or a backup has. A database
-// of an older schema has none.
-func erasedBy(ctx context.Context, file string) (ids []string, err error) {
-	if filepath.Base(file) == ErasedName {
-		return ReadErased(filepath.Dir(file))
+// erasedBy returns the identifiers that a list of erasures, a database or a backup has, and the
+// store of a database. One of an older schema has no identifiers.
+func erasedBy(ctx context.Context, file string) (ids []string, store string, err error) {
+	if isDatabase, err := hasMagic(file); err != nil || !isDatabase {
+		text, readErr := os.ReadFile(file)
+		if err = errors.Join(err, readErr); err == nil {
+			text, err = disk.PlainText(text)
+		}
+		if ids = recordID.FindAllString(string(text), -1); err == nil && len(ids) == 0 && len(text) > 0 {
+			err = errors.New("neither a database nor a list")
+		}
+		if err != nil {
+			err = fmt.Errorf("read the list of erasures %s: %w", file, err)
+		}
+		return ids, "", err
 	}
 	r, err := sqlite.OpenReadOnly(file)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer r.Close()
-	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = 'erased'"})
-	if err == nil && len(rows[0]) > 0 {
+	has := func(table string) bool {
+		rows, readErr := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = ?", Args: []any{table}})
+		err = errors.Join(err, readErr)
+		return err == nil && len(rows[0]) > 0
+	}
+	rows := [][][]any{{}}
+	if has("store") {
+		if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"}); err == nil && len(rows[0]) > 0 {
+			store, _ = rows[0][0][0].(string)
+		}
+		rows = [][][]any{{}}
+	}
+	if has("erased") {
 		rows, err = r.Read(ctx, turn.Statement{SQL: records.SelectErased})
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, row := range rows[0] {
 		id, _ := row[0].(string)
 		ids = append(ids, id)
 	}
-	return ids, nil
+	return ids, store, nil
+}
+
+// hasMagic reports whether a file begins as a database of SQLite does.
+func hasMagic(file string) (bool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, len(sqlite.Magic))
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return string(head[:n]) == sqlite.Magic, err
 }
 
 // knownErased returns the identifiers that a restore of file into folder knows to be erased: by
@@ -94,12 +131,19 @@ func erasedBy(ctx context.Context, file string) (ids []string, err error) {
 func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
 	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
+	_, restored, err := erasedBy(ctx, file)
+	if err != nil {
+		return nil, "", err
+	}
 	latest := time.Time{}
 	for i, name := range slices.Concat(files, []string{file}, next) {
 		info, err := os.Stat(name)
 		var found []string
 		if err == nil {
-			found, err = erasedBy(ctx, name)
+			var store string
+			if found, store, err = erasedBy(ctx, name); err == nil && store != "" && restored != "" && store != restored {
+				err = fmt.Errorf("read the erasures of %s: wrong store: got %s, %s is of store %s", name, store, file, restored)
+			}
 		}
 		switch {
 		case err == nil:

@@ -3,6 +3,7 @@ package backup
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,32 @@ func TestErasedStaysErased(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(backups); len(entries) != 2 {
 		t.Errorf("beside the backups: %v", entries)
+	}
+
+	// A file that --erasures names is a list or a database, of this store.
+	list := filepath.Join(t.TempDir(), "list")
+	other, err := sqlite.Create(filepath.Join(t.TempDir(), "other.db"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for text, want := range map[string]string{
+		"\ufeff2026-01-01T00:00:00Z " + strings.Repeat("c", 32) + "\r\n": "",
+		"":                 "",
+		"no identifier\n":  "neither a database nor a list",
+		other.Name():       "wrong store: got ",
+		filepath.Dir(list): "is a directory",
+	} {
+		file := list
+		if filepath.IsAbs(text) {
+			file = text
+		} else if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Restore(t.Context(), first, t.TempDir(), file)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
 	}
 
 	unreadable := t.TempDir()
