@@ -100,7 +100,6 @@ func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target,
 	}
 	as, newest, wrong := tlog.Standing(read, hash, trusted.Keys)
 	switch {
-	case errors.Is(wrong, tlog.ErrNoLookupHash):
 	case wrong != nil:
 		err = wrong
 	case p != nil && as == "" || p == nil && as != "":

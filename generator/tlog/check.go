@@ -44,7 +44,6 @@ type StageReport struct {
 	Size     int64         `json:"size"` // of the tree that it ends
 	Counts   Counts        `json:"counts"`
 	Cosigned []Cosignature `json:"cosigned"`
-	Version  int           `json:"version"` // of the form of its entry; what follows is empty before version 2
 
 	Told           map[string]int `json:"told"`
 	ReceiptKeys    []string       `json:"receipt_keys"`
@@ -118,7 +117,7 @@ func Check(what Checking) (*Report, error) {
 			c.report.Verifications = append(c.report.Verifications,
 				StageReport{
 					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]Cosignature{}, s.Cosigned...),
-					s.Entry.Version, s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
+					s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
 				})
 		}
 	}

@@ -330,7 +330,7 @@ func (c *check) checkBoards() error {
 	if len(paths) == 0 {
 		return nil
 	}
-	if c.log.astray > 0 {
+	if c.log.astray() > 0 {
 		c.fault(Folder, "%v", c.log.errAstray())
 	}
 	return c.each(append(paths, scoreboardPath), func(i int, text []byte) error {
@@ -363,7 +363,7 @@ func (c *check) checkBoard(file string, text []byte, e *Entry) {
 	}
 	numbers := e.Counts.places()
 	maps.Copy(numbers, e.Told)
-	if e.Version > 0 && file == e.Board {
+	if file == e.Board {
 		for place := range told(board) {
 			numbers[place] = e.Told[place]
 		}

@@ -55,9 +55,6 @@ type Entry struct {
 	Counts      Counts `json:"counts"`
 	Board       string `json:"board"`
 	BoardSHA256 string `json:"board_sha256"`
-	// Version is that of the form of a Verification: Version, or 0 before there were versions,
-	// without the members that follow.
-	Version int `json:"version"`
 	// Told are the other numbers of the board, which the operator entered, by their places there.
 	Told map[string]int `json:"told"`
 	// ReceiptKeys are the keys by which receipts verify, in base64: the current one, and with the
@@ -80,7 +77,7 @@ func VerificationOf(name, asOf string, board []byte) Entry {
 	document, _ := jsondoc.Parse(board) // what is not a board tells no numbers
 	return Entry{
 		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board),
-		Version: Version, Told: told(document), ReceiptKeys: []string{},
+		Told: told(document), ReceiptKeys: []string{},
 	}
 }
 
@@ -138,13 +135,15 @@ func (e *Entry) Append(b []byte) []byte {
 		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
 		b = fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s`,
 			text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
-		if e.Version > 0 {
-			told, _ := json.Marshal(e.Told) // which sorts the places
-			keys, _ := json.Marshal(e.ReceiptKeys)
-			b = fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s`,
-				e.Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
+		told, keys := []byte("{}"), []byte("[]")
+		if len(e.Told) > 0 {
+			told, _ = json.Marshal(e.Told) // which sorts the places
 		}
-		return append(b, '}')
+		if len(e.ReceiptKeys) > 0 {
+			keys, _ = json.Marshal(e.ReceiptKeys)
+		}
+		return fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s}`,
+			Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
 	}
 	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
 }
@@ -160,8 +159,12 @@ func ParseEntry(line []byte) (Entry, error) {
 			return Entry{Kind: kind, Hash: string(hash)}, nil
 		}
 	}
-	var e Entry
-	err := json.Unmarshal(line, &e)
+	read := struct {
+		Entry
+		Version int `json:"version"`
+	}{}
+	err := json.Unmarshal(line, &read)
+	e := read.Entry
 	switch {
 	case err != nil:
 		return Entry{}, fmt.Errorf("the entry is not a JSON object: %w", err)
@@ -169,9 +172,9 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%.40q is not a kind of entries", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("its entry is not a SHA-256")
-	case e.Version != 0 && e.Version != Version:
-		return Entry{}, fmt.Errorf("it is of version %d, and this program knows version %d (use a newer program)", e.Version, Version)
-	case e.Version > 0 && (e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
+	case e.Kind == Verification && read.Version != Version:
+		return Entry{}, fmt.Errorf("it is of version %d, and this program knows version %d (use a newer program)", read.Version, Version)
+	case e.Kind == Verification && (e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
 		return Entry{}, errors.New("its told numbers, receipt keys or manifest are malformed")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("the log writes it in another form")

@@ -1,7 +1,6 @@
 package tlog
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +30,7 @@ type Proved struct {
 	Verification Entry  // the one that added it, and ends the tree of the proof
 	CountsAs     string // its kind, or what it was corrected to; "" if that is not known
 	Checkpoint   *Checkpoint
-	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint; nil in a proof of an older program
+	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint
 }
 
 // Prove proves the entry of a record, by its RecordHash, as of the verification that added it.
@@ -122,8 +121,8 @@ func readBeyond(read Source, name string, keys []string, witnesses []Witness) (t
 	if err == nil {
 		b, err = parseBeyond(text, keys, witnesses)
 	}
-	if err == nil && (b.newest == nil || b.verification.Board != BoardPath(name)) {
-		err = fmt.Errorf("it is the one of %s, under its own checkpoint or another", b.verification.Board)
+	if err == nil && b.verification.Board != BoardPath(name) {
+		err = fmt.Errorf("it is the one of %s", b.verification.Board)
 	}
 	if err == nil {
 		err = isNewest(read, b.newest, keys)
@@ -150,7 +149,7 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, e
 		return p, err
 	}
 	for i := range ends {
-		if end := &ends[i]; end.body() == p.Checkpoint.body() || p.Newest != nil && end.body() == p.Newest.body() {
+		if end := &ends[i]; end.body() == p.Checkpoint.body() || end.body() == p.Newest.body() {
 			return p, nil
 		}
 	}
@@ -281,8 +280,7 @@ type beyond struct {
 }
 
 // parseBeyond reads and verifies such a proof: a proof of the verification under the newest
-// checkpoint, whose extra data is the proof under its own. It takes that alone too, as programs
-// once wrote it; newest is nil then.
+// checkpoint, whose extra data is the proof under its own.
 //
 // The path of an entry has a hash for each subtree beside those that hold the entry. Those before
 // the entry are whole, and stay when the tree grows. The last entry of a tree has no other, so that
@@ -293,10 +291,6 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 	outer, err := ParseProof(text)
 	if err != nil {
 		return nil, err
-	}
-	if bytes.HasPrefix(outer.Extra, []byte("{")) {
-		b.own, b.end, b.verification, err = parseOwn(text, keys, witnesses)
-		return b, err
 	}
 	if b.own, b.end, b.verification, err = parseOwn(outer.Extra, keys, witnesses); err != nil {
 		return nil, err

@@ -22,9 +22,7 @@
 // counts from the first entry of the first tree, through all trees. The board of a verification
 // is the path of its scoreboard, such as /scoreboard/2026-11-20.json.
 //
-// A verification has a version since there was a second form: one of the first form ends behind
-// board_sha256. A log that began with the first goes on with the second, and never back. Its
-// further members commit the operator to what was published:
+// The last members of a verification commit the operator to what was published:
 //
 //   - told has the other numbers of the board, which the operator entered and nobody can recount,
 //     by their places there, such as suggestions.shipped, in the order of their texts.
@@ -43,8 +41,8 @@
 // (verified_organic_agent_conversions), registration (registrations_recorded), charter
 // (charters_filed), suggestion (received_external) and own (development_seed_and_test_records). A
 // record changes its kind to own or none alone, and back: that of an own one is what it is first
-// corrected to. Whoever is vouched for in a verification of the second form has a registration that
-// counts as one, so that there are never more conversions than registrations.
+// corrected to. Whoever is vouched for has a registration that counts as
+// one, so that there are never more conversions than registrations.
 //
 // # Content
 //
@@ -106,8 +104,7 @@
 // under the newest checkpoint of the same tree. The extra data of that is the one in
 // /log/verifications: the proof of the verification under its own checkpoint. Both paths of the
 // verification have the same hashes before it, so that the one tree begins with the other, and
-// everybody can see whether the newest checkpoint is that of /log/checkpoint. A proof that programs
-// wrote before has the last one alone.
+// everybody can see whether the newest checkpoint is that of /log/checkpoint.
 //
 // Six files give it: a file of the look-up, that of /log/consistency, the newest checkpoint, and at
 // most three tiles, each as the checkpoint of the verification has it. The hashes of the subtrees
