@@ -17,7 +17,6 @@ import (
 type logCheckOptions struct {
 	logsource.Target
 	out, since, proof, promise string
-	quick                      bool
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -40,7 +39,6 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	o.AddFlags(flags, contentFolder)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
-	flags.BoolVar(&o.quick, "quick", false, "read only the newest checkpoint, verification and board, and what proves that the log extends the one of --since")
 	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is standard input")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
@@ -91,8 +89,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	if err != nil {
 		return err
 	}
-	r := &logReport{Log: o.out, KeysFrom: trusted.From, Quick: o.quick}
-	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Policy: trusted.Policy, Now: t.Now(), Quick: o.quick}
+	r := &logReport{Log: o.out, KeysFrom: trusted.From}
+	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Policy: trusted.Policy, Now: t.Now()}
 	if o.URL != "" {
 		what.List = nil
 		if what.Read, r.Log, err = o.Service(ctx); err != nil {

@@ -228,35 +228,3 @@ func TestFuture(t *testing.T) {
 		}
 	}
 }
-
-// The quick way reads few files. It finds a fork and the newest board, and not what is older.
-func TestQuick(t *testing.T) {
-	b := years(t)
-	other := empty(t, 2).count(t, 1, "2026-11-20", records(30, tlog.Registration, 307)...)
-	for name, c := range map[string]struct {
-		path  string // of a file that is changed
-		kept  []byte
-		since string
-		finds bool
-	}{
-		"as it is":         {"", b.stages[4].checkpoint, tlog.Consistent, false},
-		"since the first":  {"", b.stages[0].checkpoint, tlog.Consistent, false},
-		"a fork":           {"", other.stages[0].checkpoint, tlog.Forked, true},
-		"nothing kept":     {"", nil, "", false},
-		"the newest board": {"/scoreboard.json", nil, "", true},
-		"the newest proof": {tlog.NewestPath, nil, "", true},
-		"a tile":           {"/log/tile/1/000.p/4", b.stages[0].checkpoint, "", true},
-		"an older board":   {"/scoreboard/2026-11-20.json", nil, "", false},
-		"an entry":         {"/log/tile/entries/000", nil, "", false},
-	} {
-		p := b.publish(t)
-		if c.path != "" {
-			p[c.path] = bytes.Clone(p[c.path])
-			p[c.path][40] ^= 1
-		}
-		r, err := tlog.Check(tlog.Checking{Read: p.read, Keys: b.Keys, Kept: keptOf(c.kept), Quick: true})
-		if err != nil || r.OK() == c.finds || r.Since != c.since || r.Files > 12 {
-			t.Errorf("%s: %v, %+v", name, err, r)
-		}
-	}
-}
