@@ -41,31 +41,19 @@ func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
 // Entry is one entry. Its kind decides which of the other members it has.
 type Entry struct {
-	Kind string `json:"kind"`
-	// Hash is that of a record, in lower-case hexadecimal: see RecordHash.
-	Hash string `json:"entry"`
-	// Index is that of the entry which a Vouched or a Correction is about. It counts from the first
-	// entry of the first tree, through all trees.
-	Index int64 `json:"index"`
-	// To is the kind that a corrected entry counts as, or None.
-	To string `json:"to"`
-	// AsOf is the day of a Verification, Board the path of its board, and BoardSHA256 the SHA-256
-	// of the document there.
-	AsOf        string `json:"as_of"`
-	Counts      Counts `json:"counts"`
-	Board       string `json:"board"`
-	BoardSHA256 string `json:"board_sha256"`
-	// Told are the other numbers of the board, which the operator entered, by their places there.
-	Told map[string]int `json:"told"`
-	// ReceiptKeys are the keys by which receipts verify, in base64: the current one, and with the
-	// days for whose receipts they count those that were replaced and not revoked.
-	ReceiptKeys []string `json:"receipt_keys"`
-	// ManifestSHA256 is that of manifest.json as it was published before; "" if there was none.
-	ManifestSHA256 string `json:"manifest_sha256"`
-	// LookupSHA256 is that of the index of the look-up with this verification. Append sets it.
-	LookupSHA256 string `json:"lookup_sha256"`
-	// Checkpoint is the last one of the tree before, without cosignatures.
-	Checkpoint string `json:"checkpoint"`
+	Kind           string         `json:"kind"`
+	Hash           string         `json:"entry"`
+	Index          int64          `json:"index"`
+	To             string         `json:"to"`
+	AsOf           string         `json:"as_of"`
+	Counts         Counts         `json:"counts"`
+	Board          string         `json:"board"`
+	BoardSHA256    string         `json:"board_sha256"`
+	Told           map[string]int `json:"told"`
+	ReceiptKeys    []string       `json:"receipt_keys"`
+	ManifestSHA256 string         `json:"manifest_sha256"`
+	LookupSHA256   string         `json:"lookup_sha256"` // set by Log.Append
+	Checkpoint     string         `json:"checkpoint"`
 }
 
 // Version is the form of a Verification that is written now.
@@ -99,10 +87,8 @@ func (e *Entry) isOf(name string) bool {
 	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
-// RecordHash is the hash by which the log names a record: the SHA-256 of its record_id, a line feed
-// and the payload_sha256 of its answer, in hexadecimal. A suggestion has no payload: its hash is
-// that of the record_id alone. A record_id has 128 random bits, so that only who has the answer can
-// find the entry.
+// RecordHash returns the hash by which the log names a record. A suggestion has no payloadSHA256. A
+// record_id has 128 random bits, so that only who has the answer can find the entry.
 func RecordHash(recordID, payloadSHA256 string) string {
 	text := recordID
 	if payloadSHA256 != "" {
