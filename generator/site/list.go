@@ -305,7 +305,7 @@ func (k *listKind) entryFromJSON(value jsontext.Value) (entry ListEntry, sound b
 	return entry, sound
 }
 
-// Strings in JSON, and in them the escapes of characters beyond U+FFFF: YAML writes these otherwise.
+// A string in JSON, and the escape in it of a character beyond U+FFFF, which YAML writes otherwise.
 var (
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	jsonPair   = regexp.MustCompile(`\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
