@@ -20,10 +20,6 @@ type Error struct {
 // place is a line and a column in characters, each from 1. The zero place is the whole file.
 type place struct{ Line, Column int }
 
-func (p place) compare(other place) int {
-	return cmp.Or(cmp.Compare(p.Line, other.Line), cmp.Compare(p.Column, other.Column))
-}
-
 // String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
 func (f Error) String() string {
 	text := f.File
@@ -54,7 +50,7 @@ func (f Errors) Error() string {
 // were found.
 func (f Errors) sort() {
 	slices.SortStableFunc(f, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), a.place.compare(b.place))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 

@@ -241,8 +241,10 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	entries := make([]ListEntry, values.Len())
 	for i := range entries {
 		entries[i] = values.Index(i).Addr().Interface().(ListEntry)
+		if at := kind.path(i); !d.faultyElements[at] {
+			checkEntry(entries[i], func(member, what, hint string) { d.fault(at+"."+member, what, hint) })
+		}
 	}
-	d.checkEntries(entries, kind)
 	kind.checkTogether(asOf, entries, func(i int, what, hint string) {
 		d.report(d.places[kind.path(i)], what, hint)
 	})
@@ -371,19 +373,6 @@ func (m *member) holds(v reflect.Value) bool {
 		return *at != nil && len(*at) <= m.maxItems
 	}
 	return false
-}
-
-// checkEntries checks the entries that were decoded without a fault.
-func (d *document) checkEntries(entries []ListEntry, kind *listKind) {
-	faulty := slices.SortedFunc(slices.Values(d.faultyPlaces), place.compare)
-	for i, entry := range entries {
-		begins := d.places[kind.path(i)]
-		first, _ := slices.BinarySearchFunc(faulty, begins, place.compare)
-		next, followed := d.places[kind.path(i+1)]
-		if first == len(faulty) || followed && faulty[first].compare(next) >= 0 {
-			checkEntry(entry, func(member, what, hint string) { d.fault(kind.path(i)+"."+member, what, hint) })
-		}
-	}
 }
 
 // checkEntry checks the members of an entry together. Lists are published as they are, so none has
