@@ -201,3 +201,48 @@ func TestLogPromise(t *testing.T) {
 		}
 	}
 }
+
+// A lookup that the newest verification has not signed, or that changes while it is read, proves
+// nothing.
+func TestLogProveLookup(t *testing.T) {
+	signer, key, err := logSigner(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := tlog.New([]string{key}, nil)
+	hash := tlog.RecordHash("one", "")
+	if _, _, err = l.Append("2026-11-20", []tlog.Entry{
+		{Kind: tlog.Own, Hash: hash}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
+	}, signer); err != nil {
+		t.Fatal(err)
+	}
+	public := t.TempDir()
+	if err := publishLog(l, public); err != nil {
+		t.Fatal(err)
+	}
+	files := http.FileServer(http.Dir(public))
+	for _, c := range []struct {
+		lookups int // how many reads of the lookup do not find the record
+		want    string
+		code    int
+	}{
+		{0, "it counts as own now, signed by the verification as of 2026-11-20", cli.ExitOK},
+		{1, "the look-up of the verification as of 2026-11-20 does not fit the entries", cli.ExitFailure},
+		{2, "prove what the record counts as", cli.ExitFailure},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == tlog.LookupPath(hash) && c.lookups > 0 {
+				c.lookups--
+				http.NotFound(w, r)
+				return
+			}
+			files.ServeHTTP(w, r)
+		}))
+		var out, complaint bytes.Buffer
+		code := run([]string{"log", "prove", hash, "--url", server.URL, "--key", key}, nil, &out, &complaint)
+		server.Close()
+		if code != c.code || !strings.Contains(complaint.String(), c.want) {
+			t.Errorf("%s: code %d\n%s%s", c.want, code, &out, &complaint)
+		}
+	}
+}
