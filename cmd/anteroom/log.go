@@ -32,12 +32,17 @@ type logTarget struct {
 
 func (o *logTarget) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.content, "content", contentFolder, "the content `folder` whose keys are trusted without --key, if it is of that host")
-	flags.StringVar(&o.url, "url", "", "the `address` of the service that publishes the log, such as https://www.anteroom.example")
+	flags.StringVar(&o.content, "content", contentFolder,
+		"the content `folder` whose keys are trusted without --key, if it is of that host")
+	flags.StringVar(&o.url, "url", "",
+		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.StringArrayVar(&o.keys, "key", nil, "a `verifier key` of the log that is trusted, or the lines of /log/vkey as they were kept; may be given several times")
-	flags.StringVar(&o.policy, "policy", "", "the `file` that says which witnesses must have cosigned (C2SP tlog-policy), and the keys of the log")
-	flags.StringArrayVar(&o.witnesses, "witness", nil, "the verifier `key` of a witness that must have cosigned; may be given several times")
+	flags.StringArrayVar(&o.keys, "key", nil, "a `verifier key` of the log that is trusted, "+
+		"or the lines of /log/vkey as they were kept; may be given several times")
+	flags.StringVar(&o.policy, "policy", "",
+		"the `file` that says which witnesses must have cosigned (C2SP tlog-policy), and the keys of the log")
+	flags.StringArrayVar(&o.witnesses, "witness", nil,
+		"the verifier `key` of a witness that must have cosigned; may be given several times")
 	cmd.MarkFlagsMutuallyExclusive("policy", "witness")
 }
 
@@ -161,7 +166,9 @@ func (o *logTarget) service(ctx context.Context) (read tlog.Source, where string
 }
 
 func logFolder(folder string) tlog.Source {
-	return func(path string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path))) }
+	return func(path string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path)))
+	}
 }
 
 func logFiles(folder string) func() ([]string, error) {

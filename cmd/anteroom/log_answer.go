@@ -69,7 +69,8 @@ func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	case answer.Get("receipt_spec").Kind == jsondoc.String:
 		wrong = "is a receipt, which no verification counts"
 	case recorded.Kind == jsondoc.Bool && !recorded.True:
-		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)", name, wholeAnswer)
+		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)",
+			name, wholeAnswer)
 	case !recordIDs.MatchString(id):
 		wrong = "has no record_id of 32 hexadecimal digits"
 	case hashed:

@@ -93,7 +93,10 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return err
 	}
 	r := &logReport{Log: o.out, KeysFrom: trusted.From}
-	what := tlog.Checking{Read: logFolder(o.out), List: logFiles(o.out), Keys: trusted.Keys, Policy: trusted.Policy, Now: t.Now()}
+	what := tlog.Checking{
+		Read: logFolder(o.out), List: logFiles(o.out), Keys: trusted.Keys, Policy: trusted.Policy,
+		Now: t.Now(),
+	}
 	if o.url != "" {
 		what.List = nil
 		if what.Read, r.Log, err = o.service(ctx); err != nil {

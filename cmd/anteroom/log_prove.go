@@ -47,7 +47,7 @@ func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *
 	if o.url == "" {
 		p, err = proveFromContent(o.content, hash, t.Now())
 	} else {
-		p, from, standing, err = proveFromservice(ctx, t, o, hash)
+		p, from, standing, err = proveFromService(ctx, t, o, hash)
 	}
 	if errors.Is(err, tlog.ErrNotLogged) {
 		err = fmt.Errorf("%w (each hand verification counts what was recorded before it; try again after the next)", err)
@@ -77,7 +77,9 @@ func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error)
 
 // proveFromService proves the entry of a record and what it counts as now. standing is the day of
 // the verification that has signed that; "" if none has yet.
-func proveFromservice(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (p *tlog.Proved, from, standing string, err error) {
+func proveFromService(
+	ctx context.Context, t *cli.Terminal, o *logTarget, hash string,
+) (p *tlog.Proved, from, standing string, err error) {
 	read, _, err := o.service(ctx)
 	if err != nil {
 		return nil, "", "", err

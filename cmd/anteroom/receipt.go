@@ -109,10 +109,14 @@ func readReceipt(stdin io.Reader, name string) (*jsondoc.Value, error) {
 func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*jsondoc.Value, error) {
 	// Without the service, the programs that a receipt links are compared with its own host.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
-	current := &turn.Turn{Now: now.Unix(), Request: turn.Request{Host: "localhost"}, Host: turn.HostInfo{PublicKey: keys[0].PublicKey}}
+	current := &turn.Turn{
+		Now: now.Unix(), Request: turn.Request{Host: "localhost"},
+		Host: turn.HostInfo{PublicKey: keys[0].PublicKey},
+	}
+	given := input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})
 	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
 		current.Begin(published)
-		return current.Outcome(receipt.Verify(current, input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})))
+		return current.Outcome(receipt.Verify(current, given))
 	}, checkSignatures)
 	if answer == nil || answer.Status != 200 {
 		return nil, errors.New("verify receipt: it cannot be verified")

@@ -403,7 +403,8 @@ func (k *listKind) checkTogether(asOf string, entries []ListEntry, report func(i
 	for i, e := range entries {
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {
-				report(i, k.dates[n]+" "+date+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
+				report(i, k.dates[n]+" "+date+" is later than as_of",
+					"as_of is the date of the newest change: raise it, or correct the date")
 			}
 		}
 		key := e.unique()

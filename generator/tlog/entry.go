@@ -159,8 +159,9 @@ func ParseEntry(line []byte) (Entry, error) {
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("its entry is not a SHA-256")
 	case e.Kind == Verification && read.Version != Version:
-		return Entry{}, fmt.Errorf("it is of version %d, and this program knows version %d (use a newer program)", read.Version, Version)
-	case e.Kind == Verification && (e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
+		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (upgrade anteroom)", read.Version, Version)
+	case e.Kind == Verification &&
+		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
 		return Entry{}, errors.New("its told numbers, receipt keys or manifest are malformed")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("the log writes it in another form")
