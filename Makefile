@@ -30,7 +30,7 @@ generate: ## make public/ from content/
 edge: ## build the bundle for Cloudflare in build/bundle/
 	go run ./cmd/anteroom build
 
-release: ## make the archives of a release for six systems in build/out/release/
+release: ## make the archives of a release for four systems in build/out/release/
 	@build/release.sh
 
 bench: ## run the benchmarks, and make a bundle to measure in build/out/candidate

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes two releases of the last commit, in folders of different names, and compares their bytes for
-# one system. One system of each other kind is enough to see that the program builds there.
+# one system. One other system is enough to see that the program builds there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ for copy in a some/longer/name; do
   done
   echo /build/npm/node_modules >>"$folder/$copy/.git/info/exclude"
 done
-"$folder/a/build/release.sh" "$folder/first" linux/amd64 darwin/arm64 windows/amd64
+"$folder/a/build/release.sh" "$folder/first" linux/amd64 darwin/arm64
 "$folder/some/longer/name/build/release.sh" "$folder/second" linux/amd64
 diff <(grep linux "$folder/first/SHA256SUMS") "$folder/second/SHA256SUMS"
 

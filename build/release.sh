@@ -11,7 +11,7 @@ out=$(realpath -m "${1:-$(dirname "$0")/../build/out/release}")
 shift || true
 cd "$(dirname "$0")/.."
 targets=("$@")
-if [ ${#targets[@]} = 0 ]; then targets=({linux,darwin,windows}/{amd64,arm64}); fi
+if [ ${#targets[@]} = 0 ]; then targets=({linux,darwin}/{amd64,arm64}); fi
 
 fail() { echo "release: $*" >&2; exit 1; }
 
@@ -55,7 +55,7 @@ compile() {
 {
   echo "std $(go env GOROOT)"
   echo "tinygo $(go -C build/toolchain mod download -json github.com/tinygo-org/tinygo | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
-  for system in linux darwin windows; do
+  for system in linux darwin; do
     GOOS=$system go list -deps -f '{{with .Module}}{{.Path}} {{.Dir}}{{end}}' ./cmd/anteroom
   done | sort -u
 } >"$stage/modules"
@@ -80,14 +80,13 @@ find "$common/service" -name '*.go' -delete # tests of the files
 "$stage/anteroom" man "$common/man/man1" >/dev/null
 for shell in bash fish; do "$stage/anteroom" completion $shell >"$common/completions/anteroom.$shell"; done
 "$stage/anteroom" completion zsh >"$common/completions/_anteroom"
-"$stage/anteroom" completion powershell >"$common/completions/anteroom.ps1"
 
 mkdir "$stage/made"
 for target in "${targets[@]}"; do
   export GOOS=${target%/*} GOARCH=${target#*/}
   name=anteroom_${version}_${GOOS}_$GOARCH
   cp -r "$common" "$stage/$name"
-  program=$stage/$name/anteroom$(go env GOEXE)
+  program=$stage/$name/anteroom
   compile "$program" || fail "the program does not build for $target"
   licences "$program" >"$stage/$name/LICENSES.txt"
   chmod -R u=rwX,go=rX "$stage/$name"

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/logsource"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -15,9 +14,8 @@ import (
 
 // logCheckOptions are the flags of log check.
 type logCheckOptions struct {
-	logsource.Target
+	logTarget
 	out, since, proof, promise string
-	quick                      bool
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -26,8 +24,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		Use: "check [FILE|HASH]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case o.proof != "" && (len(args) == 0 || o.since != ""):
-				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH, and excludes --since"))
+			case o.proof != "" && len(args) == 0:
+				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH"))
 			case o.proof != "":
 				return o.checkProof(cmd.Context(), t, args[0])
 			case len(args) > 0:
@@ -37,28 +35,31 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	o.AddFlags(flags, contentFolder)
+	o.addFlags(cmd)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
-	flags.BoolVar(&o.quick, "quick", false, "read only the newest checkpoint, verification and board, and what proves that the log extends the one of --since")
 	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is standard input")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
+	for _, other := range []string{"since", "promise", "out"} {
+		cmd.MarkFlagsMutuallyExclusive("proof", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	return cmd
 }
 
 // checkProof checks a proof against an answer: without a network or, with --url, against the log
 // that is published now.
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
-	hash, err := logsource.RecordHash(t.In, answer)
+	hash, err := recordHash(t.In, answer)
 	if err != nil {
 		return err
 	}
-	text, err := cli.ReadText(t.In, o.proof, logsource.MaxFile)
+	text, err := cli.ReadText(t.In, o.proof, maxLogInput)
 	if err != nil {
 		return cli.Unusable("read proof: %w", err)
 	}
-	trusted, err := o.Trusted()
+	trusted, err := o.trust()
 	if err == nil && len(trusted.Keys) == 0 {
 		err = cli.Unusable("a key to check the proof with is missing (give the one of the log with --key)")
 	}
@@ -66,8 +67,8 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		return err
 	}
 	p, err := tlog.VerifyProof(text, hash, trusted.Keys, trusted.Witnesses, trusted.Ends)
-	if o.URL != "" && (err == nil || errors.Is(err, tlog.ErrRetired)) {
-		read, _, wrong := o.Service(ctx)
+	if o.url != "" && (err == nil || errors.Is(err, tlog.ErrRetired)) {
+		read, _, wrong := o.service(ctx)
 		if wrong != nil {
 			return wrong
 		}
@@ -80,29 +81,32 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		err = fmt.Errorf("%w (give its end, as in --key KEY@SIZE:ROOT, or ask the log with --url)", err)
 	}
 	if err != nil {
-		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, logsource.HintKeys(err))
+		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, hintKeys(err))
 	}
 	r := reportOf(p, trusted.From)
 	return t.Answer(r, func() { t.PrintLines(r.String()) })
 }
 
 func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
-	trusted, err := o.Trusted()
+	trusted, err := o.trust()
 	if err != nil {
 		return err
 	}
-	r := &logReport{Log: o.out, KeysFrom: trusted.From, Quick: o.quick}
-	what := tlog.Checking{Read: logsource.Folder(o.out), List: logsource.List(o.out), Keys: trusted.Keys, Policy: trusted.Policy, Now: t.Now(), Quick: o.quick}
-	if o.URL != "" {
+	r := &logReport{Log: o.out, KeysFrom: trusted.From}
+	what := tlog.Checking{
+		Read: logFolder(o.out), List: logFiles(o.out), Keys: trusted.Keys, Policy: trusted.Policy,
+		Now: t.Now(),
+	}
+	if o.url != "" {
 		what.List = nil
-		if what.Read, r.Log, err = o.Service(ctx); err != nil {
+		if what.Read, r.Log, err = o.service(ctx); err != nil {
 			return err
 		}
 	} else if _, err := os.Stat(o.out); err != nil {
 		return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 	}
 	if o.since != "" {
-		kept, err := cli.ReadText(t.In, o.since, logsource.MaxFile)
+		kept, err := cli.ReadText(t.In, o.since, maxLogInput)
 		if err != nil {
 			return cli.Unusable("read the kept checkpoint: %w", err)
 		}
@@ -110,13 +114,13 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	}
 	var signedBy string
 	if o.promise != "" {
-		if what.Promised, signedBy, err = logsource.Promise(t.In, o.promise); err != nil {
+		if what.Promised, signedBy, err = readPromise(t.In, o.promise); err != nil {
 			return cli.Unusable("read the promise: %w", err)
 		}
 	}
 	r.Report, err = tlog.Check(what)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
-		logsource.WarnTrusted(t, r.Report.Keys)
+		warnTrusted(t, r.Report.Keys)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -135,8 +139,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		return err
 	}
 	hint := "see above"
-	if o.URL == "" && trusted.From == o.Content {
-		hint = fmt.Sprintf("see above; anteroom generate --check says whether %s is what %s gives", o.out, o.Content)
+	if o.url == "" && trusted.From == o.content {
+		hint = fmt.Sprintf("see above; anteroom generate --check says whether %s is what %s gives", o.out, o.content)
 	}
 	return r.err(hint)
 }

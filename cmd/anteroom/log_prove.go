@@ -9,22 +9,21 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/logsource"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
 )
 
 func logProveCommand(t *cli.Terminal) *cobra.Command {
-	var o logsource.Target
+	var o logTarget
 	var out string
 	cmd := &cobra.Command{
 		Use: "prove FILE|HASH",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.URL == "" && o.Asks() {
+			if o.url == "" && (len(o.keys)+len(o.witnesses) > 0 || o.policy != "") {
 				return cli.Usage(errors.New("--key, --policy and --witness are for a proof from a service, which --url names"))
 			}
-			hash, err := logsource.RecordHash(t.In, args[0])
+			hash, err := recordHash(t.In, args[0])
 			if err != nil {
 				return err
 			}
@@ -36,17 +35,17 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	o.AddFlags(flags, contentFolder)
+	o.addFlags(cmd)
 	flags.StringVar(&out, "out", "", "write the proof to this new `file`")
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, with the proof in it")
 	return cmd
 }
 
-func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (r *provedReport, err error) {
+func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *provedReport, err error) {
 	var p *tlog.Proved
-	from, standing := o.Content, ""
-	if o.URL == "" {
-		p, err = proveFromContent(o.Content, hash, t.Now())
+	from, standing := o.content, ""
+	if o.url == "" {
+		p, err = proveFromContent(o.content, hash, t.Now())
 	} else {
 		p, from, standing, err = proveFromService(ctx, t, o, hash)
 	}
@@ -54,7 +53,7 @@ func prove(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash strin
 		err = fmt.Errorf("%w (each hand verification counts what was recorded before it; try again after the next)", err)
 	}
 	if err != nil {
-		return nil, logsource.HintKeys(err)
+		return nil, hintKeys(err)
 	}
 	r = reportOf(p, from)
 	r.Standing = orNull(standing)
@@ -78,15 +77,17 @@ func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error)
 
 // proveFromService proves the entry of a record and what it counts as now. standing is the day of
 // the verification that has signed that; "" if none has yet.
-func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target, hash string) (p *tlog.Proved, from, standing string, err error) {
-	read, _, err := o.Service(ctx)
+func proveFromService(
+	ctx context.Context, t *cli.Terminal, o *logTarget, hash string,
+) (p *tlog.Proved, from, standing string, err error) {
+	read, _, err := o.service(ctx)
 	if err != nil {
 		return nil, "", "", err
 	}
-	trusted, err := o.Trusted()
+	trusted, err := o.trust()
 	if err == nil && len(trusted.Keys) == 0 {
 		trusted.Keys, err = tlog.PublishedKeys(read)
-		logsource.WarnTrusted(t, trusted.Keys)
+		warnTrusted(t, trusted.Keys)
 	}
 	if err != nil {
 		return nil, "", "", err
@@ -100,7 +101,6 @@ func proveFromService(ctx context.Context, t *cli.Terminal, o *logsource.Target,
 	}
 	as, newest, wrong := tlog.Standing(read, hash, trusted.Keys)
 	switch {
-	case errors.Is(wrong, tlog.ErrNoLookupHash):
 	case wrong != nil:
 		err = wrong
 	case p != nil && as == "" || p == nil && as != "":

@@ -15,7 +15,6 @@ type logReport struct {
 	OK       bool   `json:"ok"`
 	Log      string `json:"log"`       // where it was read
 	KeysFrom string `json:"keys_from"` // "" if they were taken on trust
-	Quick    bool   `json:"quick"`     // whether only the newest state was read
 	*tlog.Report
 }
 
@@ -67,9 +66,6 @@ func (r *logReport) print(t *cli.Terminal) {
 	for _, fork := range r.Forks {
 		t.Printf("fork of %s: %s", fork.Origin, fork.What)
 		printNotes(t, fork.Notes)
-	}
-	if r.Quick {
-		t.Printf("not read, as --quick says: the entries, what they count, earlier boards and verifications, and the look-up")
 	}
 	verdict := "as it should be"
 	if !r.OK {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/logsource"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/tlog"
 
@@ -30,7 +29,7 @@ const (
 
 // logWatch is a log that is watched, and the folder that keeps what it has signed.
 type logWatch struct {
-	logsource.Target
+	logTarget
 	state, maxAge string
 }
 
@@ -41,7 +40,7 @@ func logWatchCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), t) },
 	}
 	flags := cmd.Flags()
-	o.AddFlags(flags, contentFolder)
+	o.addFlags(cmd)
 	flags.StringVar(&o.state, "state", "", "the `folder` of the keys and checkpoints that were seen")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
 	jsonFlag(flags, &t.JSON)
@@ -56,14 +55,14 @@ type watchReport struct {
 }
 
 func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
-	if o.URL == "" || o.state == "" {
+	if o.url == "" || o.state == "" {
 		return cli.Usage(errors.New("log watch wants --url and --state"))
 	}
 	maxAge, err := age(o.maxAge)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--max-age %.40q: %w", o.maxAge, err))
 	}
-	trusted, err := o.Trusted()
+	trusted, err := o.trust()
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 			known = append(known, key)
 		}
 	}
-	read, where, err := o.Service(ctx)
+	read, where, err := o.service(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 		return cli.Unusable("check the log of %s: %w", where, err)
 	}
 	if len(known) == 0 {
-		logsource.WarnTrusted(t, r.Report.Keys)
+		warnTrusted(t, r.Report.Keys)
 	}
 	if n := len(r.Verifications); n > 0 {
 		as, _ := time.Parse(time.DateOnly, r.Verifications[n-1].AsOf)

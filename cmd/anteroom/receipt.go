@@ -3,13 +3,17 @@ package main
 import (
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/judge"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -30,13 +34,13 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 				}
 				keys = append(keys, snapshot.Key{PublicKey: key})
 			}
-			sent, err := judge.Read(t.In, args[0])
+			sent, err := readReceipt(t.In, args[0])
 			if err == nil && len(keys) == 0 {
 				keys, err = publishedKeys(content, t.Now())
 			}
 			var verdict *jsondoc.Value
 			if err == nil {
-				verdict, err = judge.Verify(sent, keys, t.Now())
+				verdict, err = verifyReceipt(sent, keys, t.Now())
 			}
 			if err != nil {
 				return cli.Unusable("%w", err)
@@ -89,4 +93,43 @@ func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
 	for _, problem := range v.Get("problems").Items {
 		t.Printf("problem: %s", problem.Raw) // as JSON text, because it may hold what a caller wrote
 	}
+}
+
+// readReceipt reads a receipt in a file, or on stdin if name is "-".
+func readReceipt(stdin io.Reader, name string) (*jsondoc.Value, error) {
+	sent, err := cli.ReadObject(stdin, name, turn.MaxBody, "give the whole receipt as it was received, a JSON object")
+	if err != nil {
+		return nil, fmt.Errorf("read receipt: %w", err)
+	}
+	return sent, nil
+}
+
+// verifyReceipt returns the response of the verification endpoint, without the service. keys are
+// the service's public keys, the current one first.
+func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*jsondoc.Value, error) {
+	// Without the service, the programs that a receipt links are compared with its own host.
+	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
+	current := &turn.Turn{
+		Now: now.Unix(), Request: turn.Request{Host: "localhost"},
+		Host: turn.HostInfo{PublicKey: keys[0].PublicKey},
+	}
+	given := input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})
+	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
+		current.Begin(published)
+		return current.Outcome(receipt.Verify(current, given))
+	}, checkSignatures)
+	if answer == nil || answer.Status != 200 {
+		return nil, errors.New("verify receipt: it cannot be verified")
+	}
+	verdict, err := jsondoc.Parse(answer.Body)
+	return &verdict, err
+}
+
+func checkSignatures(effects []turn.Effect) []turn.Result {
+	results := make([]turn.Result, len(effects))
+	for i, effect := range effects {
+		v := effect.(turn.Verify)
+		results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
+	}
+	return results
 }

@@ -23,23 +23,20 @@
 //	since then: it counts as own, says the look-up
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
-// The newest checkpoint is the one that the log publishes for everybody: a proof of another tree
-// under the same key is not taken. With --proof alone nothing is asked, and the line says what the
-// proof itself leads to; with --proof and --log it is compared. A key that was replaced counts for
-// what leads to the last checkpoint of its tree: the programs have its size and root behind the
-// key, as in KEY@SIZE:ROOT.
+// The package comment of tlog is the format. The newest checkpoint is read from the log; with
+// --proof alone nothing is asked, and the line says what the proof itself leads to. The programs
+// have the size and root of a replaced key after it, as in KEY@SIZE:ROOT. They take no key of a log
+// under which anybody can sign: a point of small order. They do not look at the root of the
+// look-up: anteroom log check does.
 //
 // The line "witnessed" is a cosignature that the program has verified, of the checkpoint or of the
 // newest one: by a witness of the service, or by those that --witness names, all of which must have
-// cosigned. One that is dated before the day of the verification, or to come, is not taken. Where
-// none is left, the line is "not witnessed". Whoever relies on a witness gets its key from itself.
-// The programs take no key of a log under which anybody can sign: a point of small order. They do
-// not look at the root of the look-up: anteroom log check does.
+// cosigned. One that is dated before the day of the verification, or to come, is not taken. If none
+// is left, the line is "not witnessed".
 //
-// The line "since then" is about an entry that was corrected, and is not signed. The date is that
-// of the verification whose checkpoint proves the entry: a proof under a later checkpoint has a
-// later date. A check reads at most six files of the log, each of at most 1 MiB and within 20
-// seconds, and follows no redirect.
+// The line "since then" is about an entry that was corrected, and is not signed. The date is the
+// day of the verification whose checkpoint proves the entry. A check reads at most six files of the
+// log, each of at most 1 MiB and within 20 seconds, and follows no redirect.
 //
 // An input has at most 1 MiB and 32 levels. They exit with 0 if all is valid, 1 if a step fails,
 // and 2 if nothing could be checked: the input or a file of the log cannot be read, or a key is

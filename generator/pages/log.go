@@ -75,7 +75,7 @@ var logKinds = []logKind{
 	{tlog.Entry{Kind: tlog.Vouched, Index: 12}, "An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions"},
 	{tlog.Entry{Kind: tlog.Correction, Index: 12, To: tlog.None}, "From here on that entry counts as another kind, or as nothing", ""},
 	{tlog.Entry{
-		Kind: tlog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH", Version: tlog.Version, Told: map[string]int{"PLACE": 1},
+		Kind: tlog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH", Told: map[string]int{"PLACE": 1},
 		ReceiptKeys: []string{"KEY"}, ManifestSHA256: "HASH", LookupSHA256: "HASH",
 	}, "The end of a hand verification: the numbers that the entries give, the SHA-256 of the board's file, the numbers that the operator entered, " +
 		"the keys of receipts, the SHA-256 of `/manifest.json` as it was before, and that of `/log/lookup/index`", ""},

@@ -5,15 +5,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"go.yaml.in/yaml/v4"
 )
 
 // List is a list that grows: jobs or audits, checked and in the order in which it is published.
@@ -53,7 +54,7 @@ type ListEntry interface {
 
 // listKind is what lists have besides their entries.
 type listKind struct {
-	file   reflect.Type // the object around the entries, without these
+	file   reflect.Type // the object around the entries
 	entry  reflect.Type
 	groups []string  // in publishing order
 	totals []string  // names of all that ListEntry.totals gives
@@ -62,6 +63,8 @@ type listKind struct {
 }
 
 func (k *listKind) member() string { return membersOf(k.file)[1].name }
+
+func (k *listKind) path(entry int) string { return fmt.Sprintf("%s[%d]", k.member(), entry) }
 
 // Job is work for agents.
 type Job struct {
@@ -80,8 +83,8 @@ type Job struct {
 
 var jobs = &listKind{
 	file: reflect.TypeFor[struct {
-		AsOf string     `yaml:"as_of" is:"date"`
-		Jobs []struct{} `yaml:"jobs"`
+		AsOf string `yaml:"as_of" is:"date"`
+		Jobs []Job  `yaml:"jobs"`
 	}](),
 	entry:  reflect.TypeFor[Job](),
 	groups: []string{"open", "completed"},
@@ -129,8 +132,8 @@ type Audit struct {
 
 var auditors = &listKind{
 	file: reflect.TypeFor[struct {
-		AsOf   string     `yaml:"as_of" is:"date"`
-		Ledger []struct{} `yaml:"ledger"`
+		AsOf   string  `yaml:"as_of" is:"date"`
+		Ledger []Audit `yaml:"ledger"`
 	}](),
 	entry:  reflect.TypeFor[Audit](),
 	groups: []string{"ledger"},
@@ -213,43 +216,129 @@ const (
 	maxListFaults = 50
 )
 
-// listReader reads one list file. It takes the entries one by one: all at once, as nodes, they
-// would need ten times the memory of the file.
-type listReader struct {
-	file    string
-	kind    *listKind
-	entries []ListEntry
-	places  []place // of the entries
-	faults  Errors  // of the entries
+// readList reads the list in src, the bytes of a YAML or JSON file. A JSON file without a fault is
+// read by package json, which needs a tenth of the memory. One with a fault is read again as YAML,
+// for the places of its values.
+func readList(file string, src []byte, kind *listKind) (*List, Errors) {
+	d := newDocument(file)
+	inYAML := src
+	if path.Ext(file) == ".json" {
+		list, err := kind.fromJSON(src)
+		var syntax *jsontext.SyntacticError
+		switch {
+		case err == nil:
+			return list, nil
+		case errors.As(err, &syntax):
+			what := cmp.Or(syntax.Err, error(syntax)).Error()
+			d.report(placeOf(src, int(syntax.ByteOffset)), "not valid JSON: "+what, "")
+			return nil, d.faults
+		}
+		inYAML = replacePairs(src)
+	}
+	read := reflect.New(kind.file)
+	d.decode(inYAML, read.Interface())
+	asOf, values := read.Elem().Field(0).String(), read.Elem().Field(1)
+	entries := make([]ListEntry, values.Len())
+	for i := range entries {
+		entries[i] = values.Index(i).Addr().Interface().(ListEntry)
+		if at := kind.path(i); !d.faultyElements[at] {
+			checkEntry(entries[i], func(member, what, hint string) { d.fault(at+"."+member, what, hint) })
+		}
+	}
+	kind.checkTogether(asOf, entries, func(i int, what, hint string) {
+		d.report(d.places[kind.path(i)], what, hint)
+	})
+	if more := len(d.faults) - maxListFaults; more > 0 {
+		d.faults.sort()
+		d.faults = d.faults[:maxListFaults]
+		d.faults[maxListFaults-1].What += fmt.Sprintf("; and %d more faults follow", more)
+	}
+	if len(d.faults) > 0 {
+		return nil, d.faults
+	}
+	return kind.list(asOf, entries, len(src)), nil
 }
 
-// readList reads the list in src, the bytes of a YAML or JSON file.
-func readList(file string, src []byte, kind *listKind) (*List, Errors) {
-	r := &listReader{file: file, kind: kind}
-	d := newDocument(file)
-	var top *yaml.Node
-	if path.Ext(file) == ".json" {
-		top = r.readJSON(d, src)
-	} else if top = d.parse(src); top != nil {
-		r.takeEntries(top)
+// errFaulty means that a list in JSON has a fault that is not one of JSON.
+var errFaulty = errors.New("faulty list")
+
+// fromJSON returns errFaulty or a *jsontext.SyntacticError if the list has a fault.
+func (k *listKind) fromJSON(src []byte) (*List, error) {
+	if err := json.Unmarshal(src, new(jsontext.Value)); err != nil {
+		return nil, err
 	}
-	list := &List{Size: len(src), Counts: map[string]int{}, kind: kind}
-	if top != nil {
-		head := reflect.New(kind.file).Elem()
-		d.decodeValue(top, head, "", &member{})
-		list.AsOf = head.Field(0).String()
-		r.checkTogether(list.AsOf)
+	var file map[string]jsontext.Value
+	var asOf string
+	var values []jsontext.Value
+	if json.Unmarshal(src, &file) != nil || len(file) != 2 ||
+		json.Unmarshal(file["as_of"], &asOf) != nil || !validDate(asOf) ||
+		json.Unmarshal(file[k.member()], &values) != nil || values == nil {
+		return nil, errFaulty
 	}
-	if r.faults = append(r.faults, d.faults...); len(r.faults) > 0 {
-		return nil, r.located(src)
+	entries, sound := make([]ListEntry, len(values)), true
+	for i, value := range values {
+		entries[i], sound = k.entryFromJSON(value)
+		if !sound {
+			return nil, errFaulty
+		}
 	}
-	for _, name := range kind.groups {
+	k.checkTogether(asOf, entries, func(int, string, string) { sound = false })
+	if !sound {
+		return nil, errFaulty
+	}
+	return k.list(asOf, entries, len(src)), nil
+}
+
+func (k *listKind) entryFromJSON(value jsontext.Value) (entry ListEntry, sound bool) {
+	v, members := reflect.New(k.entry), membersOf(k.entry)
+	for _, m := range members {
+		if m.nullable { // a blank text is not valid: it shows that the member is missing
+			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
+		}
+	}
+	sound = json.Unmarshal(value, v.Interface(), json.RejectUnknownMembers(true)) == nil
+	for i := range members {
+		sound = sound && members[i].holds(v.Elem().FieldByIndex(members[i].index))
+	}
+	entry = v.Interface().(ListEntry)
+	if sound {
+		checkEntry(entry, func(_, _, _ string) { sound = false })
+	}
+	return entry, sound
+}
+
+// A string in JSON, and the escape in it of a character beyond U+FFFF, which YAML writes otherwise.
+var (
+	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	jsonPair   = regexp.MustCompile(`\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
+)
+
+// replacePairs writes the surrogate pairs of a JSON text as YAML does. It pads each string, so that
+// all values keep their places.
+func replacePairs(src []byte) []byte {
+	return jsonString.ReplaceAllFunc(src, func(text []byte) []byte {
+		replaced := jsonPair.ReplaceAllFunc(text, func(pair []byte) []byte {
+			if len(pair) == len(`\\`) {
+				return pair
+			}
+			high, _ := strconv.ParseUint(string(pair[2:6]), 16, 16)
+			low, _ := strconv.ParseUint(string(pair[8:12]), 16, 16)
+			return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
+		})
+		return append(replaced, bytes.Repeat([]byte(" "), len(text)-len(replaced))...)
+	})
+}
+
+// list groups and sorts entries that were checked.
+func (k *listKind) list(asOf string, entries []ListEntry, size int) *List {
+	list := &List{AsOf: asOf, Size: size, Counts: map[string]int{}, kind: k}
+	for _, name := range k.groups {
 		list.Groups = append(list.Groups, Group{Name: name})
 	}
-	for _, name := range kind.totals {
+	for _, name := range k.totals {
 		list.Counts[name] = 0
 	}
-	for _, e := range r.entries {
+	for _, e := range entries {
 		g := &list.Groups[e.group()]
 		g.Entries = append(g.Entries, e)
 		for _, name := range e.totals() {
@@ -259,154 +348,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	for _, g := range list.Groups {
 		slices.SortFunc(g.Entries, ListEntry.compare)
 	}
-	return list, nil
-}
-
-// located gives the faults that are reported. In a JSON file the reader knows of each place its
-// offset alone, as the column of the line 0.
-func (r *listReader) located(src []byte) Errors {
-	if more := len(r.faults) - maxListFaults; more > 0 {
-		r.faults.sort()
-		r.faults = r.faults[:maxListFaults]
-		r.faults[maxListFaults-1].What += fmt.Sprintf("; and %d more faults follow", more)
-	}
-	for i := range r.faults {
-		if f := &r.faults[i]; path.Ext(r.file) == ".json" {
-			f.place = placeOf(src, f.Column)
-		}
-	}
-	return r.faults
-}
-
-// takeEntries reads the entries of a list in YAML, and leaves its object without them.
-func (r *listReader) takeEntries(top *yaml.Node) {
-	for pair := range slices.Chunk(top.Content, 2) {
-		if len(pair) == 2 && pair[0].Value == r.kind.member() && kindOf(pair[1]) == kindList {
-			for _, entry := range pair[1].Content {
-				r.add(entry)
-			}
-			pair[1].Content = nil
-		}
-	}
-}
-
-// readJSON reads the entries of a list in JSON, and gives its object without them. It is nil where
-// the file is not JSON.
-func (r *listReader) readJSON(d *document, src []byte) *yaml.Node {
-	j := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(src)), list: jsontext.Pointer("/" + r.kind.member()), take: r.addJSON}
-	top, err := j.node()
-	if err == nil {
-		at := int(j.dec.InputOffset())
-		if _, err = j.dec.ReadToken(); err == io.EOF {
-			return top
-		}
-		d.report(place{0, at}, "data after the JSON value", "remove it")
-		return nil
-	}
-	what, at := "ends too early", len(src)
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		at = int(syntax.ByteOffset)
-		if cause := errors.Unwrap(syntax); cause != nil {
-			what = cause.Error()
-		}
-	}
-	d.report(place{0, at}, "not valid JSON: "+what, "")
-	return nil
-}
-
-// jsonReader reads JSON as the nodes of a YAML file. The column of a node is its offset, and its
-// line is 0. The elements of one array are not among them: take gets each with its offset.
-type jsonReader struct {
-	dec   *jsontext.Decoder
-	start int // the offset of what is read
-	list  jsontext.Pointer
-	take  func(element jsontext.Value, at int) // nil where there is no such array
-}
-
-func (j *jsonReader) node() (*yaml.Node, error) {
-	var closing jsontext.Kind
-	n := &yaml.Node{Kind: yaml.ScalarNode}
-	switch j.dec.PeekKind() {
-	case '{':
-		n.Kind, n.Tag, closing = yaml.MappingNode, "!!map", '}'
-	case '[':
-		n.Kind, n.Tag, closing = yaml.SequenceNode, "!!seq", ']'
-	default:
-		return n, j.scalar(n)
-	}
-	if _, err := j.dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	n.Column = j.start + int(j.dec.InputOffset()) - 1
-	elements := j.take != nil && closing == ']' && j.dec.StackPointer() == j.list
-	for j.dec.PeekKind() != closing {
-		if elements {
-			value, err := j.dec.ReadValue()
-			if err != nil {
-				return nil, err
-			}
-			j.take(value, int(j.dec.InputOffset())-len(value))
-			continue
-		}
-		child, err := j.node()
-		if err != nil {
-			return nil, err
-		}
-		n.Content = append(n.Content, child)
-	}
-	_, err := j.dec.ReadToken()
-	return n, err
-}
-
-func (j *jsonReader) scalar(n *yaml.Node) error {
-	value, err := j.dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	n.Column, n.Value = j.start+int(j.dec.InputOffset())-len(value), string(value)
-	switch value.Kind() {
-	case '"':
-		n.Tag = "!!str"
-		value, err = jsontext.AppendUnquote(nil, value)
-		n.Value = string(value)
-	case 'n':
-		n.Tag = "!!null"
-	case '0':
-		n.Tag = "!!int"
-		if strings.Contains(n.Value, ".") {
-			n.Tag = "!!float"
-		}
-	default:
-		n.Tag = "!!bool"
-	}
-	return err
-}
-
-// addJSON decodes and checks one entry. One that package json cannot decode, or that has a fault,
-// is decoded again from nodes, which have places.
-func (r *listReader) addJSON(value jsontext.Value, at int) {
-	v, members := reflect.New(r.kind.entry), membersOf(r.kind.entry)
-	for _, m := range members {
-		if m.nullable { // a blank text is not valid: it shows that the member is missing
-			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
-		}
-	}
-	sound := json.Unmarshal(value, v.Interface(), json.RejectUnknownMembers(true)) == nil
-	for i := range members {
-		sound = sound && members[i].holds(v.Elem().FieldByIndex(members[i].index))
-	}
-	entry := v.Interface().(ListEntry)
-	if sound {
-		checkEntry(entry, func(_, _, _ string) { sound = false })
-	}
-	if sound {
-		r.entries, r.places = append(r.entries, entry), append(r.places, place{0, at})
-		return
-	}
-	j := jsonReader{dec: jsontext.NewDecoder(bytes.NewBuffer(value)), start: at}
-	node, _ := j.node() // it has been read before
-	r.add(node)
+	return list
 }
 
 func (m *member) holds(v reflect.Value) bool {
@@ -433,17 +375,6 @@ func (m *member) holds(v reflect.Value) bool {
 	return false
 }
 
-func (r *listReader) add(node *yaml.Node) {
-	d, v := newDocument(r.file), reflect.New(r.kind.entry)
-	d.decodeValue(node, v.Elem(), "", &member{})
-	entry := v.Interface().(ListEntry)
-	if len(d.faults) == 0 {
-		checkEntry(entry, d.fault)
-	}
-	r.faults = append(r.faults, d.faults...)
-	r.entries, r.places = append(r.entries, entry), append(r.places, nodePlace(node))
-}
-
 // checkEntry checks the members of an entry together. Lists are published as they are, so none has
 // a placeholder.
 func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
@@ -467,20 +398,18 @@ func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 
 // checkTogether compares the dates of the entries with as_of, and finds entries that are there
 // twice.
-func (r *listReader) checkTogether(asOf string) {
-	seen := make(map[[2]string]bool, len(r.entries))
-	for i, e := range r.entries {
-		report := func(what, hint string) {
-			r.faults = append(r.faults, Error{r.file, r.places[i], what, hint})
-		}
+func (k *listKind) checkTogether(asOf string, entries []ListEntry, report func(i int, what, hint string)) {
+	seen := make(map[[2]string]bool, len(entries))
+	for i, e := range entries {
 		for n, date := range e.dates() {
 			if asOf != "" && date > asOf && validDate(date) {
-				report(r.kind.dates[n]+" "+date+" is later than as_of", "as_of is the date of the newest change: raise it, or correct the date")
+				report(i, k.dates[n]+" "+date+" is later than as_of",
+					"as_of is the date of the newest change: raise it, or correct the date")
 			}
 		}
 		key := e.unique()
 		if key[0] != "" && seen[key] {
-			report("the "+r.kind.unique+" of an earlier entry: "+shorten(key[0]), "every entry has its own")
+			report(i, "the "+k.unique+" of an earlier entry: "+shorten(key[0]), "every entry has its own")
 		}
 		seen[key] = true
 	}

@@ -28,13 +28,14 @@ type document struct {
 	texts  []text            // every text of the document
 	faults Errors
 
-	check        func() // of what its values mean together; may be nil
-	decoded      bool
-	faultyPlaces []place // where decoding found faults
+	check          func() // of what its values mean together; may be nil
+	decoded        bool
+	faultyPlaces   []place         // where decoding found faults
+	faultyElements map[string]bool // the paths of list elements in which it did
 }
 
 func newDocument(file string) *document {
-	return &document{file: file, places: map[string]place{}}
+	return &document{file: file, places: map[string]place{}, faultyElements: map[string]bool{}}
 }
 
 // text is one text of a content file.
@@ -379,7 +380,11 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		element.optional = false
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i, item := range node.Content {
-			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", &element)
+			at, faults := path+"["+strconv.Itoa(i)+"]", len(d.faults)
+			d.decodeValue(item, v.Index(i), at, &element)
+			if len(d.faults) > faults {
+				d.faultyElements[at] = true
+			}
 			if m.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
 			}

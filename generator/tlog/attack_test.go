@@ -215,41 +215,6 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s: %q", path, as)
 		}
 	}
-	first := treeOfFirstForm(t)
-	if _, _, err := tlog.Standing(first.publish(t).read, none, first.Keys); !errors.Is(err, tlog.ErrNoLookupHash) {
-		t.Errorf("a log of the first form: %v", err)
-	}
-}
-
-// treeOfFirstForm is a log whose verification has no version.
-func treeOfFirstForm(t *testing.T) *book {
-	b := empty(t, 1)
-	signer, _ := keyOf(t, 1)
-	e := tlog.Entry{Kind: tlog.Verification, AsOf: "2026-11-20", Board: tlog.BoardPath("2026-11-20")}
-	text := board(e.AsOf, tlog.Counts{Registrations: 1})
-	b.boards[e.Board], b.boards["/scoreboard.json"] = text, text
-	e.BoardSHA256 = tlog.VerificationOf("", "", text).BoardSHA256
-	lines, checkpoint, err := b.Append("2026-11-20", []tlog.Entry{recordOf(tlog.Registration, 1), e}, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.stages = append(b.stages, stage{"2026-11-20", lines, checkpoint})
-	return b
-}
-
-// A log that began with the first form is checked, and goes on with the second.
-func TestFirstForm(t *testing.T) {
-	b := treeOfFirstForm(t)
-	if r := check(t, b.publish(t), b.Keys, nil); !r.OK() || r.Verifications[0].Version != 0 {
-		t.Errorf("%+v", r)
-	}
-	b.count(t, 1, "2026-11-21", recordOf(tlog.Charter, 2), correction(0, tlog.Own))
-	if r := check(t, b.publish(t), b.Keys, b.stages[0].checkpoint); !r.OK() || r.Verifications[1].Version != 2 {
-		t.Errorf("%+v", r)
-	}
-	if as, _, err := tlog.Standing(b.publish(t).read, b.HashAt(0), b.Keys); as != tlog.Own || err != nil {
-		t.Errorf("%q, %v", as, err)
-	}
 }
 
 // A verification of a day to come is a fault.
@@ -260,38 +225,6 @@ func TestFuture(t *testing.T) {
 		r, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Now: now})
 		if err != nil || r.OK() != passes {
 			t.Errorf("%s: %v %+v", now, err, r.Faults)
-		}
-	}
-}
-
-// The quick way reads few files. It finds a fork and the newest board, and not what is older.
-func TestQuick(t *testing.T) {
-	b := years(t)
-	other := empty(t, 2).count(t, 1, "2026-11-20", records(30, tlog.Registration, 307)...)
-	for name, c := range map[string]struct {
-		path  string // of a file that is changed
-		kept  []byte
-		since string
-		finds bool
-	}{
-		"as it is":         {"", b.stages[4].checkpoint, tlog.Consistent, false},
-		"since the first":  {"", b.stages[0].checkpoint, tlog.Consistent, false},
-		"a fork":           {"", other.stages[0].checkpoint, tlog.Forked, true},
-		"nothing kept":     {"", nil, "", false},
-		"the newest board": {"/scoreboard.json", nil, "", true},
-		"the newest proof": {tlog.NewestPath, nil, "", true},
-		"a tile":           {"/log/tile/1/000.p/4", b.stages[0].checkpoint, "", true},
-		"an older board":   {"/scoreboard/2026-11-20.json", nil, "", false},
-		"an entry":         {"/log/tile/entries/000", nil, "", false},
-	} {
-		p := b.publish(t)
-		if c.path != "" {
-			p[c.path] = bytes.Clone(p[c.path])
-			p[c.path][40] ^= 1
-		}
-		r, err := tlog.Check(tlog.Checking{Read: p.read, Keys: b.Keys, Kept: keptOf(c.kept), Quick: true})
-		if err != nil || r.OK() == c.finds || r.Since != c.since || r.Files > 12 {
-			t.Errorf("%s: %v, %+v", name, err, r)
 		}
 	}
 }

@@ -44,7 +44,6 @@ type StageReport struct {
 	Size     int64         `json:"size"` // of the tree that it ends
 	Counts   Counts        `json:"counts"`
 	Cosigned []Cosignature `json:"cosigned"`
-	Version  int           `json:"version"` // of the form of its entry; what follows is empty before version 2
 
 	Told           map[string]int `json:"told"`
 	ReceiptKeys    []string       `json:"receipt_keys"`
@@ -89,9 +88,6 @@ type Checking struct {
 	// Promised is what the log must have counted; nil for nothing.
 	Promised *Promised
 	Now      time.Time // no verification is later; zero if that is not known
-	// Quick reads no entry but the newest verification: it is for somebody who has checked the
-	// whole log up to the kept checkpoints, and compares those, the signatures and the newest board.
-	Quick bool
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
@@ -118,7 +114,7 @@ func Check(what Checking) (*Report, error) {
 			c.report.Verifications = append(c.report.Verifications,
 				StageReport{
 					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]Cosignature{}, s.Cosigned...),
-					s.Entry.Version, s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
+					s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
 				})
 		}
 	}
@@ -159,9 +155,6 @@ func (c *check) run() error {
 		if k != nil {
 			kept = append(kept, k)
 		}
-	}
-	if c.Quick {
-		return c.quick(keys, kept)
 	}
 	for _, key := range keys {
 		if err = c.readTree(key); err != nil {

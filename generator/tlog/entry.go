@@ -41,34 +41,19 @@ func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
 // Entry is one entry. Its kind decides which of the other members it has.
 type Entry struct {
-	Kind string `json:"kind"`
-	// Hash is that of a record, in lower-case hexadecimal: see RecordHash.
-	Hash string `json:"entry"`
-	// Index is that of the entry which a Vouched or a Correction is about. It counts from the first
-	// entry of the first tree, through all trees.
-	Index int64 `json:"index"`
-	// To is the kind that a corrected entry counts as, or None.
-	To string `json:"to"`
-	// AsOf is the day of a Verification, Board the path of its board, and BoardSHA256 the SHA-256
-	// of the document there.
-	AsOf        string `json:"as_of"`
-	Counts      Counts `json:"counts"`
-	Board       string `json:"board"`
-	BoardSHA256 string `json:"board_sha256"`
-	// Version is that of the form of a Verification: Version, or 0 before there were versions,
-	// without the members that follow.
-	Version int `json:"version"`
-	// Told are the other numbers of the board, which the operator entered, by their places there.
-	Told map[string]int `json:"told"`
-	// ReceiptKeys are the keys by which receipts verify, in base64: the current one, and with the
-	// days for whose receipts they count those that were replaced and not revoked.
-	ReceiptKeys []string `json:"receipt_keys"`
-	// ManifestSHA256 is that of manifest.json as it was published before; "" if there was none.
-	ManifestSHA256 string `json:"manifest_sha256"`
-	// LookupSHA256 is that of the index of the look-up with this verification. Append sets it.
-	LookupSHA256 string `json:"lookup_sha256"`
-	// Checkpoint is the last one of the tree before, without cosignatures.
-	Checkpoint string `json:"checkpoint"`
+	Kind           string         `json:"kind"`
+	Hash           string         `json:"entry"`
+	Index          int64          `json:"index"`
+	To             string         `json:"to"`
+	AsOf           string         `json:"as_of"`
+	Counts         Counts         `json:"counts"`
+	Board          string         `json:"board"`
+	BoardSHA256    string         `json:"board_sha256"`
+	Told           map[string]int `json:"told"`
+	ReceiptKeys    []string       `json:"receipt_keys"`
+	ManifestSHA256 string         `json:"manifest_sha256"`
+	LookupSHA256   string         `json:"lookup_sha256"` // set by Log.Append
+	Checkpoint     string         `json:"checkpoint"`
 }
 
 // Version is the form of a Verification that is written now.
@@ -80,7 +65,7 @@ func VerificationOf(name, asOf string, board []byte) Entry {
 	document, _ := jsondoc.Parse(board) // what is not a board tells no numbers
 	return Entry{
 		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board),
-		Version: Version, Told: told(document), ReceiptKeys: []string{},
+		Told: told(document), ReceiptKeys: []string{},
 	}
 }
 
@@ -102,10 +87,8 @@ func (e *Entry) isOf(name string) bool {
 	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
-// RecordHash is the hash by which the log names a record: the SHA-256 of its record_id, a line feed
-// and the payload_sha256 of its answer, in hexadecimal. A suggestion has no payload: its hash is
-// that of the record_id alone. A record_id has 128 random bits, so that only who has the answer can
-// find the entry.
+// RecordHash returns the hash by which the log names a record. A suggestion has no payloadSHA256. A
+// record_id has 128 random bits, so that only who has the answer can find the entry.
 func RecordHash(recordID, payloadSHA256 string) string {
 	text := recordID
 	if payloadSHA256 != "" {
@@ -138,13 +121,15 @@ func (e *Entry) Append(b []byte) []byte {
 		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
 		b = fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s`,
 			text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
-		if e.Version > 0 {
-			told, _ := json.Marshal(e.Told) // which sorts the places
-			keys, _ := json.Marshal(e.ReceiptKeys)
-			b = fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s`,
-				e.Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
+		told, keys := []byte("{}"), []byte("[]")
+		if len(e.Told) > 0 {
+			told, _ = json.Marshal(e.Told) // which sorts the places
 		}
-		return append(b, '}')
+		if len(e.ReceiptKeys) > 0 {
+			keys, _ = json.Marshal(e.ReceiptKeys)
+		}
+		return fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s}`,
+			Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
 	}
 	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
 }
@@ -160,8 +145,12 @@ func ParseEntry(line []byte) (Entry, error) {
 			return Entry{Kind: kind, Hash: string(hash)}, nil
 		}
 	}
-	var e Entry
-	err := json.Unmarshal(line, &e)
+	read := struct {
+		Entry
+		Version int `json:"version"`
+	}{}
+	err := json.Unmarshal(line, &read)
+	e := read.Entry
 	switch {
 	case err != nil:
 		return Entry{}, fmt.Errorf("the entry is not a JSON object: %w", err)
@@ -169,9 +158,10 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("%.40q is not a kind of entries", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("its entry is not a SHA-256")
-	case e.Version != 0 && e.Version != Version:
-		return Entry{}, fmt.Errorf("it is of version %d, and this program knows version %d (use a newer program)", e.Version, Version)
-	case e.Version > 0 && (e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
+	case e.Kind == Verification && read.Version != Version:
+		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (upgrade anteroom)", read.Version, Version)
+	case e.Kind == Verification &&
+		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
 		return Entry{}, errors.New("its told numbers, receipt keys or manifest are malformed")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("the log writes it in another form")

@@ -16,7 +16,7 @@ func (l *Log) Forge(name string, entries []Entry, signer note.Signer) error {
 		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
 	}
 	for i := range entries {
-		if e := &entries[i]; e.Kind == Verification && e.Version > 0 && e.LookupSHA256 == "" {
+		if e := &entries[i]; e.Kind == Verification && e.LookupSHA256 == "" {
 			_ = l.lookUp(name)
 			e.LookupSHA256 = l.lookup.sum()
 		}

@@ -23,7 +23,6 @@ type Log struct {
 	counts   Counts
 	countsAs []string         // by index: what the entry counts as since its last correction
 	vouched  map[int64]int64  // the index of the Vouched entry about each registration
-	astray   int              // agents that are vouched for by what does not count as a registration
 	own      map[int64]string // by index: what an Own entry was corrected to first, of which kind its record is
 	lookup   lookup           // with all stages
 }
@@ -313,7 +312,6 @@ func (l *Log) count(e *Entry) error {
 			return fmt.Errorf("entry %d is vouched for already", e.Index)
 		}
 		l.vouched[e.Index] = l.Size()
-		l.vouch(e.Index, 1)
 	case Correction:
 		if err := l.correct(e); err != nil {
 			return err
@@ -341,28 +339,18 @@ func (l *Log) correct(e *Entry) error {
 	}
 	l.counts.add(was, -1)
 	l.counts.add(e.To, 1)
-	agent, vouched := l.vouched[e.Index]
-	vouched = vouched && l.countsAs[agent] == Vouched
-	switch {
-	case kind == Vouched && e.To == None:
-		l.vouch(about.Index, -1)
-	case kind == Vouched:
-		l.vouch(about.Index, 1)
-	case vouched:
-		l.vouch(e.Index, -1)
-	}
-	if l.countsAs[e.Index] = e.To; vouched {
-		l.vouch(e.Index, 1)
-	}
+	l.countsAs[e.Index] = e.To
 	return nil
 }
 
-// vouch keeps how many agents are vouched for by what does not count as a registration: n more, by
-// the entry at an index.
-func (l *Log) vouch(index int64, n int) {
-	if l.countsAs[index] != Registration {
-		l.astray += n
+// astray counts the agents that are vouched for by what does not count as a registration.
+func (l *Log) astray() (n int) {
+	for registration, agent := range l.vouched {
+		if l.countsAs[agent] == Vouched && l.countsAs[registration] != Registration {
+			n++
+		}
 	}
+	return n
 }
 
 // verified adds a verification. It takes only what the entries before it give.
@@ -370,14 +358,11 @@ func (l *Log) verified(e *Entry) error {
 	if err := l.lookUp(nameOf(e.Board)); err != nil {
 		return err
 	}
-	last := l.Current()
 	switch {
 	case e.Counts != l.counts:
 		said, counted := e.Counts.Unlike(l.counts)
 		return fmt.Errorf("it says %s, and the entries give %s", said, counted)
-	case last != nil && e.Version < last.Entry.Version:
-		return fmt.Errorf("it is of version %d, and the verification before it of version %d", e.Version, last.Entry.Version)
-	case e.Version > 0 && l.astray > 0:
+	case l.astray() > 0:
 		return l.errAstray()
 	}
 	l.push(e.Kind)
@@ -386,14 +371,14 @@ func (l *Log) verified(e *Entry) error {
 
 // wrongLookup says how the look-up differs from that of the last verification; "" if it does not.
 func (l *Log) wrongLookup(e *Entry) string {
-	if is := l.lookup.sum(); e.Version > 0 && e.LookupSHA256 != is {
+	if is := l.lookup.sum(); e.LookupSHA256 != is {
 		return fmt.Sprintf("the look-up with it has the SHA-256 %s, and it says %.64s", is, e.LookupSHA256)
 	}
 	return ""
 }
 
 func (l *Log) errAstray() error {
-	return fmt.Errorf("agents are vouched for by entries that do not count as registrations: %d", l.astray)
+	return fmt.Errorf("agents are vouched for by entries that do not count as registrations: %d", l.astray())
 }
 
 func (l *Log) push(kind string) {

@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		"no version": {func(s *stage) {
 			at := bytes.Index(s.lines, []byte(`,"version"`))
 			s.lines = append(s.lines[:at:at], "}\n"...)
-		}, "5: it is of version 0, and the verification before it of version 2\n"},
+		}, "5: entry version 0, newest supported 2 (upgrade anteroom)\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
 			"0: it signs a tree of 7 entries, and there are 9\n",

@@ -178,26 +178,17 @@ func findIn(text []byte, hash string) (*lookupLine, error) {
 	return nil, nil
 }
 
-// ErrNoLookupHash is the error about a log whose newest verification does not sign the look-up.
-var ErrNoLookupHash = errors.New("the newest verification does not sign the look-up: the next one will")
-
 // Standing proves what a record counts as now, by its RecordHash: its kind, what it was corrected
 // to, or None; "" if the log does not have it. The newest verification, which it gives too, has the
 // hash of the index of the look-up; the index has that of a list, and the list that of the file.
 func Standing(read Source, hash string, keys []string) (countsAs string, newest Entry, err error) {
 	text, err := read(NewestPath)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", newest, ErrNoLookupHash
-	}
 	var c *Checkpoint
 	if err == nil {
 		_, c, newest, err = parseOwn(text, keys, nil)
 	}
 	if err == nil {
 		err = isNewest(read, c, keys)
-	}
-	if err == nil && newest.Version == 0 {
-		return "", newest, ErrNoLookupHash
 	}
 	sum := newest.LookupSHA256
 	for _, name := range []string{indexName, hash[:1], hash[:snapshot.LookupDigits]} {

@@ -1,7 +1,6 @@
 package tlog
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +30,7 @@ type Proved struct {
 	Verification Entry  // the one that added it, and ends the tree of the proof
 	CountsAs     string // its kind, or what it was corrected to; "" if that is not known
 	Checkpoint   *Checkpoint
-	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint; nil in a proof of an older program
+	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint
 }
 
 // Prove proves the entry of a record, by its RecordHash, as of the verification that added it.
@@ -58,10 +57,8 @@ func (l *Log) Prove(hash string) (*Proved, error) {
 	return p, err
 }
 
-// ReadProof proves the entry of a record, by its RecordHash, from what a service publishes: with a
-// file of the look-up, the proof that the newest checkpoint goes beyond that of its verification,
-// the newest checkpoint itself, and a tile for each level of the tree. It gives the same proof as
-// Log.Prove. The proof does not cover CountsAs: see Standing.
+// ReadProof returns the same proof as Log.Prove, from the six files that a service publishes for
+// it. The proof does not cover CountsAs: see Standing.
 func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*Proved, error) {
 	line, err := readLine(read, hash)
 	if err != nil {
@@ -115,15 +112,13 @@ func Compare(read Source, p *Proved, keys []string) error {
 	return err
 }
 
-// readBeyond reads the proof that the newest checkpoint, which everybody sees, goes beyond that of
-// a verification.
 func readBeyond(read Source, name string, keys []string, witnesses []Witness) (text []byte, b *beyond, err error) {
 	text, err = read(ConsistencyPath(name))
 	if err == nil {
 		b, err = parseBeyond(text, keys, witnesses)
 	}
-	if err == nil && (b.newest == nil || b.verification.Board != BoardPath(name)) {
-		err = fmt.Errorf("it is the one of %s, under its own checkpoint or another", b.verification.Board)
+	if err == nil && b.verification.Board != BoardPath(name) {
+		err = fmt.Errorf("it is the one of %s", b.verification.Board)
 	}
 	if err == nil {
 		err = isNewest(read, b.newest, keys)
@@ -150,7 +145,7 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, e
 		return p, err
 	}
 	for i := range ends {
-		if end := &ends[i]; end.body() == p.Checkpoint.body() || p.Newest != nil && end.body() == p.Newest.body() {
+		if end := &ends[i]; end.body() == p.Checkpoint.body() || end.body() == p.Newest.body() {
 			return p, nil
 		}
 	}
@@ -161,8 +156,7 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, e
 // could have signed it since.
 var ErrRetired = errors.New("it does not lead to the last checkpoint of the replaced key")
 
-// CutEnd cuts the end of its tree from a verifier key that was replaced: KEY@SIZE:ROOT. end is nil
-// if there is none.
+// CutEnd cuts the end of its tree from a replaced verifier key. end is nil if there is none.
 func CutEnd(text string) (key string, end *Checkpoint, err error) {
 	key, at, ends := strings.Cut(text, "@")
 	origin, err := CheckKey(key)
@@ -280,23 +274,11 @@ type beyond struct {
 	verification Entry
 }
 
-// parseBeyond reads and verifies such a proof: a proof of the verification under the newest
-// checkpoint, whose extra data is the proof under its own. It takes that alone too, as programs
-// once wrote it; newest is nil then.
-//
-// The path of an entry has a hash for each subtree beside those that hold the entry. Those before
-// the entry are whole, and stay when the tree grows. The last entry of a tree has no other, so that
-// its path and the entry are the tree: it is in the newest one if the newest path has the same
-// hashes before the entry.
 func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, err error) {
 	b = &beyond{}
 	outer, err := ParseProof(text)
 	if err != nil {
 		return nil, err
-	}
-	if bytes.HasPrefix(outer.Extra, []byte("{")) {
-		b.own, b.end, b.verification, err = parseOwn(text, keys, witnesses)
-		return b, err
 	}
 	if b.own, b.end, b.verification, err = parseOwn(outer.Extra, keys, witnesses); err != nil {
 		return nil, err

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sync brings the content of a file, or the names in a folder, to the disk. It is a variable so
@@ -19,15 +22,15 @@ var ErrLocked = errors.New("it is locked by another process")
 
 // LockFolder locks the folder at path. The lock ends when the file is closed or the process ends.
 func LockFolder(path string) (*os.File, error) {
-	file, err := openToLock(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if err = lock(file); err == nil {
+	if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 		return file, nil
 	}
 	file.Close()
-	if errors.Is(err, ErrLocked) {
+	if err == unix.EWOULDBLOCK {
 		return nil, fmt.Errorf("folder %s: %w, such as anteroom serve (stop that first)", path, ErrLocked)
 	}
 	return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
@@ -107,18 +110,23 @@ func MakePrivate(path string) (changed bool, err error) {
 	return true, nil
 }
 
+// noFollow has an opening fail if there is a link, and not wait if there is a pipe.
+const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK
+
 // ErrLink is the error of a link to what others have access to. Its maker could have this user
 // change the permissions of any file, as one in the folder of a service that root runs.
 var ErrLink = errors.New("a link to what others have access to")
 
 // IsOpen reports whether a file or folder is open to users who are not to have access to it: to
 // anybody but its owner. It is not where root lends a file to the group of this user to read.
-func IsOpen(info fs.FileInfo) bool { return hasModes && info.Mode()&othersMay(info) != 0 }
+func IsOpen(info fs.FileInfo) bool { return info.Mode()&othersMay(info) != 0 }
 
 // othersMay are the permissions that nobody but the owner of a file or folder is to have. A file
 // that root lends to the group of this user may be read by that group, as the credentials of
 // systemd are.
 func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), owner(info), os.Geteuid()) }
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 func othersOf(mode fs.FileMode, owner, self int) fs.FileMode {
 	if owner == root && self != root && mode.IsRegular() {
@@ -154,4 +162,20 @@ func Replace(path string, text []byte) error {
 		return err
 	}
 	return SyncFolder(filepath.Dir(path))
+}
+
+// SyncFolder brings the names in the folder at path to the disk.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(Sync(folder), folder.Close())
+}
+
+// Free returns how many bytes the disk of a file has left for this user.
+func Free(path string) (int64, error) {
+	var fs unix.Statfs_t
+	err := unix.Statfs(path, &fs)
+	return int64(fs.Bavail) * int64(fs.Bsize), err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // LockHolders names the processes that have locked a byte of the file at path between first and
@@ -16,10 +17,11 @@ func LockHolders(path string, first, last int64) (holders []string) {
 	if err != nil || readErr != nil {
 		return nil
 	}
+	inode := fmt.Sprintf(":%d", info.Sys().(*syscall.Stat_t).Ino)
 	for line := range strings.Lines(string(locks)) {
 		// 1: POSIX  ADVISORY  READ 17 fe:01:1835013 123 123 (proc_locks(5))
 		fields := strings.Fields(line)
-		if len(fields) != 8 || !strings.HasSuffix(fields[5], fmt.Sprintf(":%d", inode(info))) {
+		if len(fields) != 8 || !strings.HasSuffix(fields[5], inode) {
 			continue
 		}
 		from, _ := strconv.ParseInt(fields[6], 10, 64)

@@ -29,7 +29,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -354,14 +353,9 @@ func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc)
 
 // Edit opens a file in the editor of $VISUAL or $EDITOR, or else vi, as git does, until that ends.
 func (t *Terminal) Edit(file string) error {
-	preset := map[bool]string{true: "notepad", false: "vi"}[runtime.GOOS == "windows"]
-	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), preset)
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
 	// An interrupt is for the editor: the shell waits for what that makes of it.
 	command := exec.Command("sh", "-c", "trap : INT\n"+editor+` "$@"`, editor, file)
-	if runtime.GOOS == "windows" {
-		words := append(strings.Fields(editor), file)
-		command = exec.Command(words[0], words[1:]...)
-	}
 	command.Stdout, command.Stderr = t.Stdout, t.Err
 	if terminal, is := t.In.(*os.File); is {
 		command.Stdin = terminal

@@ -110,7 +110,6 @@ func TestTypes(t *testing.T) {
 		call("DatabaseCreateParams", fmt.Sprintf(`{"name":"a","primary_location_hint":%q}`, name))
 	}
 	call("DatabaseListParams", `{"name":"anteroom"}`)
-	call("SuppressionListParams", `{"email":"operator@anteroom.example"}`)
 	literal("DatabaseRawResponse", `{"success":true,"meta":{"changes":1},"results":{"columns":["a"],"rows":[["x",1]]}}`)
 	for _, a := range settings() {
 		if a.kind != "" {
@@ -125,10 +124,6 @@ func TestTypes(t *testing.T) {
 	imports := ""
 	for _, from := range [][2]string{
 		{"d1/database/database", "DatabaseRawParams, DatabaseCreateParams, DatabaseListParams, DatabaseRawResponse"},
-		{"email-sending/suppressions", "SuppressionListParams, SuppressionListResponse"},
-		{"email-sending/subdomains/subdomains", "SubdomainListResponse"},
-		{"email-routing/email-routing", "Settings"},
-		{"email-routing/addresses", "Address"},
 		{"bot-management/bot-management", "BotManagementGetResponse"},
 		{"workers/scripts/scripts", "ScriptSetting"},
 		{"zones/settings", "SettingGetResponse"},

@@ -12,17 +12,13 @@ import (
 // Permissions to read what Settings looks at. Without one, Settings says what to look at by hand.
 const (
 	permissionScripts      = "Account, Workers Scripts, Read"
-	permissionAddresses    = "Account, Email Routing Addresses, Read"
-	permissionSending      = "Account, Email Sending, Read"
-	permissionRouting      = "Zone, Email Routing Rules, Read"
 	permissionZone         = "Zone, Zone, Read"
 	permissionZoneSettings = "Zone, Zone Settings, Read"
 	permissionBots         = "Zone, Bot Management, Read"
 )
 
 // PermissionsSettings are all of them.
-const PermissionsSettings = permissionScripts + "; " + permissionAddresses + "; " + permissionSending + "; " + permissionRouting +
-	"; " + permissionZone + "; " + permissionZoneSettings + "; " + permissionBots
+const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " + permissionBots
 
 // Severity is how much a remark matters.
 type Severity string
@@ -37,7 +33,7 @@ const (
 // Remark is a setting of the account or of a zone that spoils the service.
 type Remark struct {
 	Severity Severity `json:"severity"`
-	Subject  string   `json:"subject"` // a worker, a zone, an address
+	Subject  string   `json:"subject"` // a worker, a zone
 	What     string   `json:"what"`
 	Next     string   `json:"next"` // what to do about it
 }
@@ -124,15 +120,9 @@ func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
 	defer c.http.CloseIdleConnections()
 	i := &inspection{client: c, ctx: ctx, remarks: []Remark{}}
 	i.worker(e.Name)
-	for _, m := range e.Mail {
-		i.recipient(m.Destination)
-		for _, sender := range m.Senders {
-			i.sender(sender)
-		}
-	}
 	seen := map[string]bool{}
 	for _, host := range e.domains() {
-		if id, name, read := i.zoneOf(host, host, "its zone"); read && id != "" && !seen[id] {
+		if id, name := i.zoneOf(host); id != "" && !seen[id] {
 			seen[id] = true
 			i.zone(id, name)
 		}
@@ -145,17 +135,17 @@ func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
 }
 
 // zoneOf finds the zone of a host; its id is "" if the token sees none.
-func (i *inspection) zoneOf(host, subject, what string) (id, name string, read bool) {
+func (i *inspection) zoneOf(host string) (id, name string) {
 	for at := host; strings.Contains(at, "."); _, at, _ = strings.Cut(at, ".") {
 		var found []struct{ ID, Name string }
-		if !i.read(subject, what, "Websites", permissionZone, "zones?name="+url.QueryEscape(at), &found) {
-			return "", "", false
+		if !i.read(host, "its zone", "Websites", permissionZone, "zones?name="+url.QueryEscape(at), &found) {
+			break
 		}
 		if len(found) > 0 {
-			return found[0].ID, found[0].Name, true
+			return found[0].ID, found[0].Name
 		}
 	}
-	return "", "", true
+	return "", ""
 }
 
 // worker looks at who gets the worker's logs: queries hold e-mail addresses.
@@ -169,70 +159,6 @@ func (i *inspection) worker(name string) {
 	if i.read(name, "what is logged of it", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
 		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries",
 			"remove it in the dashboard at "+where)
-	}
-}
-
-func (i *inspection) recipient(address string) {
-	const (
-		where      = "the account's Email Service, Destination addresses"
-		suppressed = "the account's Email Service, Suppressions"
-		size       = 50 // of a page
-	)
-	what, next := "it is not a destination address of the account", "add it under "+where+", and open the link in the mail that comes"
-	for page, full := 1, true; full && page <= 100; page++ {
-		var list []struct{ Email, Verified string }
-		if !i.read(address, "whether it is verified", where, permissionAddresses,
-			i.path(fmt.Sprintf("email/routing/addresses?per_page=%d&page=%d", size, page)), &list) {
-			what = ""
-		}
-		for _, a := range list {
-			if strings.EqualFold(a.Email, address) && a.Verified != "" {
-				what = ""
-			} else if strings.EqualFold(a.Email, address) {
-				what, next = "it is not verified", "open the link in the mail from Cloudflare; "+where+" sends another one"
-			}
-		}
-		full = len(list) == size
-	}
-	if what != "" {
-		i.say(Fault, address, what+": mail to it needs Email Sending on a paid plan", next)
-	}
-	var list []struct{ Email, Reason string }
-	i.read(address, "whether mail to it is suppressed", suppressed, permissionSending,
-		i.path("email/sending/suppressions?email="+url.QueryEscape(address)), &list)
-	for _, s := range list {
-		if strings.EqualFold(s.Email, address) {
-			i.say(Fault, address, "the account suppresses mail to it: "+s.Reason, "remove it in the dashboard from "+suppressed)
-		}
-	}
-}
-
-func (i *inspection) sender(address string) {
-	const where = "Email Service of the domain"
-	_, domain, _ := strings.Cut(address, "@")
-	id, _, read := i.zoneOf(domain, address, "the zone of its domain")
-	if read && id == "" {
-		i.say(Fault, address, "the token sees no zone of its domain: mail from it is refused",
-			"add the domain to the account, or give the token this zone")
-	}
-	var domains []struct {
-		Enabled bool
-		Name    string
-	}
-	if id == "" || !i.read(address, "whether its domain is set up for Email Sending", where, permissionSending,
-		"zones/"+id+"/email/sending/subdomains", &domains) {
-		return
-	}
-	for _, d := range domains {
-		suffix, wildcard := strings.CutPrefix(d.Name, "*")
-		if d.Enabled && (strings.EqualFold(d.Name, domain) || wildcard && strings.HasSuffix(domain, suffix)) {
-			return
-		}
-	}
-	var routing struct{ Enabled bool }
-	if i.read(address, "whether Email Routing is on", where, permissionRouting, "zones/"+id+"/email/routing", &routing) && !routing.Enabled {
-		i.say(Fault, address, "its domain is set up neither for Email Sending nor for Email Routing: mail from it is refused",
-			"set it up in the dashboard at "+where)
 	}
 }
 

@@ -83,7 +83,7 @@ func write(dir string, files map[string][]byte) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err == nil {
-		// Windows does not rename onto a folder, not even an empty one.
+		// Of a link to an empty folder the link is replaced.
 		if err := errors.Join(os.Chmod(next, info.Mode()), os.Remove(dir)); err != nil {
 			return err
 		}

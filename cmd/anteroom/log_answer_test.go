@@ -1,4 +1,4 @@
-package logsource
+package main
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ func TestReadRecordHash(t *testing.T) {
 		`{"type":"about:blank"}`:     "no record_id",
 		strings.Repeat(" ", 1<<20+1): "more than",
 	} {
-		got, err := RecordHash(strings.NewReader(text), "-")
+		got, err := recordHash(strings.NewReader(text), "-")
 		if err == nil && got != expected || err != nil && !strings.Contains(err.Error(), expected) {
 			t.Errorf("%.80s: %q, %v, want %s", text, got, err, expected)
 		}
@@ -43,13 +43,13 @@ func TestReadRecordHash(t *testing.T) {
 			t.Errorf("%.80s: exit code %d", text, f.Code)
 		}
 	}
-	if got, err := RecordHash(nil, strings.ToUpper(want)); err != nil || got != want {
+	if got, err := recordHash(nil, strings.ToUpper(want)); err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}
 }
 
 // The keys of a content are those of its own service alone, and of this machine.
-func TestLogAsks(t *testing.T) {
+func TestLogIsFor(t *testing.T) {
 	s := &site.Service{CanonicalHost: "www.anteroom.example", ApexHost: "anteroom.example", PreviewHosts: []string{"preview.anteroom.example"}}
 	for _, c := range []struct {
 		url, host string
@@ -68,14 +68,14 @@ func TestLogAsks(t *testing.T) {
 		{"http://192.0.2.1", "www.anteroom.example", true},
 		{"http://%zz", "", false},
 	} {
-		if o := (&Target{URL: c.url, Host: c.host}); o.asks(s) != c.want {
+		if o := (&logTarget{url: c.url, host: c.host}); o.isFor(s) != c.want {
 			t.Errorf("%s %s: %v", c.url, c.host, !c.want)
 		}
 	}
 }
 
 // A content tells where the trees of replaced keys end, and --key does as well.
-func TestEnds(t *testing.T) {
+func TestLogEnds(t *testing.T) {
 	first, one := tlogtest.Key(t, "www.base.example/log")
 	second, two := tlogtest.Key(t, "www.base.example/log/2")
 	l := tlog.New([]string{first, second}, nil)
@@ -99,8 +99,8 @@ func TestEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, o := range map[string]*Target{"content": {Content: folder}, "--key": {Keys: []string{strings.Join(keys, "\n")}}} {
-		trusted, err := o.Trusted()
+	for name, o := range map[string]*logTarget{"content": {content: folder}, "--key": {keys: []string{strings.Join(keys, "\n")}}} {
+		trusted, err := o.trust()
 		if err != nil || len(trusted.Keys) != 2 || len(trusted.Ends) != 1 || trusted.Ends[0].Size != 2 || trusted.Ends[0].Origin != "www.base.example/log" {
 			t.Errorf("%s: %+v, %v", name, trusted, err)
 		}

@@ -1,4 +1,4 @@
-package logsource
+package main
 
 import (
 	"crypto/ed25519"
@@ -17,17 +17,16 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// MaxFile is the largest answer, checkpoint or proof that is read, in bytes.
-const MaxFile = 1 << 20
+// maxLogInput is the largest answer, checkpoint or proof that is read, in bytes.
+const maxLogInput = 1 << 20
 
-// whole says what to give.
-const whole = "give the whole answer of the registration or charter, as it was received"
+const wholeAnswer = "give the whole answer of the registration or charter, as it was received"
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// RecordHash gives the hash by which the log names a record: from its digits, or from the answer in
-// a file, on stdin if that is "-".
-func RecordHash(stdin io.Reader, argument string) (string, error) {
+// recordHash returns the hash by which the log names a record: from its digits, or from the answer
+// in a file, on stdin if that is "-".
+func recordHash(stdin io.Reader, argument string) (string, error) {
 	if hash, ok := tlog.ParseHash(argument); ok {
 		return hash, nil
 	}
@@ -46,11 +45,11 @@ func readRecordHash(stdin io.Reader, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return hashOf(answer, name)
+	return hashOfAnswer(answer, name)
 }
 
 func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
-	answer, err := cli.ReadObject(stdin, name, MaxFile, whole)
+	answer, err := cli.ReadObject(stdin, name, maxLogInput, wholeAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
 	return answer, nil
 }
 
-func hashOf(answer *jsondoc.Value, name string) (string, error) {
+func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	id, recorded := answer.Get("record_id").Text, answer.Get("recorded")
 	payload, hashed := tlog.ParseHash(answer.Get("payload_sha256").Text)
 	wrong := "has no payload_sha256 of 64 hexadecimal digits"
@@ -70,7 +69,8 @@ func hashOf(answer *jsondoc.Value, name string) (string, error) {
 	case answer.Get("receipt_spec").Kind == jsondoc.String:
 		wrong = "is a receipt, which no verification counts"
 	case recorded.Kind == jsondoc.Bool && !recorded.True:
-		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)", name, whole)
+		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)",
+			name, wholeAnswer)
 	case !recordIDs.MatchString(id):
 		wrong = "has no record_id of 32 hexadecimal digits"
 	case hashed:
@@ -78,25 +78,25 @@ func hashOf(answer *jsondoc.Value, name string) (string, error) {
 	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
 		return tlog.RecordHash(id, ""), nil
 	}
-	return "", fmt.Errorf("%s %s (%s)", name, wrong, whole)
+	return "", fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
 }
 
-// Promise reads the promise in an answer, and verifies that it is about the answer's record and
+// readPromise reads the promise in an answer, and verifies that it is about the answer's record and
 // signed by the receipt key that it names.
-func Promise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
+func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
 	answer, err := readAnswer(stdin, name)
 	if err != nil {
 		return nil, "", err
 	}
 	p = &tlog.Promised{}
-	if p.Hash, err = hashOf(answer, name); err != nil {
+	if p.Hash, err = hashOfAnswer(answer, name); err != nil {
 		return nil, "", err
 	}
 	given := answer.Get("promise")
 	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
 	said, err := jsondoc.Parse([]byte(text))
 	if err != nil || said.Kind != jsondoc.Object {
-		return nil, "", fmt.Errorf("%s has no promise: a service that signs receipts adds one (%s)", name, whole)
+		return nil, "", fmt.Errorf("%s has no promise: a service that signs receipts adds one (%s)", name, wholeAnswer)
 	}
 	size := said.Get("size")
 	about := canon.Promised{
