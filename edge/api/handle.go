@@ -345,12 +345,13 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	}
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
-		return turn.Presume(limit, func(left turn.Result) *turn.Response {
-			if refusal := a.limited(t, limit, &left); refusal != nil {
-				return refusal
-			}
-			return op.Handle(t, in)
-		})
+		left, ok := t.Do(limit)
+		if !ok {
+			return nil
+		}
+		if refusal := a.limited(t, limit, &left); refusal != nil {
+			return refusal
+		}
 	}
 	return op.Handle(t, in)
 }

@@ -66,12 +66,11 @@ func Key(t *turn.Turn) (string, Standing) {
 	return t.Host.PublicKey, standing
 }
 
-// Sign answers with what then makes of the signature of a text, in base64: "" if there is none.
-func Sign(text string, then func(signature string) *turn.Response) *turn.Response {
-	return turn.Presume(turn.Sign{Message: []byte(text)}, func(signed turn.Result) *turn.Response {
-		if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
-			return then("")
-		}
-		return then(base64.StdEncoding.EncodeToString(signed.Data))
-	})
+// Sign returns the signature of a text, in base64: "" if there is none. ok is as in Turn.Do.
+func Sign(t *turn.Turn, text string) (signature string, ok bool) {
+	signed, ok := t.Do(turn.Sign{Message: []byte(text)})
+	if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
+		return "", ok
+	}
+	return base64.StdEncoding.EncodeToString(signed.Data), ok
 }

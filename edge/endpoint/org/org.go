@@ -108,8 +108,8 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	for _, seat := range seats {
 		total += seat.Allocation
 	}
-	answer := func(made record.Made) *turn.Response {
-		return respond.OK(t, func(w *jsondoc.Writer) {
+	answer := func(made *record.Made) *turn.Response {
+		r := respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("chartered", !in.DryRun)
 			w.Begin("charter", '{')
 			w.Str("org_name", name)
@@ -128,15 +128,21 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 				respond.WriteActions(t, w, entry...)
 			}
 		})
+		r.Log = made.Log
+		return r
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(&record.Made{})
 	}
 	id := record.NewID(t, in, kind, hash)
-	return record.Store(t, in, &record.Record{Kind: kind, Time: "charters.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
+	made, refusal := record.Store(t, in, &record.Record{Kind: kind, Time: "charters.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
 		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
-	}}, answer)
+	}})
+	if made == nil {
+		return refusal
+	}
+	return answer(made)
 }
 
 // readRoster reads the seats of a charter and gives them in canonical order.

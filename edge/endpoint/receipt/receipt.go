@@ -132,8 +132,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	canonical := canon.Receipt(Spec, t.Snapshot.CanonicalHost, civil.FormatTime(t.Now), name, emailHash, text, t.Snapshot.Epoch)
 	key, standing := signing.Key(t)
 	answer := func(signature string) *turn.Response {
-		signatureAt := 0
-		r := respond.OK(t, func(w *jsondoc.Writer) {
+		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Str("action", minted)
 			w.Members([]byte(canonical))
 			w.Str("canonical", canonical)
@@ -141,14 +140,11 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Str("canonicalization", canon.ReceiptRule)
 			w.Bool("signed", signature != "")
 			w.StrOrNull("signature", signature)
-			signatureAt = len(w.Buf) - len(signature) - len(`"`)
 			w.Str("public_key_b64", key)
 			w.Str("signing_status", standing.String())
 			respond.WriteKit(t, w)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
-		r.SignatureAt = signatureAt
-		return r
 	}
 	if standing >= signing.Foreign {
 		r := unsigned(t, "Signing is "+standing.String()+".")
@@ -158,12 +154,14 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	if key == "" {
 		return answer("")
 	}
-	return signing.Sign(canonical, func(signature string) *turn.Response {
-		if signature == "" {
-			return unsigned(t, "The operator's signing key may be at fault.")
-		}
-		return answer(signature)
-	})
+	signature, ok := signing.Sign(t, canonical)
+	switch {
+	case !ok:
+		return nil
+	case signature == "":
+		return unsigned(t, "The operator's signing key may be at fault.")
+	}
+	return answer(signature)
 }
 
 // unsigned refuses to hand out a receipt without the signature that it ought to have.
@@ -193,16 +191,17 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	if signature == nil {
 		return c.answer(t, in)
 	}
-	return turn.Presume(*signature, func(checked turn.Result) *turn.Response {
-		if checked.Failure != turn.None {
-			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
-		}
-		c.signatureOK = checked.OK
-		if !checked.OK {
-			c.problem("signature is not one by " + c.key + " over canonical")
-		}
-		return c.answer(t, in)
-	})
+	checked, ok := t.Do(*signature)
+	switch {
+	case !ok:
+		return nil
+	case checked.Failure != turn.None:
+		return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
+	}
+	if c.signatureOK = checked.OK; !checked.OK {
+		c.problem("signature is not one by " + c.key + " over canonical")
+	}
+	return c.answer(t, in)
 }
 
 // keys are the published keys, the current one first. The host's own key counts if the content has

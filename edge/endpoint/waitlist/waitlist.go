@@ -60,8 +60,8 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	canonical := canon.Registration(name, key)
 	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
-	answer := func(made record.Made) *turn.Response {
-		return respond.OK(t, func(w *jsondoc.Writer) {
+	answer := func(made *record.Made) *turn.Response {
+		r := respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("converted", !in.DryRun)
 			w.Str("canonical", canonical)
 			w.Str("payload_sha256", hash)
@@ -80,13 +80,19 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 				respond.WriteActions(t, w, next...)
 			}
 		})
+		r.Log = made.Log
+		return r
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(&record.Made{})
 	}
 	id := record.NewID(t, in, kind, hash)
-	return record.Store(t, in, &record.Record{Kind: kind, Time: "registrations.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
+	made, refusal := record.Store(t, in, &record.Record{Kind: kind, Time: "registrations.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
 		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
 		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
-	}}, answer)
+	}})
+	if made == nil {
+		return refusal
+	}
+	return answer(made)
 }
