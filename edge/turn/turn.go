@@ -203,8 +203,6 @@ type Response struct {
 
 	Deliver  bool          // the turn has put something into the outbox
 	Observed []Observation // a host counts each by day, or drops it; no response waits for that
-
-	SignatureAt int // of a prepared response, which no handler makes
 }
 
 // Observation is one thing that a client did. It holds nothing else of its message or sender.

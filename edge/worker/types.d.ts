@@ -72,12 +72,9 @@ export interface Answer {
   deliver: boolean;
   /** What the request showed of its clients. */
   observed: Observation[];
-  /** Where in the body a signature is to be put, if the answer waits for one. */
-  signatureAt: number;
 }
 
 export interface Outcome {
-  /** Where there are effects, a prepared one; see package turn. */
   answer: Answer | undefined;
   effects: Effect[];
 }

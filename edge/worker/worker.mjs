@@ -9,7 +9,7 @@ import snapshot from './snapshot.txt';
 import { named, nameOf, randomness, redirect } from './apex.mjs';
 import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
-import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
+import { hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left, own } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
@@ -44,26 +44,15 @@ function round(entry, turn) {
 /** @param {Entry} entry @param {Turn} turn @param {Outcome} outcome @param {Invocation} by @returns {Promise<Answer>} */
 async function finish(entry, turn, outcome, by) {
   const { facts, env, ctx } = by;
-  /** Performs effects side by side. @param {Effect[]} effects */
-  const step = async (effects) => {
-    const results = effects.length === 1 ? [await perform(effects[0], by)] : await Promise.all(effects.map((e) => perform(e, by)));
-    turn.journal.push(...results);
-    return results[0];
-  };
   for (let n = 1; n <= facts.maxRounds; n++) {
     const { answer, effects } = outcome;
-    if (effects.length > facts.maxEffects) break;
-    let done = 0;
     if (answer) {
-      while (done < effects.length && fits(answer, effects[done], await step([effects[done]]))) done++;
-      if (done === effects.length) {
-        if (answer.deliver) ctx.waitUntil(deliver(env, ctx));
-        return answer;
-      }
-    } else {
-      if (effects.length === 0) break;
-      await step(effects);
+      if (answer.deliver) ctx.waitUntil(deliver(env, ctx));
+      return answer;
     }
+    if (effects.length === 0 || effects.length > facts.maxEffects) break;
+    const results = effects.length === 1 ? [await perform(effects[0], by)] : await Promise.all(effects.map((e) => perform(e, by)));
+    turn.journal.push(...results);
     outcome = round(entry, turn);
   }
   throw new Error('a turn asked for too much');
@@ -126,7 +115,7 @@ function answer(asked) {
   const told = (/** @type {Answer} */ a) => reply(a, asked);
   try {
     const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
-    if (!answer || outcome.effects.length > 0) return finish('handle', turn, outcome, asked).then(told, (e) => failed(e, asked));
+    if (!answer) return finish('handle', turn, outcome, asked).then(told, (e) => failed(e, asked));
     const alone = turn.fields === '' && !target.includes('?');
     if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now);
     return reply(answer, asked);
@@ -234,7 +223,7 @@ export default {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
       const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 }, id);
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id);
     }
   },
 

@@ -30,7 +30,6 @@ func TestCount(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for name, frame := range map[string][]byte{
 		"outcome":          {outcomeKinds},
-		"prepared nothing": append([]byte{kindPrepared}, make([]byte, 4+4+4+4+4+4+1+4)...),
 		"effect":           append(appendU32([]byte{kindEffects}, 1), effectKinds),
 		"value":            append(appendU32(appendU32(appendU32(append(appendU32([]byte{kindEffects}, 1), kindExec), 1), 0), 1), valueKinds),
 	} {
