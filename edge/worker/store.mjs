@@ -9,7 +9,7 @@
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
-/** @import { Env, Job, Statement, Value } from './types' */
+/** @import { Env, Job, Result, Statement, Value } from './types' */
 
 // How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
 // O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
@@ -52,7 +52,7 @@ export const own = (env) => most(env) - Math.floor(most(env) / SHARE);
 export const left = (ctx, env) => most(env) - (made.get(ctx) ?? 0);
 
 // Runs statements as one transaction. A request waits for it so many milliseconds. It never throws.
-/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest @param {Env} env */
+/** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest @param {Env} env @returns {Promise<Result>} */
 export async function transact(statements, db, ctx, longest, env) {
   if (statements.length > left(ctx, env)) return { failure: REFUSED };
   /** @type {Job} */
