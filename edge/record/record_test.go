@@ -219,14 +219,14 @@ func TestSilentStore(t *testing.T) {
 // WriteMembers says whether a record was made, by this call or an earlier one, and whether it has
 // an address.
 func TestMembers(t *testing.T) {
-	for want, made := range map[string]record.Made{
+	for want, stored := range map[string]record.Stored{
 		`{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":true,"ignored_fields":["x"]}`:                  {ID: "7", At: "now", Emailed: true},
 		`{"record_id":"7","recorded":true,"recorded_at":"now","replayed":true,"email_on_file":false,"ignored_fields":["x"]}`: {ID: "7", At: "now", Replayed: true},
 		`{"record_id":null,"recorded":false,"recorded_at":null,"email_on_file":false,"ignored_fields":["x"]}`:                {},
 	} {
 		w := jsondoc.Writer{}
 		w.Open('{')
-		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), &made)
+		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), &stored)
 		w.Close('}')
 		if string(w.Buf) != want {
 			t.Errorf("%s, want %s", w.Buf, want)

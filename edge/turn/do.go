@@ -18,7 +18,7 @@ func (t *Turn) DoAll(effects ...Effect) (results []Result, ok bool) {
 	}
 	for _, effect := range effects {
 		exec, _ := effect.(Exec)
-		t.Asked += len(exec.Statements)
+		t.Statements += len(exec.Statements)
 	}
 	end := t.read + len(effects)
 	if end > len(t.Journal) {

@@ -172,13 +172,13 @@ type Turn struct {
 	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
 	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
-	// Silent says that the store has not answered. A turn makes its caller wait for that once.
-	Silent bool
-	// Tool says that what is answered is the result of an MCP tool. It has neither the trailer nor
+	// StoreDown says that the store has not answered. A turn makes its caller wait for that once.
+	StoreDown bool
+	// Embedded says that what is answered is the result of an MCP tool. It has neither the trailer nor
 	// links that are the same in every answer: the description of the tool says all that.
-	Tool bool
-	// Asked is the number of statements that the turn has asked the store for so far.
-	Asked int
+	Embedded bool
+	// Statements is the number of statements that the turn has asked the store for so far.
+	Statements int
 
 	deliver bool     // whether the turn has put something into the outbox
 	ids     int      // identifiers given so far
@@ -219,8 +219,8 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.Silent = s, "", "", nil, false
-	t.Tool, t.Asked, t.deliver, t.ids, t.headers = false, 0, false, 0, nil
+	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.StoreDown = s, "", "", nil, false
+	t.Embedded, t.Statements, t.deliver, t.ids, t.headers = false, 0, false, 0, nil
 	t.read, t.asked = 0, nil
 }
 

@@ -137,8 +137,8 @@ func TestIgnoredOK(t *testing.T) {
 	}
 }
 
-// Asked counts the statements of a round, and none of the rounds before.
-func TestAsked(t *testing.T) {
+// Statements counts the statements of a round, and none of the rounds before.
+func TestStatements(t *testing.T) {
 	current := newTurn("localhost")
 	for range 3 {
 		current.Begin(edgetest.Snapshot())
@@ -147,8 +147,8 @@ func TestAsked(t *testing.T) {
 		}
 		current.Journal = append(current.Journal, make([]turn.Result, 3)...)
 	}
-	if current.Asked != 10 {
-		t.Errorf("%d statements, want 10", current.Asked)
+	if current.Statements != 10 {
+		t.Errorf("%d statements, want 10", current.Statements)
 	}
 }
 

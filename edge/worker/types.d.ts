@@ -130,7 +130,7 @@ export interface Module {
   _initialize(): void;
   alloc(size: number): number;
   load(at: number, size: number): number;
-  loaded(): number;
+  heapBase(): number;
   handle(at: number, size: number): number;
   deliver(at: number, size: number): number;
 }
@@ -175,7 +175,7 @@ export interface Invocation {
 }
 
 /** A request for the core, and its invocation. */
-export interface Asked extends Invocation {
+export interface Call extends Invocation {
   request: Request;
   method: string;
   host: string;

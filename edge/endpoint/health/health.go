@@ -48,8 +48,8 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 // IsPath reports whether a path is that of a check.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a check. keyFits says whether receipts are signed as the content says.
-func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
+// Answer answers a check. keyOK says whether receipts are signed as the content says.
+func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
 		r := respond.Empty(405, "no-store")
@@ -70,7 +70,7 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 	if results[0].Failure != turn.None || !verified(t, results[0].Rows) {
 		failing = append(failing, Store)
 	}
-	if !keyFits {
+	if !keyOK {
 		failing = append(failing, Key)
 	}
 	if !describes(t, &results[1]) {

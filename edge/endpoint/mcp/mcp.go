@@ -208,7 +208,7 @@ func notValid(detail string) *failure {
 }
 
 func invalid(m *message, detail string) *failure {
-	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.Cut(m.Method) + ": " + detail}
+	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail}
 }
 
 // answer answers a request. ok is as in Turn.Do.
@@ -261,7 +261,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 		if a.stateless {
 			methods = statelessMethods()
 		}
-		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
+		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.TruncateRunes(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
 	return true
 }
@@ -316,7 +316,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			return t, in, nil
 		}
 	}
-	return nil, nil, invalid(m, "there is no tool "+input.Cut(name)+"; tools/list has all")
+	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
 }
 
 // sent returns the arguments that are not null. Clients send an object or an array directly, or as

@@ -103,7 +103,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	if fault := closed(t); fault != "" {
+	if fault := whyNotHere(t); fault != "" {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			writeReport(t, w, fault)
 			w.Int("submitted", 0)
@@ -115,7 +115,8 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case begun.Failure != turn.None || len(begun.Rows) != 2:
-		return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
+		return respond.RetryLater(t, respond.StoreUnavailable,
+			"The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
 	case len(begun.Rows[0]) == 0:
 		return replay(t, in, begun.Rows[1])
 	}
@@ -134,14 +135,15 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	answer := o.answer(t, in)
 	if stored.Failure != turn.None {
-		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
+		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) +
+			"): it may be sent again in a minute"
 	}
 	return answer
 }
 
-// closed says why nobody can fire here; "" if firing is possible. It is not on a host other than
-// the canonical one, unless all endpoints are on this machine, as in a test.
-func closed(t *turn.Turn) string {
+// whyNotHere returns the reason why nobody can fire here, or "". Firing works on the canonical host
+// only, unless all endpoints are on this machine, as in a test.
+func whyNotHere(t *turn.Turn) string {
 	s := t.Snapshot
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
@@ -229,7 +231,7 @@ type outcome struct {
 	at       int64
 }
 
-// submissions send the addresses to each endpoint, and to none if the key file is at fault.
+// submissions send the addresses to each endpoint, and to none if the key file is invalid.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -273,7 +275,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 			results.Raw("status", "null")
 		}
 		results.Bool("accepted", taken)
-		results.Str("detail", meaning(r))
+		results.Str("detail", describe(r))
 		results.Close('}')
 	}
 	results.Close(']')
@@ -300,9 +302,9 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	return o
 }
 
-// meaning is what an endpoint's answer means by the protocol. Of the endpoint's own words only an
-// error code is repeated.
-func meaning(r *turn.Result) string {
+// describe returns the meaning of an endpoint's answer by the protocol. Of the endpoint's own words
+// it repeats an error code only.
+func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
 		return "no complete answer in time: whether it took the addresses is not known"
@@ -327,7 +329,7 @@ func meaning(r *turn.Result) string {
 		text = "too many requests"
 	}
 	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
-		text += " (" + input.Cut(v.Get("errorCode").Text) + ")"
+		text += " (" + input.TruncateRunes(v.Get("errorCode").Text) + ")"
 	}
 	return text
 }

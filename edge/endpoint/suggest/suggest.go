@@ -53,22 +53,22 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		filedAs = withContact
 	}
 	hash, now := sha256.HexOf(text), civil.FormatTime(t.Now)
-	answer := func(made record.Made) *turn.Response {
+	answer := func(stored record.Stored) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("filed", !in.DryRun)
 			w.Str("filed_as", filedAs)
 			w.Bool("contact_on_file", filedAs == withContact && !in.DryRun)
 			w.Str("kind", kind)
 			w.Str("text_sha256", hash)
-			w.StrOrNull("record_id", made.ID)
-			w.Bool("recorded", made.At != "")
-			w.StrOrNull("recorded_at", made.At)
-			record.WriteReplayed(w, made.Replayed)
+			w.StrOrNull("record_id", stored.ID)
+			w.Bool("recorded", stored.At != "")
+			w.StrOrNull("recorded_at", stored.At)
+			record.WriteReplayed(w, stored.Replayed)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(record.Stored{})
 	}
 	id := record.NewID(t, in, "suggestion", hash)
 	failure, earlier, ok := record.Claim(t, in, id, "suggestions", "filed_at, filed_as")
@@ -82,10 +82,10 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		return respond.Problem(t, respond.RelayUnreachable, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
 			"the operator may have the suggestion. Nothing was relayed now.", nil, nil)
 	case earlier != nil:
-		made := record.Made{ID: id, Replayed: true}
-		made.At, _ = earlier[0].(string)
+		stored := record.Stored{ID: id, Replayed: true}
+		stored.At, _ = earlier[0].(string)
 		filedAs, _ = earlier[1].(string)
-		return answer(made)
+		return answer(stored)
 	}
 	unclaim := []turn.Statement{record.Unclaim(id)}
 	relayed, ok := t.Do(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
@@ -93,17 +93,20 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case relayed.Failure == turn.Timeout:
-		return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
+		return respond.Problem(t, respond.RelayUnreachable,
+			"The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
 	case relayed.Failure != turn.None:
 		if in.Key != "" {
 			if _, ok := t.Do(turn.Exec{Statements: unclaim}); !ok {
 				return nil
 			}
 		}
-		return respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
+		return respond.Problem(t, respond.RelayUnreachable,
+			"The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
 	}
 	insert := []turn.Statement{{
-		SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
+		SQL: "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)" +
+			" SELECT ?, ?, ?, ?, ?" + record.UnlessUsed,
 		Args: []any{id, now, filedAs, kind, hash},
 	}}
 	if in.Key != "" {
@@ -113,11 +116,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case failure != turn.None:
-		r := answer(record.Made{ID: id})
+		r := answer(record.Stored{ID: id})
 		r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
 		return r
 	}
-	return answer(record.Made{ID: id, At: now})
+	return answer(record.Stored{ID: id, At: now})
 }
 
 // Kind is the kind of a suggestion, which its first word says: "security", "pin" or "suggestion".

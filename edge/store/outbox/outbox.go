@@ -76,8 +76,8 @@ type row struct {
 	digest               string // Message-ID of a digest with this row that may have arrived; "" for none
 }
 
-// Unused ends the SQL of an insert whose first argument is a record id: see record.Unused.
-const Unused = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
+// UnlessUsed ends the SQL of an insert whose first argument is a record id: see record.UnlessUsed.
+const UnlessUsed = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
 
 // Enqueue gives the statement, for the transaction that stores a record, which tells the operator
 // that an address came with the record; who is the name of an agent or an org.
@@ -88,7 +88,7 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	payload.Str("who", who)
 	payload.Close('}')
 	return turn.Statement{
-		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + Unused,
+		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + UnlessUsed,
 		Args: []any{recordID, kind, string(payload.Buf), t.Now},
 	}
 }
