@@ -257,7 +257,8 @@ class Reader {
   outcome() {
     const kind = this.u8();
     if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
-    return kind === RESPONSE ? { answer: this.answer(), effects: [] } : { answer: undefined, effects: this.list(this.effect) };
+    if (kind === RESPONSE) return { answer: this.answer(), effects: [] };
+    return { answer: undefined, effects: this.list(this.effect) };
   }
 
   /** @template T @param {T} item */

@@ -51,8 +51,8 @@ async function finish(entry, turn, outcome, by) {
       return answer;
     }
     if (effects.length === 0 || effects.length > facts.maxEffects) break;
-    const results = effects.length === 1 ? [await perform(effects[0], by)] : await Promise.all(effects.map((e) => perform(e, by)));
-    turn.journal.push(...results);
+    if (effects.length === 1) turn.journal.push(await perform(effects[0], by));
+    else turn.journal.push(...(await Promise.all(effects.map((e) => perform(e, by)))));
     outcome = round(entry, turn);
   }
   throw new Error('a turn asked for too much');
