@@ -45,7 +45,7 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	path, _, _ := strings.Cut(t.Request.Target, "?")
 	if health.IsPath(path) && t.Request.Method != "OPTIONS" {
-		return t.Outcome(health.Answer(t, path, signing.StandingOf(&t.Host, e.snapshot).Fits()))
+		return t.Outcome(health.Answer(t, path, signing.KeyStateOf(&t.Host, e.snapshot).OK()))
 	}
 	if !api.IsDynamic(path) {
 		return e.api.Undocumented(t, path)

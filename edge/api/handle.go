@@ -250,7 +250,7 @@ type asked struct {
 }
 
 // parse reads the query and the body of a request, and chooses the operation. The query of a HEAD
-// is dropped if it could ask for a write, and that of a speculative GET also if it is at fault. No
+// is dropped if it could ask for a write, and that of a speculative GET also if it is invalid. No
 // cache may keep such an answer: the request proper would get it, and never arrive.
 func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusal *Refusal) {
 	if refusal = longQuery(query); refusal != nil {
@@ -315,7 +315,7 @@ func wantsStream(r *turn.Request) bool {
 // its answer. A 400 shows no contract. Clients add extra arguments to every call: the result
 // lists those that the tool does not know.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
-	t.ContractURL, t.Tool = route.Path, true
+	t.ContractURL, t.Embedded = route.Path, true
 	d := op.Document
 	if d == nil {
 		return a.Perform(t, op, in)
@@ -339,18 +339,19 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 // checked first.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
-	if most := t.Host.Queries; op.Writes && !in.DryRun && most > 0 && t.Asked+MostStatements > most {
+	if most := t.Host.Queries; op.Writes && !in.DryRun && most > 0 && t.Statements+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
 			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
 	}
 	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
-		return turn.Presume(limit, func(left turn.Result) *turn.Response {
-			if refusal := a.limited(t, limit, &left); refusal != nil {
-				return refusal
-			}
-			return op.Handle(t, in)
-		})
+		left, ok := t.Do(limit)
+		if !ok {
+			return nil
+		}
+		if refusal := a.limited(t, limit, &left); refusal != nil {
+			return refusal
+		}
 	}
 	return op.Handle(t, in)
 }

@@ -62,7 +62,7 @@ const (
 	MCPTools    = "mcp:tools"     // the result of tools/list
 	MCPPrompts  = "mcp:prompts"   // the result of prompts/list
 	MCPInstall  = "mcp:install"   // further members of the answer to a GET
-	MCPNoStream = "mcp:no-stream" // those of the answer to a GET for a stream, with which every SDK begins
+	MCPNoStream = "mcp:no-stream" // further members of the answer to a GET for a stream: the first request of every SDK
 	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
 	MCPResult   = "mcp:result:"   // before the ID of a document: the result of a tool, where that is not the whole document
 )

@@ -37,7 +37,7 @@ type Faults struct {
 func (f *Faults) Add(field, code, detail string) {
 	f.Total++
 	if len(f.List) < MaxEntries {
-		f.List = append(f.List, Fault{Cut(field), code, detail})
+		f.List = append(f.List, Fault{TruncateRunes(field), code, detail})
 	}
 }
 
@@ -57,8 +57,9 @@ func (f *Faults) Write(w *jsondoc.Writer) {
 	}
 }
 
-// Cut shortens a caller's text to its first MaxEcho code points: an answer repeats no more of it.
-func Cut(s string) string {
+// TruncateRunes shortens a caller's text to its first MaxEcho code points: an answer repeats no
+// more of it.
+func TruncateRunes(s string) string {
 	n := 0
 	for i := range s {
 		if n == MaxEcho {
@@ -69,10 +70,10 @@ func Cut(s string) string {
 	return s
 }
 
-// Brief shortens a caller's text further than Cut, to MaxBrief bytes of JSON without its quotation
-// marks, so that the answer to a single fault is short whatever was sent.
-func Brief(s string) string {
-	s = Cut(s)
+// TruncateBytes shortens a caller's text further than TruncateRunes, to MaxBrief bytes of JSON
+// without its quotation marks, so that the answer to a single fault is short whatever was sent.
+func TruncateBytes(s string) string {
+	s = TruncateRunes(s)
 	size, room := 0, [16]byte{}
 	for i, r := range s {
 		size += len(jsondoc.AppendString(room[:0], string(r))) - len(`""`)
@@ -206,14 +207,14 @@ func (in *Input) Ignored() []string {
 	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
 		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
-			ignored = append(ignored, Cut(in.members[i].Name))
+			ignored = append(ignored, TruncateRunes(in.members[i].Name))
 		}
 	}
 	return append(ignored, in.ignored...)
 }
 
 // Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" if
-// the field is absent or at fault. A blank text counts as absent; any other value is taken
+// the field is absent or invalid. A blank text counts as absent; any other value is taken
 // verbatim.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
@@ -290,7 +291,7 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 // value, or a name that differs in case, "_" or "-", is a fault and counts as on: its sender meant
 // to switch it on.
 func (in *Input) Switch(f *Field) (on, sent bool) {
-	in.alike(f, func(m *jsondoc.Member) {
+	in.eachNamed(f, func(m *jsondoc.Member) {
 		sent = true
 		value := slices.Index(Switches, m.Value.Text)
 		switch {
@@ -311,7 +312,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 // Refuse makes a fault of the name of a field, however it is written and whatever its value is. It
 // reports whether the name was sent.
 func (in *Input) Refuse(f *Field, why string) (sent bool) {
-	in.alike(f, func(m *jsondoc.Member) {
+	in.eachNamed(f, func(m *jsondoc.Member) {
 		sent = true
 		in.Add(m.Name, UnknownField, "is not a field: "+why)
 	})
@@ -321,7 +322,7 @@ func (in *Input) Refuse(f *Field, why string) (sent bool) {
 // RefuseMisspelled makes a fault of every name that differs from that of a field in case, "_" or
 // "-" alone.
 func (in *Input) RefuseMisspelled(f *Field) {
-	in.alike(f, func(m *jsondoc.Member) {
+	in.eachNamed(f, func(m *jsondoc.Member) {
 		if m.Name != f.Name {
 			in.Add(m.Name, UnknownField, misspelled+f.Name)
 		}
@@ -331,11 +332,11 @@ func (in *Input) RefuseMisspelled(f *Field) {
 // misspelled is before the name that a fault asks a caller to write.
 const misspelled = "is not a field; write it "
 
-// alike calls do with the members whose names are that of a field but for case, "_" and "-", and
-// marks them as read.
-func (in *Input) alike(f *Field, do func(m *jsondoc.Member)) {
+// eachNamed calls do with the members whose name is the same as a field's but for case, "_" and
+// "-", and marks them as read.
+func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	for i := range in.members {
-		if alike(in.members[i].Name, f.Name) {
+		if sameName(in.members[i].Name, f.Name) {
 			in.used[i] = true
 			do(&in.members[i])
 		}
@@ -345,8 +346,8 @@ func (in *Input) alike(f *Field, do func(m *jsondoc.Member)) {
 // hexDigits are the digits in which a fault writes a code point.
 const hexDigits = "0123456789abcdef"
 
-// alike reports whether two names are the same but for case, "_" and "-".
-func alike(a, b string) bool {
+// sameName reports whether two names are the same but for case, "_" and "-".
+func sameName(a, b string) bool {
 	i, j := 0, 0
 	for {
 		for i < len(a) && (a[i] == '_' || a[i] == '-') {
@@ -366,31 +367,31 @@ func alike(a, b string) bool {
 }
 
 // Choice reads a field that has Values and reports its faults. The result is one of Values, or ""
-// if the field is absent or at fault.
+// if the field is absent or invalid.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
-		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+Brief(value))
+		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+TruncateBytes(value))
 		return ""
 	}
 	return value
 }
 
 // Date reads a field of type Date and reports its faults. The result is in days since 1970-01-01;
-// ok is false if the field is absent or at fault.
+// ok is false if the field is absent or invalid.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
 		return 0, false
 	}
 	if days, ok = civil.ParseDate(value); !ok {
-		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+Brief(value))
+		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+TruncateBytes(value))
 	}
 	return days, ok
 }
 
 // Integer reads a field of type Integer and reports its faults, a value below the minimum included.
-// The result is 0 if the field is absent or at fault.
+// The result is 0 if the field is absent or invalid.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -399,7 +400,7 @@ func (in *Input) Integer(f *Field) int {
 }
 
 // Number reads a field of type Integer without checking its minimum: an int32 in decimal digits, in
-// a body with a fraction of zeros perhaps. ok is false if the field is absent or at fault.
+// a body with a fraction of zeros perhaps. ok is false if the field is absent or invalid.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -419,7 +420,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 		}
 	}
 	if n, ok = ParseInteger(digits); !ok {
-		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+Brief(v.Text))
+		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+TruncateBytes(v.Text))
 	}
 	return n, ok
 }
@@ -463,7 +464,7 @@ func ParseBody(body []byte) *Input {
 		}
 		detail := fault.Error()
 		if fault.Name != "" {
-			detail += ": " + Brief(fault.Name)
+			detail += ": " + TruncateBytes(fault.Name)
 		}
 		if looksLikeForm(body) {
 			detail += "; it looks like a form: send a JSON object"

@@ -19,7 +19,7 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 		for _, f := range fields {
 			f.each(func(name string) {
 				if d := distance(in.SentAs(name), sent); d < best {
-					best, meant = d, "; \""+Brief(sent)+"\" is not a field: did you mean "+in.SentAs(name)+"?"
+					best, meant = d, "; \""+TruncateBytes(sent)+"\" is not a field: did you mean "+in.SentAs(name)+"?"
 				}
 			})
 		}
@@ -28,7 +28,7 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 }
 
 // Skip keeps the fields of an operation from being listed as ignored when the input as a whole is
-// at fault and they are not read.
+// invalid and they are not read.
 func (in *Input) Skip(fields []Field) {
 	in.Fields = fields
 	for i := range in.members {
@@ -78,7 +78,7 @@ const far = 3
 // distance is how far a name that was sent is from the name of a field: 0 if they are alike, 1 or 2
 // for as many edits, 2 if it is a whole word of the other, else far.
 func distance(field, sent string) int {
-	if alike(field, sent) {
+	if sameName(field, sent) {
 		return 0
 	}
 	for edits := 1; edits < min(far, len(field)); edits++ {

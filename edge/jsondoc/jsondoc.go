@@ -37,7 +37,7 @@ const (
 
 func (f Fault) Error() string { return string(f) }
 
-// Error says where a document is at fault, and in what way.
+// Error names the place where a document is invalid, and the reason.
 type Error struct {
 	Kind   Fault
 	Offset int64  // in bytes, of the first fault

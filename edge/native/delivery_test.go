@@ -93,20 +93,18 @@ func TestDelivery(t *testing.T) {
 	h, log := open(t, Config{}, fake{
 		handle: func(t *turn.Turn) turn.Outcome {
 			t.SetDeliver()
-			return t.Outcome(turn.Await(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)"),
-				func(turn.Result) *turn.Response { return text(200, "stored").Response }))
+			t.Do(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('r', 'k', 0, 0)"))
+			return t.Outcome(text(200, "stored").Response)
 		},
 		deliver: func(t *turn.Turn) turn.Outcome {
 			if calls.Add(1) == 1 {
 				panic("first")
 			}
-			return t.Outcome(turn.Await(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending') RETURNING id"),
-				func(result turn.Result) *turn.Response {
-					if len(result.Rows[0]) == 0 {
-						return text(204, "").Response
-					}
-					return text(200, "").Response
-				}))
+			result, ok := t.Do(one("UPDATE outbox SET state = 'delivered' WHERE id = (SELECT min(id) FROM outbox WHERE state = 'pending') RETURNING id"))
+			if ok && len(result.Rows[0]) == 0 {
+				return t.Outcome(text(204, "").Response)
+			}
+			return t.Outcome(text(200, "").Response)
 		},
 	})
 	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))

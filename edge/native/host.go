@@ -265,12 +265,12 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 		s = &changed
 	}
 	// The key of the content is not logged: it may be a secret that was taken for a public key.
-	switch standing := signing.StandingOf(&turn.HostInfo{PublicKey: h.public}, s); standing {
+	switch state := signing.KeyStateOf(&turn.HostInfo{PublicKey: h.public}, s); state {
 	case signing.Unpublished:
 		h.log.Warn("the documents do not publish the key that receipts are signed with "+
 			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
 	case signing.Missing, signing.Foreign:
-		h.log.Warn("signing is "+standing.String()+" (give this host the key that the content publishes)", "key", h.public)
+		h.log.Warn("signing is "+state.String()+" (give this host the key that the content publishes)", "key", h.public)
 	}
 	if documents == nil {
 		documents = new(static.Documents)

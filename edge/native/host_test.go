@@ -201,7 +201,8 @@ func TestShutdown(t *testing.T) {
 			close(begun)
 			<-goOn
 		}
-		return t.Outcome(turn.Await(insert("r"), func(turn.Result) *turn.Response { return text(200, "stored").Response }))
+		t.Do(insert("r"))
+		return t.Outcome(text(200, "stored").Response)
 	}})
 	address, stop := serve(t, h)
 	answers := make(chan string, 1)

@@ -252,7 +252,8 @@ func TestGoneClient(t *testing.T) {
 			begun <- true
 			<-goOn
 		}
-		return t.Outcome(turn.Await(insert("r"), func(turn.Result) *turn.Response { return text(200, "stored").Response }))
+		t.Do(insert("r"))
+		return t.Outcome(text(200, "stored").Response)
 	}})
 	address, stop := serve(t, h)
 	send := func(request string) net.Conn {
@@ -311,7 +312,8 @@ func TestLog(t *testing.T) {
 		if t.Request.Target == "/api/panic?secret" {
 			panic("secret-free")
 		}
-		return t.Outcome(turn.Await(one("INSERT INTO nowhere VALUES (?)", "secret"), func(turn.Result) *turn.Response { return text(418, "tea").Response }))
+		t.Do(one("INSERT INTO nowhere VALUES (?)", "secret"))
+		return t.Outcome(text(418, "tea").Response)
 	}})
 	address, _ := serve(t, h)
 	answer := raw(t, address, "POST /api/x?owner_email=secret%40example.org HTTP/1.1\r\nHost: WWW.example.org\r\nX-A: secret\r\nContent-Length: 6\r\n\r\nsecret")

@@ -85,7 +85,7 @@ func ShortProblem(t *turn.Turn, p *ProblemType, detail string) *turn.Response {
 }
 
 func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string) {
-	if !t.Tool {
+	if !t.Embedded {
 		w.Str("type", p.uri(t.Snapshot.BaseURL()))
 	}
 	w.Str("title", p.Title)
@@ -105,7 +105,7 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	n, most := strconv.Itoa(in.Total)+" faults", unlimited
 	if in.Total == 1 {
 		n, most = "1 fault", maxFault
-		in.List[0].Field = input.Brief(in.List[0].Field)
+		in.List[0].Field = input.TruncateBytes(in.List[0].Field)
 	}
 	detail := n + " found."
 	if in.Writes {
@@ -160,7 +160,7 @@ const KitMember = "verify_kit"
 
 // WriteKit writes the member that links the programs of Kit.
 func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
-	if t.Tool {
+	if t.Embedded {
 		return
 	}
 	w.Begin(KitMember, '[')
@@ -218,7 +218,7 @@ func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 // WriteTrailer writes the members that every JSON answer under /api/ ends with, messages of MCP
 // apart.
 func WriteTrailer(t *turn.Turn, w *jsondoc.Writer) {
-	if !t.Tool {
+	if !t.Embedded {
 		t.Snapshot.Trailer(w, t.ServedFrom())
 	}
 }

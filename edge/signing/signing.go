@@ -9,13 +9,13 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Standing compares the key that a host signs with to the one that the content publishes.
-type Standing int
+// KeyState compares the key that a host signs with to the one that the content publishes.
+type KeyState int
 
-// The standings. A host mints signed receipts in the first two, unsigned ones in the next two, and
-// none in the last two.
+// The states of a key. A host mints signed receipts in the first two, unsigned ones in the next
+// two, and none in the last two.
 const (
-	Live        Standing = iota // the content publishes the key
+	Live        KeyState = iota // the content publishes the key
 	Unpublished                 // the content publishes no key
 	None                        // neither the host nor the content has a key
 	Missing                     // the content publishes a key, and the host has none
@@ -23,8 +23,8 @@ const (
 	Faulty                      // the key cannot be used at all
 )
 
-// StandingOf is the standing of a host's key.
-func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
+// KeyStateOf returns the state of a host's key.
+func KeyStateOf(host *turn.HostInfo, s *snapshot.Snapshot) KeyState {
 	switch {
 	case host.KeyFault:
 		return Faulty
@@ -40,9 +40,9 @@ func StandingOf(host *turn.HostInfo, s *snapshot.Snapshot) Standing {
 	return Unpublished
 }
 
-// Fits reports whether receipts are signed as the content says: with its key, or with any if it
+// OK reports whether receipts are signed as the content says: with its key, or with any if it
 // publishes none.
-func (s Standing) Fits() bool { return s <= None }
+func (s KeyState) OK() bool { return s <= None }
 
 // statuses say in words whether receipts are signed.
 var statuses = [...]string{
@@ -55,23 +55,22 @@ var statuses = [...]string{
 }
 
 // String says in words whether receipts are signed.
-func (s Standing) String() string { return statuses[s] }
+func (s KeyState) String() string { return statuses[s] }
 
-// Key is the key that this host signs with, "" if it signs nothing, and its standing.
-func Key(t *turn.Turn) (string, Standing) {
-	standing := StandingOf(&t.Host, t.Snapshot)
-	if standing > Unpublished {
-		return "", standing
+// Key returns the key that this host signs with, "" if it signs nothing, and the key's state.
+func Key(t *turn.Turn) (string, KeyState) {
+	state := KeyStateOf(&t.Host, t.Snapshot)
+	if state > Unpublished {
+		return "", state
 	}
-	return t.Host.PublicKey, standing
+	return t.Host.PublicKey, state
 }
 
-// Sign answers with what then makes of the signature of a text, in base64: "" if there is none.
-func Sign(text string, then func(signature string) *turn.Response) *turn.Response {
-	return turn.Presume(turn.Sign{Message: []byte(text)}, func(signed turn.Result) *turn.Response {
-		if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
-			return then("")
-		}
-		return then(base64.StdEncoding.EncodeToString(signed.Data))
-	})
+// Sign returns the signature of a text, in base64: "" if there is none. ok is as in Turn.Do.
+func Sign(t *turn.Turn, text string) (signature string, ok bool) {
+	signed, ok := t.Do(turn.Sign{Message: []byte(text)})
+	if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {
+		return "", ok
+	}
+	return base64.StdEncoding.EncodeToString(signed.Data), ok
 }

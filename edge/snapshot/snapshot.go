@@ -207,7 +207,7 @@ func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string
 	text("host_note_canonical", &s.NoteCanonical)
 	text("host_note_other", &s.NoteOther)
 	text("receipt_key", &s.CurrentKey)
-	keys := make([]string, len(s.RetiredKeys)) // of each its members, with spaces between them
+	keys := make([]string, len(s.RetiredKeys)) // each as space-separated fields
 	for i, k := range s.RetiredKeys {
 		keys[i] = k.PublicKey + " " + k.CurrentFrom + " " + k.RetiredOn + " " + k.Revoked
 	}

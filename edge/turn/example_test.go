@@ -10,12 +10,14 @@ import (
 // greet is a core with one answer, for which it needs one effect.
 func greet(t *turn.Turn) turn.Outcome {
 	t.Begin(&snapshot.Snapshot{})
-	return t.Outcome(turn.Presume(turn.Limit{Key: t.Host.Client, Policy: "greetings"}, func(left turn.Result) *turn.Response {
-		if !left.OK {
-			return &turn.Response{Status: 429, Body: []byte("too many")}
-		}
-		return &turn.Response{Status: 200, Body: []byte("hello")}
-	}))
+	left, ok := t.Do(turn.Limit{Key: t.Host.Client, Policy: "greetings"})
+	switch {
+	case !ok:
+		return t.Outcome(nil)
+	case !left.OK:
+		return t.Outcome(&turn.Response{Status: 429, Body: []byte("too many")})
+	}
+	return t.Outcome(&turn.Response{Status: 200, Body: []byte("hello")})
 }
 
 // A host gives Run a function that performs effects, and gets the answer.
@@ -26,13 +28,13 @@ func ExampleRun() {
 	}
 	current := &turn.Turn{Host: turn.HostInfo{Client: "192.0.2.1"}}
 	answer := turn.Run(current, greet, limit)
-	fmt.Printf("%d %s %v\n", answer.Status, answer.Body, answer.Header)
+	fmt.Printf("%d %s\n", answer.Status, answer.Body)
 	// Output:
 	// asked for [{Key:192.0.2.1 Policy:greetings}]
-	// 200 hello [{ratelimit "greetings";r=7;t=30}]
+	// 200 hello
 }
 
-// The loop of a host in longhand. This one does without prepared responses.
+// The loop of a host in longhand.
 func Example_loop() {
 	current := &turn.Turn{Host: turn.HostInfo{Client: "192.0.2.1"}}
 	for round := range turn.MaxRounds {
@@ -41,11 +43,7 @@ func Example_loop() {
 			fmt.Printf("round %d: %d %s\n", round, outcome.Response.Status, outcome.Response.Body)
 			return
 		}
-		effects := outcome.Effects
-		if outcome.Response != nil {
-			effects = effects[:1]
-		}
-		for _, effect := range effects {
+		for _, effect := range outcome.Effects {
 			fmt.Printf("round %d: perform %T\n", round, effect)
 			current.Journal = append(current.Journal, turn.Result{OK: false})
 		}

@@ -11,17 +11,17 @@
 //
 // # What a host does
 //
-// The core never waits. A handler gives a response, or the effects that it needs first and a
-// function from their results to the response: see Await and Presume. Where the journal has no
-// results for that function, the outcome names the effects instead of a response. The host performs
-// them, appends their results to the journal, and calls again with the same turn, which the core
-// handles from its beginning. So the whole state of a turn is in its host, and an instance of the
-// core can be thrown away between two calls. For each request a host does:
+// The core never waits. A handler asks for the result of an effect: see Turn.Do. If the journal has
+// the result, the handler continues. Otherwise it returns nil, and the outcome names the effect
+// instead of a response. The host performs it, appends its result to the journal, and calls again
+// with the same turn, which the core handles from its beginning. So the whole state of a turn is in
+// its host, and an instance of the core can be thrown away between two calls. For each request a
+// host does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
 //	    outcome = handle(turn)
-//	    if outcome has no effects: send outcome.Response, and stop
+//	    if outcome has a response: send it, and stop
 //	    results = perform outcome.Effects side by side, at most MaxEffects of them
 //	    append the results to turn.Journal, in the order of the effects
 //	answer that the turn was not finished
@@ -33,23 +33,6 @@
 //
 // The result of an Exec says that the write is durable, and no response is given before it. So an
 // answered write survives a loss of power.
-//
-// # Prepared responses
-//
-// Most writes succeed, so the core need not be called a second time to say so. Where a handler
-// presumes that its effects go well, the outcome holds both a response and the effects. The host
-// performs the effects one after the other and appends each result to the journal. If all go as
-// presumed, it sends the response: a further call would give the same one. After the first effect
-// that does not, it performs none of the others and calls again. An effect goes as presumed if it
-// does not fail and
-//
-//   - a Verify or a Limit is OK;
-//   - an Exec gives no rows;
-//   - a Sign gives a signature, which the host writes in base64 into the body, at SignatureAt;
-//   - a Limit that says what remains gives the response the header field of Limit.RateLimit.
-//
-// A host may ignore the response of such an outcome, perform the first effect alone, and call
-// again.
 package turn
 
 import (
@@ -189,40 +172,37 @@ type Turn struct {
 	// Failed is the answer where the host cannot take the turn to its end. Where Failed is nil,
 	// that answer is the usual problem (respond.Unfinished).
 	Failed *Response
-	// Silent says that the store has not answered. A turn makes its caller wait for that once.
-	Silent bool
-	// Tool says that what is answered is the result of an MCP tool. It has neither the trailer nor
+	// StoreDown says that the store has not answered. A turn makes its caller wait for that once.
+	StoreDown bool
+	// Embedded says that what is answered is the result of an MCP tool. It has neither the trailer nor
 	// links that are the same in every answer: the description of the tool says all that.
-	Tool bool
-	// Asked is the number of statements that the turn has asked the store for so far.
-	Asked int
+	Embedded bool
+	// Statements is the number of statements that the turn has asked the store for so far.
+	Statements int
 
 	deliver bool     // whether the turn has put something into the outbox
 	ids     int      // identifiers given so far
 	headers []Header // header fields that the answer gets besides its own
+
+	read  int      // results of the journal that the handler has received
+	asked []Effect // effects that the handler waits for
 }
 
-// Outcome is what a call of the core gives: a response, effects to perform before another call, or
-// both, for a prepared response.
+// Outcome is what a call of the core gives: a response, or effects to perform before another call.
 type Outcome struct {
 	Response *Response
 	Effects  []Effect
 }
 
-// Response is an HTTP response, or one that needs effects first: see Await and Presume.
+// Response is an HTTP response.
 type Response struct {
 	Status int
 	Header []Header // besides those that every answer has
 	Body   []byte   // empty for HEAD, 204 and 304
 	Log    string   // a line for the host's log, without a caller's words; usually empty
 
-	Deliver     bool          // the turn has put something into the outbox
-	Observed    []Observation // a host counts each by day, or drops it; no response waits for that
-	SignatureAt int           // where the base64 of a signature overwrites the Body of a prepared response
-
-	effects  []Effect                 // what the response needs first
-	then     func([]Result) *Response // makes the response of their results; nil for a response as it is
-	presumes bool                     // whether the effects are presumed to go well
+	Deliver  bool          // the turn has put something into the outbox
+	Observed []Observation // a host counts each by day, or drops it; no response waits for that
 }
 
 // Observation is one thing that a client did. It holds nothing else of its message or sender.
@@ -239,8 +219,9 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 
 // Begin makes the turn ready to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.Silent = s, "", "", nil, false
-	t.Tool, t.Asked, t.deliver, t.ids, t.headers = false, 0, false, 0, nil
+	t.Snapshot, t.ContractURL, t.Operation, t.Failed, t.StoreDown = s, "", "", nil, false
+	t.Embedded, t.Statements, t.deliver, t.ids, t.headers = false, 0, false, 0, nil
+	t.read, t.asked = 0, nil
 }
 
 // SetHeader gives a header field to whichever answer the turn ends in.
@@ -249,32 +230,15 @@ func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, n
 // SetDeliver says that the turn has put something into the outbox.
 func (t *Turn) SetDeliver() { t.deliver = true }
 
-// Outcome is the outcome of a call whose handler gave r. It makes the response of the results in
-// the journal and then, as long as r presumes, of presumed ones.
+// Outcome returns the outcome of a call whose handler returned r. While the handler waits for
+// effects, they are the outcome, even if r is a response.
 func (t *Turn) Outcome(r *Response) Outcome {
-	var presumed []Effect
-	journal := t.Journal
-	for r.then != nil {
-		n := len(r.effects)
-		for _, effect := range r.effects {
-			exec, _ := effect.(Exec)
-			t.Asked += len(exec.Statements)
-		}
-		switch {
-		case presumed == nil && n <= len(journal):
-			r, journal = r.then(journal[:n]), journal[n:]
-		case r.presumes:
-			presumed = append(presumed, r.effects...)
-			r = r.then([]Result{asPresumed})
-		case presumed == nil:
-			return Outcome{Effects: r.effects}
-		default:
-			return Outcome{Effects: presumed[:1]} // what follows depends on the first one
-		}
+	if t.asked != nil {
+		return Outcome{Effects: t.asked}
 	}
 	r.Header = append(r.Header, t.headers...)
 	r.Deliver = t.deliver
-	return Outcome{Response: r, Effects: presumed}
+	return Outcome{Response: r}
 }
 
 // Run calls handle until there is a response, and performs the effects asked for in between.
@@ -288,11 +252,8 @@ func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *
 			return outcome.Response
 		case len(outcome.Effects) > MaxEffects:
 			return nil
-		case outcome.Response == nil:
-			t.Journal = append(t.Journal, perform(outcome.Effects)...)
-		case t.confirm(outcome, perform):
-			return outcome.Response
 		}
+		t.Journal = append(t.Journal, perform(outcome.Effects)...)
 	}
 	return nil
 }

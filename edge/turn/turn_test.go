@@ -1,7 +1,7 @@
 package turn_test
 
 import (
-	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,17 +86,20 @@ func TestSingle(t *testing.T) {
 }
 
 // Each effect gets its own result, over any number of rounds, and none is asked for twice.
-func TestAwait(t *testing.T) {
+func TestDo(t *testing.T) {
 	rounds, asked := 0, 0
 	handle := func(current *turn.Turn) turn.Outcome {
 		rounds++
 		current.Begin(edgetest.Snapshot())
-		part := turn.AwaitAll([]turn.Effect{turn.Limit{Key: "a"}, turn.Limit{Key: "b"}}, func(two []turn.Result) *turn.Response {
-			return turn.Presume(turn.Limit{Key: "c"}, func(one turn.Result) *turn.Response {
-				return &turn.Response{Status: int(two[0].Remaining*100 + two[1].Remaining*10 + one.Remaining)}
-			})
-		})
-		return current.Outcome(part.Then(func(r *turn.Response) *turn.Response { return &turn.Response{Status: r.Status + 1000} }))
+		two, ok := current.DoAll(turn.Limit{Key: "a"}, turn.Limit{Key: "b"})
+		if !ok {
+			return current.Outcome(nil)
+		}
+		one, ok := current.Do(turn.Limit{Key: "c"})
+		if !ok {
+			return current.Outcome(nil)
+		}
+		return current.Outcome(&turn.Response{Status: int(two[0].Remaining*100 + two[1].Remaining*10 + one.Remaining)})
 	}
 	r := turn.Run(&turn.Turn{}, handle, func(effects []turn.Effect) (results []turn.Result) {
 		for _, e := range effects {
@@ -105,119 +108,47 @@ func TestAwait(t *testing.T) {
 		}
 		return results
 	})
-	if r == nil || r.Status != 1123 || rounds != 3 || asked != 3 {
+	if r == nil || r.Status != 123 || rounds != 3 || asked != 3 {
 		t.Errorf("%+v after %d rounds with %d effects", r, rounds, asked)
 	}
 }
 
-// The effects of a prepared response are performed in order, each once those before it went as
-// presumed. After one that did not, the handler gets the results so far.
-func TestPresumeInOrder(t *testing.T) {
-	limit, insert := turn.Limit{Key: "a", Policy: "p"}, turn.Exec{Statements: []turn.Statement{{SQL: "INSERT"}}}
-	for _, c := range []struct {
-		name   string
-		result turn.Result // of the limit
-		rounds int
-		want   string // body of the answer
-		done   int    // how many effects are performed
-		left   string // the RateLimit header field
-	}{
-		{"both as presumed", turn.Result{OK: true, Remaining: -1}, 1, "stored", 2, ""},
-		{"the limit says what remains", turn.Result{OK: true, Remaining: 7, Reset: 3}, 1, "stored", 2, `"p";r=7;t=3`},
-		{"the limit says that this was the last", turn.Result{OK: true, Reset: 3}, 1, "stored", 2, `"p";r=0;t=3`},
-		{"the first refuses", turn.Result{Remaining: -1}, 2, "limited", 1, ""},
-		{"the first fails", turn.Result{OK: true, Failure: turn.Unavailable}, 3, "stored without a limit", 2, ""},
-	} {
-		current, rounds, done := newTurn("localhost"), 0, 0
-		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
-			rounds++
-			current.Begin(edgetest.Snapshot())
-			return current.Outcome(turn.Presume(limit, func(left turn.Result) *turn.Response {
-				stored := func(body string) func(turn.Result) *turn.Response {
-					return func(turn.Result) *turn.Response { return &turn.Response{Status: 200, Body: []byte(body)} }
-				}
-				switch {
-				case !left.OK:
-					return &turn.Response{Status: 429, Body: []byte("limited")}
-				case left.Failure != turn.None:
-					return turn.Await(insert, stored("stored without a limit"))
-				}
-				return turn.Presume(insert, stored("stored"))
-			}))
-		}, func(effects []turn.Effect) []turn.Result {
-			if done++; len(effects) != 1 {
-				t.Errorf("%s: %d effects side by side", c.name, len(effects))
-			}
-			if _, limits := effects[0].(turn.Limit); limits {
-				return []turn.Result{c.result}
-			}
-			return []turn.Result{{}}
-		})
-		if r == nil || string(r.Body) != c.want || rounds != c.rounds || done != c.done || edgetest.Header(r, "ratelimit") != c.left {
-			t.Errorf("%s: %+v after %d rounds and %d effects", c.name, r, rounds, done)
-		}
-	}
-}
-
-// An effect that is not presumed waits until the presumed one before it has gone as presumed.
-func TestPresumeBeforeAnother(t *testing.T) {
-	current := newTurn("localhost")
-	for round, want := range []int{1, 2, 0} {
+// A handler that goes on without a result gets no later one in its place, and no response before
+// all effects are performed, in the order in which it asked.
+func TestIgnoredOK(t *testing.T) {
+	var performed []string
+	r := turn.Run(&turn.Turn{}, func(current *turn.Turn) turn.Outcome {
 		current.Begin(edgetest.Snapshot())
-		o := current.Outcome(turn.Presume(turn.Limit{Key: "a"}, func(turn.Result) *turn.Response {
-			return turn.AwaitAll([]turn.Effect{turn.Relay{}, turn.Sign{}}, func([]turn.Result) *turn.Response { return &turn.Response{Status: 200} })
-		}))
-		if len(o.Effects) != want || (o.Response != nil) != (want == 0) {
-			t.Errorf("round %d: %+v", round, o)
+		stored, _ := current.Do(turn.Exec{Statements: []turn.Statement{{SQL: "INSERT"}}})
+		signed, ok := current.DoAll(turn.Sign{}, turn.Sign{})
+		if ok != (len(current.Journal) == 3) || ok && len(signed) != 2 {
+			t.Errorf("after %d results: %v, %t", len(current.Journal), signed, ok)
 		}
-		current.Journal = append(current.Journal, make([]turn.Result, want)...)
+		return current.Outcome(&turn.Response{Status: stored.Status})
+	}, func(effects []turn.Effect) (results []turn.Result) {
+		for _, e := range effects {
+			performed = append(performed, fmt.Sprintf("%T", e))
+			results = append(results, turn.Result{Status: 200 + len(performed)})
+		}
+		return results
+	})
+	if r == nil || r.Status != 201 || !slices.Equal(performed, []string{"turn.Exec", "turn.Sign", "turn.Sign"}) {
+		t.Errorf("%+v after %v", r, performed)
 	}
 }
 
-// A prepared response is sent where its effect goes as presumed, and nowhere else.
-func TestPresume(t *testing.T) {
-	signature := make([]byte, turn.SignatureSize)
-	for i := range signature {
-		signature[i] = byte(i)
+// Statements counts the statements of a round, and none of the rounds before.
+func TestStatements(t *testing.T) {
+	current := newTurn("localhost")
+	for range 3 {
+		current.Begin(edgetest.Snapshot())
+		for range 2 {
+			current.DoAll(turn.Exec{Statements: make([]turn.Statement, 3)}, turn.Sign{}, turn.Exec{Statements: make([]turn.Statement, 2)})
+		}
+		current.Journal = append(current.Journal, make([]turn.Result, 3)...)
 	}
-	for _, c := range []struct {
-		name   string
-		effect turn.Effect
-		result turn.Result
-		rounds int
-		body   string
-	}{
-		{"stored", turn.Exec{}, turn.Result{}, 1, "ok"},
-		{"refused", turn.Exec{}, turn.Result{Failure: turn.Refused}, 2, "refused"},
-		{"verified", turn.Verify{}, turn.Result{OK: true}, 1, "ok"},
-		{"not verified", turn.Verify{}, turn.Result{}, 2, "not ok"},
-		{"not known", turn.Verify{}, turn.Result{OK: true, Failure: turn.Timeout}, 2, "timeout"},
-		{"signed", turn.Sign{}, turn.Result{Data: signature}, 1, base64.StdEncoding.EncodeToString(signature)},
-		{"signed too short", turn.Sign{}, turn.Result{Data: signature[:63]}, 2, "63"},
-	} {
-		current, rounds := newTurn("localhost"), 0
-		next := func(result turn.Result) *turn.Response {
-			body := "ok"
-			switch _, signs := c.effect.(turn.Sign); {
-			case result.Failure != turn.None:
-				body = string(result.Failure)
-			case signs && len(result.Data) != turn.SignatureSize:
-				body = "63"
-			case signs:
-				body = base64.StdEncoding.EncodeToString(result.Data)
-			case c.name == "not verified" && !result.OK:
-				body = "not ok"
-			}
-			return &turn.Response{Status: 200, Body: []byte(body)}
-		}
-		r := turn.Run(current, func(current *turn.Turn) turn.Outcome {
-			rounds++
-			current.Begin(edgetest.Snapshot())
-			return current.Outcome(turn.Presume(c.effect, next))
-		}, func([]turn.Effect) []turn.Result { return []turn.Result{c.result} })
-		if r == nil || string(r.Body) != c.body || rounds != c.rounds {
-			t.Errorf("%s: %+v after %d rounds, want %s after %d", c.name, r, rounds, c.body, c.rounds)
-		}
+	if current.Statements != 10 {
+		t.Errorf("%d statements, want 10", current.Statements)
 	}
 }
 

@@ -64,7 +64,7 @@ export function builtAnswer({ url, headers }, host, target) {
   const { fields, document, rest } = built.answers[target];
   const at = snapshot.indexOf(`\n${document}\t`) + document.length + 2;
   const body = encoder.encode(snapshot.slice(at, snapshot.indexOf('\n', at) - 1) + rest);
-  const answer = { status: 200, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 };
+  const answer = { status: 200, fields, body, log: '', deliver: false, observed: [] };
   keep(url, answer, clock());
   return answer;
 }

@@ -90,15 +90,12 @@ func (r random) effect() turn.Effect {
 }
 
 func (r random) outcome() turn.Outcome {
-	response := &turn.Response{Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1, Observed: many(r, r.observation)}
-	switch r.IntN(4) {
-	case 0:
-		return turn.Outcome{Response: response}
-	case 1:
-		response.SignatureAt = r.IntN(1 << 16)
-		return turn.Outcome{Response: response, Effects: append(many(r, r.effect), r.effect())}
+	if r.IntN(2) == 0 {
+		return turn.Outcome{Effects: many(r, r.effect)}
 	}
-	return turn.Outcome{Effects: many(r, r.effect)}
+	return turn.Outcome{Response: &turn.Response{
+		Status: r.IntN(600), Header: r.fields(), Body: []byte(r.text()), Log: r.text(), Deliver: r.IntN(2) == 1, Observed: many(r, r.observation),
+	}}
 }
 
 func (r random) observation() turn.Observation {
@@ -148,7 +145,7 @@ func outcomeObject(o turn.Outcome) object {
 			observed = append(observed, object{"client": o.Client, "kind": o.Kind})
 		}
 		all["answer"] = object{
-			"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "deliver": r.Deliver, "observed": observed, "signatureAt": r.SignatureAt,
+			"status": r.Status, "fields": linesOf(r.Header), "body": frame{r.Body}, "log": r.Log, "deliver": r.Deliver, "observed": observed,
 		}
 	}
 	for _, effect := range o.Effects {

@@ -24,7 +24,7 @@ export class Core {
     this.variables = new DataView(mutable).getUint32(0, true);
     this.kept = this.memory.slice(this.variables, at);
     this.heap = this.module.alloc(1); // where the memory of turns begins
-    this.memory.fill(0, this.module.loaded(), this.heap);
+    this.memory.fill(0, this.module.heapBase(), this.heap);
     this.memory.set(this.kept, this.variables);
   }
 

@@ -3,7 +3,7 @@
 import { within } from './deadline.mjs';
 import { transact } from './store.mjs';
 import { encoder, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
-/** @import { Answer, Effect, Env, Facts, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
+/** @import { Effect, Env, Facts, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
 
 /** What was logged already of what is logged once. @type {Set<string>} */
 const logged = new Set();
@@ -183,18 +183,6 @@ const performers = {
 export function perform(effect, by) {
   const performer = /** @type {Performer<Effect>} */ (performers[effect.kind]);
   return performer(effect, by).catch((e) => unsure(effect.kind, e));
-}
-
-const SIGNATURE = 64; // bytes of one (RFC 8032, section 5.1.6)
-// Whether an effect went as a prepared answer presumes; the answer gets the signature.
-/** @param {Answer} answer @param {Effect} effect @param {Result} result */
-export function fits(answer, { kind }, { failure, ok, data, rows }) {
-  if (failure || rows?.some(({ length }) => length > 0) || ((kind === 'verify' || kind === 'limit') && !ok)) return false;
-  if (kind === 'sign') {
-    if (data?.length !== SIGNATURE) return false;
-    encoder.encodeInto(data.toBase64(), answer.body.subarray(answer.signatureAt));
-  }
-  return true;
 }
 
 /** @param {string} fields  One line for each. */

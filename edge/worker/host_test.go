@@ -686,7 +686,7 @@ func TestTheScoreboardIsOfNow(t *testing.T) {
 
 // TestReceiptKeys: if the secret is not a key, nothing is minted, and the log says why. Without a
 // secret receipts are unsigned. What came with the bundle, and what is kept for a second, agree.
-// The transcripts have the other standings of a key.
+// The transcripts have the other states of a key.
 func TestReceiptKeys(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

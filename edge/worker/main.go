@@ -6,12 +6,12 @@
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
 //	                               must stay where it is
-//	loaded() u32                   where the memory ends that load has filled for good
+//	heapBase() u32                 where the memory ends that load has filled for good
 //	handle(at, size u32) u32       takes a turn, gives its outcome (see package turn)
 //	deliver(at, size u32) u32      the same for a turn of the outbox
 //
 // load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
-// return 0 if the frame that they get is at fault.
+// return 0 if the frame that they get is invalid.
 //
 // Memory is never freed (the collector is "leaking"). Once the host has read what a call returned,
 // it puts the memory back into the state after load. alloc tells it where the heap ends.
@@ -45,15 +45,15 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	if err != nil {
 		fault = err.Error()
 	}
-	lasting = alloc(1)
+	base = alloc(1)
 	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, protocol.Path, mcp.Unfinished()))
 }
 
-// lasting is the end of the memory that load has filled, without the facts, which are read once.
-var lasting unsafe.Pointer
+// base is the end of the memory that load has filled, without the facts, which are read once.
+var base unsafe.Pointer
 
-//go:wasmexport loaded
-func loaded() unsafe.Pointer { return lasting }
+//go:wasmexport heapBase
+func heapBase() unsafe.Pointer { return base }
 
 //go:wasmexport handle
 func handle(at unsafe.Pointer, size uint32) unsafe.Pointer { return call(at, size, service.Handle) }

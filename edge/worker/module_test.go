@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,8 +159,6 @@ type driver struct {
 	t   testing.TB
 	in  io.Writer
 	out *bufio.Reader
-
-	prepared int // how many responses were prepared
 }
 
 // frame is a frame as the driver writes it.
@@ -250,8 +247,7 @@ type called struct {
 }
 
 // round calls the module and the core in this process with a turn. Both must give the same outcome,
-// and the module must find its memory as it was. A prepared response must equal the response that
-// the turn gives once all effects went as presumed.
+// and the module must find its memory as it was.
 func (d *driver) round(e *edge.Edge, entry string, current []byte) (turn.Outcome, called) {
 	d.t.Helper()
 	handle := map[string]func(*turn.Turn) turn.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
@@ -277,25 +273,6 @@ func (d *driver) round(e *edge.Edge, entry string, current []byte) (turn.Outcome
 	outcome := handle(decode())
 	want := wire.AppendOutcome(nil, outcome)
 	got := same(map[string]any{"frame": frame{current}}, want)
-
-	if ready := outcome.Response; ready != nil && len(outcome.Effects) > 0 {
-		d.prepared++
-		signature := make([]byte, turn.SignatureSize)
-		for i := range signature {
-			signature[i] = byte(i) + 1
-		}
-		later := decode()
-		for _, effect := range outcome.Effects {
-			later.Journal = append(later.Journal, turn.Result{OK: true, Data: signature, Rows: make([][][]any, 3), Remaining: -1})
-			if _, signs := effect.(turn.Sign); signs {
-				base64.StdEncoding.Encode(ready.Body[ready.SignatureAt:], signature)
-			}
-		}
-		ahead := wire.AppendOutcome(nil, turn.Outcome{Response: ready})
-		if here := wire.AppendOutcome(nil, handle(later)); !bytes.Equal(here, ahead) {
-			d.t.Fatalf("%s %.300q:\nprepared it is %q,\nfrom the start %q", entry, current, ahead, here)
-		}
-	}
 	return outcome, got
 }
 
@@ -373,8 +350,8 @@ func TestBothCoresAgree(t *testing.T) {
 			tally(r.entry, outcome)
 		}
 	}
-	t.Logf("%d rounds of transcripts; with those made of them: %v, %d prepared, %d answers %v, effects %v", len(rounds), entries, d.prepared, answers, statuses, effects)
-	if d.prepared < 100 || entries["handle"] < 1000 || entries["deliver"] < 10 || effects["turn.Exec"] < 100 || effects["turn.Relay"] < 10 || effects["turn.Verify"] < 5 || effects["turn.Sign"] < 10 || effects["turn.Limit"] < 10 {
+	t.Logf("%d rounds of transcripts; with those made of them: %v, %d answers %v, effects %v", len(rounds), entries, answers, statuses, effects)
+	if entries["handle"] < 1000 || entries["deliver"] < 10 || effects["turn.Exec"] < 100 || effects["turn.Relay"] < 10 || effects["turn.Verify"] < 5 || effects["turn.Sign"] < 10 || effects["turn.Limit"] < 10 {
 		t.Errorf("too little was compared: %v %v", entries, effects)
 	}
 }

@@ -105,7 +105,7 @@ const halve = () => (limit = Math.max(LEAST, limit >> 1));
 // Takes a job from those that wait, and with it as many others as may go along, the oldest first.
 /** @param {Job} job @param {ExecutionContext} ctx @param {Env} env */
 function take(job, ctx, env) {
-  // Nobody is there any more for what has waited too long.
+  // Drop jobs whose request has timed out.
   waiting = waiting.filter((other) => other !== job && Date.now() < other.until);
   let count = 0;
   for (let room = left(ctx, env) - job.statements.length; count < waiting.length; count++) {

@@ -72,12 +72,9 @@ export interface Answer {
   deliver: boolean;
   /** What the request showed of its clients. */
   observed: Observation[];
-  /** Where in the body a signature is to be put, if the answer waits for one. */
-  signatureAt: number;
 }
 
 export interface Outcome {
-  /** Where there are effects, a prepared one; see package turn. */
   answer: Answer | undefined;
   effects: Effect[];
 }
@@ -133,7 +130,7 @@ export interface Module {
   _initialize(): void;
   alloc(size: number): number;
   load(at: number, size: number): number;
-  loaded(): number;
+  heapBase(): number;
   handle(at: number, size: number): number;
   deliver(at: number, size: number): number;
 }
@@ -178,7 +175,7 @@ export interface Invocation {
 }
 
 /** A request for the core, and its invocation. */
-export interface Asked extends Invocation {
+export interface Call extends Invocation {
   request: Request;
   method: string;
   host: string;

@@ -5,7 +5,7 @@
 
 export const REFUSED = 1, TIMEOUT = 2, UNAVAILABLE = 3; // the failures of a result
 
-const NULL = 0, INTEGER = 1, TEXT = 2, RESPONSE = 0, PREPARED = 2, KINDS = 3, HIGH = 2 ** 32;
+const NULL = 0, INTEGER = 1, TEXT = 2, RESPONSE = 0, KINDS = 2, HIGH = 2 ** 32;
 
 export const encoder = new TextEncoder();
 export const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
@@ -245,11 +245,11 @@ class Reader {
     return text;
   }
 
-  /** @param {number} signatureAt @returns {Answer} */
-  answer(signatureAt) {
+  /** @returns {Answer} */
+  answer() {
     return {
       status: this.u32(), fields: this.recent(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
-      observed: this.list(() => ({ client: this.text(), kind: this.text() })), signatureAt,
+      observed: this.list(() => ({ client: this.text(), kind: this.text() })),
     };
   }
 
@@ -257,9 +257,8 @@ class Reader {
   outcome() {
     const kind = this.u8();
     if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
-    if (kind === RESPONSE) return { answer: this.answer(0), effects: [] };
-    const effects = this.list(this.effect);
-    return { effects, answer: kind === PREPARED ? this.answer(this.u32()) : undefined };
+    if (kind === RESPONSE) return { answer: this.answer(), effects: [] };
+    return { answer: undefined, effects: this.list(this.effect) };
   }
 
   /** @template T @param {T} item */

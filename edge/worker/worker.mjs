@@ -9,10 +9,10 @@ import snapshot from './snapshot.txt';
 import { named, nameOf, randomness, redirect } from './apex.mjs';
 import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
 import { Core } from './core.mjs';
-import { fits, hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
+import { hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left, own } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
-/** @import { Answer, Asked, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
+/** @import { Answer, Call, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
 const DIGEST = 5; // statements that a digest takes, or a look that finds none and sends a reminder
 const SAMPLE = 50; // one in so many refusals is logged: anybody can cause them, and the operator pays for lines
@@ -24,7 +24,7 @@ const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
 // Responds, and logs a failure under the name of the request, and a sample of refusals. To log
 // costs more than most answers.
-/** @param {Answer} answer @param {Asked} asked */
+/** @param {Answer} answer @param {Call} call */
 function reply(answer, { id, method, target }) {
   const { status } = answer;
   if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
@@ -44,26 +44,15 @@ function round(entry, turn) {
 /** @param {Entry} entry @param {Turn} turn @param {Outcome} outcome @param {Invocation} by @returns {Promise<Answer>} */
 async function finish(entry, turn, outcome, by) {
   const { facts, env, ctx } = by;
-  /** Performs effects side by side. @param {Effect[]} effects */
-  const step = async (effects) => {
-    const results = effects.length === 1 ? [await perform(effects[0], by)] : await Promise.all(effects.map((e) => perform(e, by)));
-    turn.journal.push(...results);
-    return results[0];
-  };
   for (let n = 1; n <= facts.maxRounds; n++) {
     const { answer, effects } = outcome;
-    if (effects.length > facts.maxEffects) break;
-    let done = 0;
     if (answer) {
-      while (done < effects.length && fits(answer, effects[done], await step([effects[done]]))) done++;
-      if (done === effects.length) {
-        if (answer.deliver) ctx.waitUntil(deliver(env, ctx));
-        return answer;
-      }
-    } else {
-      if (effects.length === 0) break;
-      await step(effects);
+      if (answer.deliver) ctx.waitUntil(deliver(env, ctx));
+      return answer;
     }
+    if (effects.length === 0 || effects.length > facts.maxEffects) break;
+    if (effects.length === 1) turn.journal.push(await perform(effects[0], by));
+    else turn.journal.push(...(await Promise.all(effects.map((e) => perform(e, by)))));
     outcome = round(entry, turn);
   }
   throw new Error('a turn asked for too much');
@@ -96,7 +85,7 @@ function begin(method, target, host, { facts, env }, signer) {
 
 const isRead = (/** @type {string} */ method) => method === 'GET' || method === 'HEAD';
 
-/** The header fields of a request that the core reads. @param {Asked} asked */
+/** The header fields of a request that the core reads. @param {Call} call */
 function fieldsOf({ request: { headers }, method, target, facts }) {
   const [path, query] = target.split('?', 2);
   let fields = '', names = !isRead(method) ? facts.bodyHeaders : query === undefined ? facts.readHeaders : facts.queryHeaders;
@@ -108,84 +97,84 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
   return fields;
 }
 
-/** The turn of a request without its body. @param {Asked} asked @param {Signer} signer @param {string} fields */
-function turnOf(asked, signer, fields = fieldsOf(asked)) {
-  const { request: { headers }, method, host, target } = asked, turn = begin(method, target, host, asked, signer);
+/** The turn of a request without its body. @param {Call} call @param {Signer} signer @param {string} fields */
+function turnOf(call, signer, fields = fieldsOf(call)) {
+  const { request: { headers }, method, host, target } = call, turn = begin(method, target, host, call, signer);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
-  return Object.assign(turn, { fields, entropy: asked.entropy });
+  return Object.assign(turn, { fields, entropy: call.entropy });
 }
 
 // Answers a request to the core or the apex. What the core knows by itself is answered without a
 // promise, which costs the runtime more than the core.
-/** @param {Asked} asked @returns {Response | Promise<Response>} */
-function answer(asked) {
-  const { request, method, host, target, facts, env } = asked;
-  if (host === facts.apexHost) return redirect(target, facts.canonicalHost, asked.id);
-  if (env.ASSETS && method !== 'OPTIONS' && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(asked, env.ASSETS);
-  if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(asked);
-  const told = (/** @type {Answer} */ a) => reply(a, asked);
+/** @param {Call} call @returns {Response | Promise<Response>} */
+function answer(call) {
+  const { request, method, host, target, facts, env } = call;
+  if (host === facts.apexHost) return redirect(target, facts.canonicalHost, call.id);
+  if (env.ASSETS && method !== 'OPTIONS' && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(call, env.ASSETS);
+  if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(call);
+  const respondWith = (/** @type {Answer} */ a) => reply(a, call);
   try {
-    const turn = turnOf(asked, signer), outcome = round('handle', turn), { answer } = outcome;
-    if (!answer || outcome.effects.length > 0) return finish('handle', turn, outcome, asked).then(told, (e) => failed(e, asked));
+    const turn = turnOf(call, signer), outcome = round('handle', turn), { answer } = outcome;
+    if (!answer) return finish('handle', turn, outcome, call).then(respondWith, (e) => failed(e, call));
     const alone = turn.fields === '' && !target.includes('?');
     if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now);
-    return reply(answer, asked);
+    return reply(answer, call);
   } catch (e) {
-    return failed(e, asked);
+    return failed(e, call);
   }
 }
 
 // Answers with a document: the one at the path of a request, or what the core says of that path by
 // Accept and method; see Undocumented of package api. Only a page has another form, and browsers'
 // fields say at once that they take the page.
-/** @param {Asked} asked @param {Fetcher} assets */
-async function document(asked, assets) {
-  const { request, env, id } = asked, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
+/** @param {Call} call @param {Fetcher} assets */
+async function document(call, assets) {
+  const { request, env, id } = call, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
   const there = found.status !== 404 && named(new Response(found.body, found), id);
-  const choice = /^\/([^?]*\.html)?(\?|$)/.test(asked.target) && !/^(text\/html(,|$)|\*\/\*$|$)/.test(accept);
+  const choice = /^\/([^?]*\.html)?(\?|$)/.test(call.target) && !/^(text\/html(,|$)|\*\/\*$|$)/.test(accept);
   if (there && found.status !== 405 && (!choice || found.headers.has('location'))) return there;
   try {
     const fields = `accept: ${accept}\n${there ? 'published: 1\n' : ''}`;
-    const { answer } = round('handle', turnOf(asked, signer ?? (await signerOf(env)), fields));
+    const { answer } = round('handle', turnOf(call, signer ?? (await signerOf(env)), fields));
     if (!answer || (there && answer.status === 404)) return there || named(new Response(null, found), id);
-    const told = headersOf(answer.fields), twin = told.get('content-location');
-    if (!twin && (answer.status !== 404 || told.has('content-type'))) return reply(answer, asked);
+    const set = headersOf(answer.fields), twin = set.get('content-location');
+    if (!twin && (answer.status !== 404 || set.has('content-type'))) return reply(answer, call);
     const { method, headers } = request; // its body, if it has one, went with the first request
     const other = await assets.fetch(new URL(twin ?? '/404.html', request.url), twin ? { method, headers } : {});
     const response = named(new Response(other.body, { status: twin ? other.status : 404, headers: other.headers }), id);
-    for (const [name, value] of told) response.headers.set(name, value);
+    for (const [name, value] of set) response.headers.set(name, value);
     return response;
   } catch (e) {
-    return failed(e, asked);
+    return failed(e, call);
   }
 }
 
 /** The last answers to the check of readiness, by method. @type {Map<string, { until: number, answer: Answer }>} */
 const readiness = new Map();
 
-/** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Asked} asked */
-async function write(asked) {
-  const { request, method, host, target, facts, env, ctx } = asked, reads = isRead(method);
+/** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Call} call */
+async function write(call) {
+  const { request, method, host, target, facts, env, ctx } = call, reads = isRead(method);
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
-  if (last && clock() < last.until) return reply(last.answer, asked);
+  if (last && clock() < last.until) return reply(last.answer, call);
   try {
-    const now = clock(), fields = fieldsOf(asked), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
+    const now = clock(), fields = fieldsOf(call), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
     const body = new Uint8Array(sent ?? nothing), incomplete = sent === undefined;
     const key = method === 'POST' && !incomplete && target === facts.messagesPath ? messageKey(host, fields, body) : '';
     let answer = keptMessage(key);
     if (!answer) {
-      const turn = turnOf(asked, signer ?? (await signerOf(env)), fields);
+      const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
       Object.assign(turn, { now, body, incomplete });
-      const taken = finish('handle', turn, round('handle', turn), asked);
+      const taken = finish('handle', turn, round('handle', turn), call);
       ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
       answer = await taken;
-      if (key !== '' && turn.journal.length === 0 && !decoder.decode(answer.body).includes(asked.id)) keep(key, answer, now);
+      if (key !== '' && turn.journal.length === 0 && !decoder.decode(answer.body).includes(call.id)) keep(key, answer, now);
       if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     }
     if (answer.observed.length > 0) observe(answer.observed, env);
-    return reply(answer, asked);
+    return reply(answer, call);
   } catch (e) {
-    return failed(e, asked);
+    return failed(e, call);
   }
 }
 
@@ -207,16 +196,16 @@ function bodyOf(request, most) {
   return declared !== null && Number(declared) <= most ? request.arrayBuffer() : read(request.body, most + 1);
 }
 
-/** The answer if a turn fails. @param {unknown} e @param {Asked} asked */
-function failed(e, asked) {
-  const { facts, host, method, target } = asked;
+/** The answer if a turn fails. @param {unknown} e @param {Call} call */
+function failed(e, call) {
+  const { facts, host, method, target } = call;
   console.error('a turn failed:', e instanceof Error ? e.stack : '');
   const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
-  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return reply(facts.messagesUnfinished, asked);
-  const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), request_id: asked.id };
+  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return reply(facts.messagesUnfinished, call);
+  const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), request_id: call.id };
   if (serves && host !== facts.canonicalHost) Object.assign(body, { served_from: host, host_note: host_note_other });
-  return reply({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) }, asked);
+  return reply({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) }, call);
 }
 
 export default {
@@ -234,7 +223,7 @@ export default {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
       const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [], signatureAt: 0 }, id);
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id);
     }
   },
 

@@ -153,7 +153,7 @@ var Operations = []Operation{
 // query is a computation: its inputs and its result.
 type query struct {
 	book
-	op                     *Operation // nil where the field op is at fault
+	op                     *Operation // nil where the field op is invalid
 	date, start, end, days int
 	year                   int // 0 where no year was sent
 	convention             string
@@ -176,7 +176,7 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// ComputeBatch performs several computations, or none if one is at fault.
+// ComputeBatch performs several computations, or none if one is invalid.
 func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(requests.Name)
 	if sent.Kind != jsondoc.Array {
@@ -220,7 +220,7 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 
 func writeBasis(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
 	w.Str("data_version", DataVersion)
-	if !t.Tool {
+	if !t.Embedded {
 		w.Str("caveat", Caveat)
 	}
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
@@ -239,7 +239,7 @@ func (q *query) ask(in *input.Input) {
 	}
 }
 
-// readFields reads the fields that the operation takes; all if the operation itself is at fault.
+// readFields reads the fields that the operation takes; all if the operation itself is invalid.
 func (q *query) readFields(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &Operations[slices.IndexFunc(Operations, func(o Operation) bool { return o.Name == name })]
@@ -339,7 +339,7 @@ func (q *query) addCalendar(in *input.Input, at, id string) {
 	id = strings.TrimSpace(id)
 	i := slices.Index(calendarIn.Values, id)
 	if i < 0 {
-		in.Add(at, UnknownCalendar, "must be one or several of "+strings.Join(calendarIn.Values, ", ")+", and is "+input.Brief(id))
+		in.Add(at, UnknownCalendar, "must be one or several of "+strings.Join(calendarIn.Values, ", ")+", and is "+input.TruncateBytes(id))
 	} else if !slices.Contains(q.calendars, i) {
 		q.calendars = append(q.calendars, i)
 	}

@@ -96,7 +96,9 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 }
 
 // moves are the days by which a substitute first moves a Saturday and a Sunday.
-var moves = [...][2]int{lost: {}, us: {-1, 1}, sun: {0, 1}, mon: {2, 1}, next: {2, 1}, jp: {0, 1}}
+var moves = [...][2]int{
+	unmoved: {}, observeUS: {-1, 1}, observeSunday: {0, 1}, observeMonday: {2, 1}, observeNext: {2, 1}, observeJP: {0, 1},
+}
 
 // substituteFor is the day that is closed for a day on a weekend; the day itself for none.
 func substituteFor(rules []rule, days []placed, p placed) int {
@@ -106,7 +108,8 @@ func substituteFor(rules []rule, days []placed, p placed) int {
 	}
 	kind := rules[p.rule].substitute
 	moved := p.day + moves[kind][at-5]
-	for moved != p.day && (kind == next && (dayOfWeek(moved) >= 5 || closed(days, moved)) || kind == jp && national(rules, days, moved)) {
+	for moved != p.day && (kind == observeNext && (dayOfWeek(moved) >= 5 || closed(days, moved)) ||
+		kind == observeJP && national(rules, days, moved)) {
 		moved++
 	}
 	return moved
@@ -115,7 +118,8 @@ func substituteFor(rules []rule, days []placed, p placed) int {
 // appendBetween appends the days between two national holidays of Japan, as closings of a rule.
 func appendBetween(rules []rule, days []placed, rule int) []placed {
 	for _, p := range days {
-		if day := p.day + 1; !p.substitute && rules[p.rule].substitute == jp && national(rules, days, day+1) && !closed(days, day) {
+		day := p.day + 1
+		if !p.substitute && rules[p.rule].substitute == observeJP && national(rules, days, day+1) && !closed(days, day) {
 			days = append(days, placed{day: day, rule: rule})
 		}
 	}
@@ -135,7 +139,7 @@ func closed(days []placed, day int) bool {
 // holiday of banks alone.
 func national(rules []rule, days []placed, day int) bool {
 	for i := range days {
-		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == jp {
+		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == observeJP {
 			return true
 		}
 	}

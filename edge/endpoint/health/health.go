@@ -48,8 +48,8 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 // IsPath reports whether a path is that of a check.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a check. keyFits says whether receipts are signed as the content says.
-func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
+// Answer answers a check. keyOK says whether receipts are signed as the content says.
+func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
 		r := respond.Empty(405, "no-store")
@@ -59,22 +59,24 @@ func Answer(t *turn.Turn, path string, keyFits bool) *turn.Response {
 	if path == Live {
 		return answer(t, nil)
 	}
-	return turn.AwaitAll([]turn.Effect{
+	results, ok := t.DoAll(
 		turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}, {SQL: "SELECT id FROM store"}}},
 		turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
-	}, func(results []turn.Result) *turn.Response {
-		var failing []string
-		if results[0].Failure != turn.None || !verified(t, results[0].Rows) {
-			failing = append(failing, Store)
-		}
-		if !keyFits {
-			failing = append(failing, Key)
-		}
-		if !describes(t, &results[1]) {
-			failing = append(failing, Documents)
-		}
-		return answer(t, failing)
-	})
+	)
+	if !ok {
+		return nil
+	}
+	var failing []string
+	if results[0].Failure != turn.None || !verified(t, results[0].Rows) {
+		failing = append(failing, Store)
+	}
+	if !keyOK {
+		failing = append(failing, Key)
+	}
+	if !describes(t, &results[1]) {
+		failing = append(failing, Documents)
+	}
+	return answer(t, failing)
 }
 
 // verified reports whether the store is the one that the published content counts, if it names one.

@@ -75,26 +75,6 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	if batch {
 		a.w.Open('[')
 	}
-	return s.answerAll(t, a, messages, func() *turn.Response {
-		if batch {
-			a.w.Close(']')
-		}
-		var r *turn.Response
-		switch {
-		case !a.valid:
-			return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-		case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
-			r = respond.Empty(202, string(api.NoStore))
-		default:
-			r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-			r.Log = strings.Join(a.logs, "; ")
-		}
-		r.Observed = observe(t, a.taken)
-		return r
-	})
-}
-
-func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish func() *turn.Response) *turn.Response {
 	for i := range messages {
 		m := &messages[i]
 		a.valid = a.valid || m.Kind != notAMessage
@@ -102,17 +82,28 @@ func (s *Server) answerAll(t *turn.Turn, a *answers, messages []message, finish 
 		case notAMessage:
 			a.fail(m, notValid(m.Fault))
 		case request:
-			if r := s.answer(t, a, m); r != nil {
-				return r.Then(func(r *turn.Response) *turn.Response {
-					a.called(m, r)
-					return s.answerAll(t, a, messages[i+1:], finish)
-				})
+			if !s.answer(t, a, m) {
+				return nil
 			}
 		case notification:
 			a.taken = append(a.taken, m)
 		}
 	}
-	return finish()
+	if batch {
+		a.w.Close(']')
+	}
+	var r *turn.Response
+	switch {
+	case !a.valid:
+		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+	case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
+		r = respond.Empty(202, string(api.NoStore))
+	default:
+		r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+		r.Log = strings.Join(a.logs, "; ")
+	}
+	r.Observed = observe(t, a.taken)
+	return r
 }
 
 // room is about how many bytes the answers will take: on the edge, nothing frees what a growing
@@ -217,15 +208,14 @@ func notValid(detail string) *failure {
 }
 
 func invalid(m *message, detail string) *failure {
-	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.Cut(m.Method) + ": " + detail}
+	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail}
 }
 
-// answer answers a request. For the call of a tool, it gives the response of the tool's operation,
-// with which answers.called answers the request.
-func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
+// answer answers a request. ok is as in Turn.Do.
+func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid(m, "params must be an object, not "+m.Params.Kind.String()))
-		return nil
+		return true
 	}
 	method := m.Method
 	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
@@ -257,18 +247,23 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) *turn.Response {
 		s.getPrompt(a, m)
 	case "tools/call":
 		called, in, fault := s.call(m)
-		if fault == nil {
-			return s.api.Call(t, called.route, called.operation, in)
+		if fault != nil {
+			a.fail(m, fault)
+			break
 		}
-		a.fail(m, fault)
+		r := s.api.Call(t, called.route, called.operation, in)
+		if r == nil {
+			return false
+		}
+		a.called(m, r)
 	default:
 		methods := protocol.Methods
 		if a.stateless {
 			methods = statelessMethods()
 		}
-		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.Cut(m.Method) + "; there are " + strings.Join(methods, ", ")})
+		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.TruncateRunes(m.Method) + "; there are " + strings.Join(methods, ", ")})
 	}
-	return nil
+	return true
 }
 
 // list answers a list. It has one page, which "" asks for: this server has given out no cursor.
@@ -321,7 +316,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			return t, in, nil
 		}
 	}
-	return nil, nil, invalid(m, "there is no tool "+input.Cut(name)+"; tools/list has all")
+	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
 }
 
 // sent returns the arguments that are not null. Clients send an object or an array directly, or as

@@ -44,7 +44,7 @@ func clientName(info *jsondoc.Value) string {
 	if name.Kind != jsondoc.String {
 		return ""
 	}
-	if cut := input.Cut(name.Text); !quote.Blank(cut) {
+	if cut := input.TruncateRunes(name.Text); !quote.Blank(cut) {
 		return cut
 	}
 	return ""

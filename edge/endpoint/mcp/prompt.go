@@ -50,11 +50,11 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		})
 		return
 	}
-	a.fail(m, invalid(m, "there is no prompt "+input.Cut(name)+"; prompts/list has all"))
+	a.fail(m, invalid(m, "there is no prompt "+input.TruncateRunes(name)+"; prompts/list has all"))
 }
 
 // value reads an argument as JSON text, which nobody takes for words of the prompt; "" if it is
-// absent or at fault.
+// absent or invalid.
 func value(in *input.Input, f *input.Field) string {
 	if f.Type != input.Object {
 		if text := in.Text(f); text != "" {

@@ -112,10 +112,10 @@ func statelessMethods() []string { return append([]string{"server/discover"}, pr
 func unsupported(code int, requested string) *failure {
 	return &failure{
 		Code:    code,
-		Message: "Unsupported protocol version: MCP-Protocol-Version is " + input.Cut(requested) + ", and not one of " + strings.Join(supported(), ", "),
+		Message: "Unsupported protocol version: MCP-Protocol-Version is " + input.TruncateRunes(requested) + ", and not one of " + strings.Join(supported(), ", "),
 		Data: func(w *jsondoc.Writer) {
 			w.Strs("supported", supported())
-			w.Str("requested", input.Cut(requested))
+			w.Str("requested", input.TruncateRunes(requested))
 		},
 	}
 }

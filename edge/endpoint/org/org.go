@@ -108,8 +108,8 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	for _, seat := range seats {
 		total += seat.Allocation
 	}
-	answer := func(made record.Made) *turn.Response {
-		return respond.OK(t, func(w *jsondoc.Writer) {
+	answer := func(stored *record.Stored) *turn.Response {
+		r := respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("chartered", !in.DryRun)
 			w.Begin("charter", '{')
 			w.Str("org_name", name)
@@ -123,20 +123,30 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Str("canonical", canonical)
 			w.Str("canonicalization", canon.CharterRule)
 			respond.WriteKit(t, w)
-			record.WriteMembers(w, in, made)
-			if entry := record.LogEntry(t, made.ID, hash); entry != nil {
+			record.WriteMembers(w, in, stored)
+			if entry := record.LogEntry(t, stored.ID, hash); entry != nil {
 				respond.WriteActions(t, w, entry...)
 			}
 		})
+		r.Log = stored.Log
+		return r
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(&record.Stored{})
 	}
 	id := record.NewID(t, in, kind, hash)
-	return record.Store(t, in, &record.Record{Kind: kind, Time: "charters.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
-		SQL:  "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.Unused,
-		Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
-	}}, answer)
+	stored, refusal := record.Store(t, in, &record.Record{
+		Kind: kind, Time: "charters.recorded_at", Hash: hash, Address: email, Who: name,
+		Insert: turn.Statement{
+			SQL: "INSERT INTO charters (record_id, recorded_at, org_name, commissioner, roster, payload_sha256)" +
+				" SELECT ?, ?, ?, ?, ?, ?" + record.UnlessUsed,
+			Args: []any{id, now, name, turn.TextOrNull(head), canon.Roster(seats), hash},
+		},
+	})
+	if stored == nil {
+		return refusal
+	}
+	return answer(stored)
 }
 
 // readRoster reads the seats of a charter and gives them in canonical order.
@@ -196,7 +206,7 @@ func readSeat(in *input.Input, at string, sent *jsondoc.Value, taken []bool) (se
 	if seat.Position != "" {
 		switch index := slices.Index(Positions, seat.Position); {
 		case index < 0:
-			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.Brief(seat.Position))
+			entry.Add(position.Name, UnknownPosition, "must be one of "+strings.Join(Positions, ", ")+", and is "+input.TruncateBytes(seat.Position))
 		case taken[index]:
 			entry.Add(position.Name, DuplicatePosition, seat.Position+" is there more than once: each position must be there exactly once")
 		default:
@@ -232,7 +242,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 			in.CheckText(&agentName, name, seat.AgentName)
 		}
 		if n, ok := input.ParseInteger(text[at+1:]); !ok {
-			in.Add(name, input.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+input.Brief(text[at+1:]))
+			in.Add(name, input.NotAnInteger, "the allocation must be an integer of 32 bits, and is "+input.TruncateBytes(text[at+1:]))
 		} else if in.CheckMinimum(&allocation, name, n) {
 			seat.Allocation = n
 		}

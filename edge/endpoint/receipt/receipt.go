@@ -103,10 +103,10 @@ type Verdict struct {
 
 // WriteKey writes the members of the document that depend on the host's key.
 func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
-	key, standing := signing.Key(t)
+	key, state := signing.Key(t)
 	w.Str("public_key_b64", key)
 	w.Bool("signing_live", key != "")
-	w.Str("signing_status", standing.String())
+	w.Str("signing_status", state.String())
 }
 
 // Mint makes a receipt and stores nothing.
@@ -116,7 +116,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
 		in.Fields = nil // so its members are not taken for mistyped fields
 	}
-	if !t.Tool {
+	if !t.Embedded {
 		in.RejectUnknown()
 	}
 	if in.Total > 0 {
@@ -130,10 +130,9 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 		emailHash = sha256.HexOf(email)
 	}
 	canonical := canon.Receipt(Spec, t.Snapshot.CanonicalHost, civil.FormatTime(t.Now), name, emailHash, text, t.Snapshot.Epoch)
-	key, standing := signing.Key(t)
+	key, state := signing.Key(t)
 	answer := func(signature string) *turn.Response {
-		signatureAt := 0
-		r := respond.OK(t, func(w *jsondoc.Writer) {
+		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Str("action", minted)
 			w.Members([]byte(canonical))
 			w.Str("canonical", canonical)
@@ -141,29 +140,28 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Str("canonicalization", canon.ReceiptRule)
 			w.Bool("signed", signature != "")
 			w.StrOrNull("signature", signature)
-			signatureAt = len(w.Buf) - len(signature) - len(`"`)
 			w.Str("public_key_b64", key)
-			w.Str("signing_status", standing.String())
+			w.Str("signing_status", state.String())
 			respond.WriteKit(t, w)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
-		r.SignatureAt = signatureAt
-		return r
 	}
-	if standing >= signing.Foreign {
-		r := unsigned(t, "Signing is "+standing.String()+".")
-		r.Log = "a receipt was refused: signing is " + standing.String()
+	if state >= signing.Foreign {
+		r := unsigned(t, "Signing is "+state.String()+".")
+		r.Log = "a receipt was refused: signing is " + state.String()
 		return r
 	}
 	if key == "" {
 		return answer("")
 	}
-	return signing.Sign(canonical, func(signature string) *turn.Response {
-		if signature == "" {
-			return unsigned(t, "The operator's signing key may be at fault.")
-		}
-		return answer(signature)
-	})
+	signature, ok := signing.Sign(t, canonical)
+	switch {
+	case !ok:
+		return nil
+	case signature == "":
+		return unsigned(t, "The operator's signing key may be at fault.")
+	}
+	return answer(signature)
 }
 
 // unsigned refuses to hand out a receipt without the signature that it ought to have.
@@ -183,7 +181,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
 		return respond.Invalid(t, in)
 	}
-	c := &checks{receipt: sent, lenient: t.Tool}
+	c := &checks{receipt: sent, lenient: t.Embedded}
 	canonical := c.checkFields()
 	signature := c.checkSignature(t, canonical)
 	if t.Host.PublicKey != "" && !c.signed {
@@ -193,16 +191,18 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	if signature == nil {
 		return c.answer(t, in)
 	}
-	return turn.Presume(*signature, func(checked turn.Result) *turn.Response {
-		if checked.Failure != turn.None {
-			return respond.Problem(t, respond.Internal, "The signature could not be checked. Try again, or verify offline.", nil, nil)
-		}
-		c.signatureOK = checked.OK
-		if !checked.OK {
-			c.problem("signature is not one by " + c.key + " over canonical")
-		}
-		return c.answer(t, in)
-	})
+	checked, ok := t.Do(*signature)
+	switch {
+	case !ok:
+		return nil
+	case checked.Failure != turn.None:
+		return respond.Problem(t, respond.Internal,
+			"The signature could not be checked. Try again, or verify offline.", nil, nil)
+	}
+	if c.signatureOK = checked.OK; !checked.OK {
+		c.problem("signature is not one by " + c.key + " over canonical")
+	}
+	return c.answer(t, in)
 }
 
 // keys are the published keys, the current one first. The host's own key counts if the content has
@@ -355,7 +355,7 @@ func (c *checks) checkFields() string {
 		v := c.receipt.Get(known[0])
 		switch {
 		case v.Kind == jsondoc.String && v.Text != known[2]:
-			c.problem(known[0] + " is " + input.Cut(v.Text) + ", and " + known[1] + known[2])
+			c.problem(known[0] + " is " + input.TruncateRunes(v.Text) + ", and " + known[1] + known[2])
 		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, known[0]):
 			c.mistyped(known[0], v)
 		}
@@ -430,7 +430,7 @@ func (c *checks) checkRest(base string) {
 			c.isReceipt = true
 		case slices.Contains(otherKnown, name):
 		case !slices.Contains(otherTexts, name):
-			c.problem(input.Cut(name) + " is not a member of a receipt, and the signature does not cover it")
+			c.problem(input.TruncateRunes(name) + " is not a member of a receipt, and the signature does not cover it")
 		case v.Kind != jsondoc.String:
 			c.mistyped(name, v)
 		}

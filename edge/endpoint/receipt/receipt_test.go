@@ -94,13 +94,13 @@ func TestRecipe(t *testing.T) {
 }
 
 // What a host mints, says and verifies follows from its key and from what the content publishes.
-func TestStandings(t *testing.T) {
+func TestKeyStates(t *testing.T) {
 	ours, other, retired := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, 32))), edgetest.PublicKey(edgetest.RetiredKey)
 	signed := mint(t, edgetest.NewFake(t), "{}")
 	for _, test := range []struct {
 		name, host, content string
 		fault               bool
-		standing            signing.Standing
+		state               signing.KeyState
 		minted              string // whether receipts are signed; "" where none is minted
 		status, checked     string
 		valid               bool // whether a receipt that the key of the host signed is valid
@@ -118,8 +118,8 @@ func TestStandings(t *testing.T) {
 			s, h := edgetest.Snapshot(), edgetest.NewFake(t)
 			s.CurrentKey, h.Host.PublicKey, h.Host.KeyFault = test.content, test.host, test.fault
 			h.Edge = edgetest.Load(t, s)
-			if got := signing.StandingOf(&h.Host, s); got != test.standing {
-				t.Errorf("standing %d, want %d", got, test.standing)
+			if got := signing.KeyStateOf(&h.Host, s); got != test.state {
+				t.Errorf("state %d, want %d", got, test.state)
 			}
 			status := regexp.MustCompile("^" + test.status)
 			spec := edgetest.Decode(t, h.Do("GET", "/api/receipt", ""))

@@ -132,25 +132,22 @@ func (s *step) checked() string {
 	return text + ", the trailer"
 }
 
+// runFunnel makes the calls of the steps, as many at once as one round may.
 func runFunnel(t *turn.Turn) *turn.Response {
 	steps := plan(t)
-	return take(t, steps, nil, func(results []turn.Result) *turn.Response { return report(t, steps, results) })
-}
-
-// take makes the calls of the steps that have no result yet, as many at once as one round may, and
-// answers with then.
-func take(t *turn.Turn, steps []step, results []turn.Result, then func([]turn.Result) *turn.Response) *turn.Response {
-	left := steps[len(results):]
-	if len(left) == 0 {
-		return then(results)
+	var results []turn.Result
+	for left := range slices.Chunk(steps, turn.MaxEffects) {
+		effects := make([]turn.Effect, len(left))
+		for i := range left {
+			effects[i] = call(t, left[i].method, left[i].path+left[i].query, left[i].body)
+		}
+		answered, ok := t.DoAll(effects...)
+		if !ok {
+			return nil
+		}
+		results = append(results, answered...)
 	}
-	effects := make([]turn.Effect, min(len(left), turn.MaxEffects))
-	for i := range effects {
-		effects[i] = call(t, left[i].method, left[i].path+left[i].query, left[i].body)
-	}
-	return turn.AwaitAll(effects, func(answered []turn.Result) *turn.Response {
-		return take(t, steps, append(results, answered...), then)
-	})
+	return report(t, steps, results)
 }
 
 func report(t *turn.Turn, steps []step, results []turn.Result) *turn.Response {

@@ -106,26 +106,28 @@ func runMCP(t *turn.Turn) *turn.Response {
 		w.Close('}')
 	}
 	w.Close(']')
-	return turn.Await(call(t, "POST", protocol.Path, string(w.Buf)), func(answered turn.Result) *turn.Response {
-		r := read(&answered)
-		return respond.OK(t, func(w *jsondoc.Writer) {
-			w.Str("selftest", mcpName)
-			w.Str("tested_url", t.Origin()+protocol.Path)
-			writeStatus(w, "upstream_status", &answered)
-			w.Bool("upstream_ok", len(r.faults) == 0)
-			w.Str("transport_note", transportNote)
-			r.writeServer(w)
-			r.writeCounts(w)
-			r.writeProbe(w, probe)
-			w.Bool("pass", len(r.faults) == 0)
-			verdict := "The MCP endpoint is as promised."
-			if len(r.faults) > 0 {
-				verdict = "Failed: " + strings.Join(r.faults, "; ") + "."
-			}
-			w.Str("verdict", verdict)
-			r.writeLists(w)
-			w.Str("upstream_body_head", head(answered.Data))
-		})
+	answered, ok := t.Do(call(t, "POST", protocol.Path, string(w.Buf)))
+	if !ok {
+		return nil
+	}
+	r := read(&answered)
+	return respond.OK(t, func(w *jsondoc.Writer) {
+		w.Str("selftest", mcpName)
+		w.Str("tested_url", t.Origin()+protocol.Path)
+		writeStatus(w, "upstream_status", &answered)
+		w.Bool("upstream_ok", len(r.faults) == 0)
+		w.Str("transport_note", transportNote)
+		r.writeServer(w)
+		r.writeCounts(w)
+		r.writeProbe(w, probe)
+		w.Bool("pass", len(r.faults) == 0)
+		verdict := "The MCP endpoint is as promised."
+		if len(r.faults) > 0 {
+			verdict = "Failed: " + strings.Join(r.faults, "; ") + "."
+		}
+		w.Str("verdict", verdict)
+		r.writeLists(w)
+		w.Str("upstream_body_head", head(answered.Data))
 	})
 }
 

@@ -89,9 +89,11 @@ type Submission struct {
 
 // Read reports whether the key file verifies, and what a firing would submit.
 func Read(t *turn.Turn, _ *input.Input) *turn.Response {
-	return checkKey(t, func(fault string) *turn.Response {
-		return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
-	})
+	fault, ok := checkKey(t)
+	if !ok {
+		return nil
+	}
+	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
 }
 
 // Fire submits the addresses of the sitemap, or answers with the outcome of an earlier run whose
@@ -101,38 +103,47 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	if fault := closed(t); fault != "" {
+	if fault := whyNotHere(t); fault != "" {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			writeReport(t, w, fault)
 			w.Int("submitted", 0)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
-	return turn.Await(begin(t), func(begun turn.Result) *turn.Response {
-		switch {
-		case begun.Failure != turn.None || len(begun.Rows) != 2:
-			return respond.RetryLater(t, respond.StoreUnavailable, "The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
-		case len(begun.Rows[0]) == 0:
-			return replay(t, in, begun.Rows[1])
-		}
-		return checkKey(t, func(fault string) *turn.Response {
-			return turn.AwaitAll(submissions(t, fault), func(answers []turn.Result) *turn.Response {
-				o := outcomeOf(t, fault, answers)
-				return turn.Await(o.end(t, begun.Rows[0][0][0]), func(stored turn.Result) *turn.Response {
-					answer := o.answer(t, in)
-					if stored.Failure != turn.None {
-						answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) + "): it may be sent again in a minute"
-					}
-					return answer
-				})
-			})
-		})
-	})
+	begun, ok := t.Do(begin(t))
+	switch {
+	case !ok:
+		return nil
+	case begun.Failure != turn.None || len(begun.Rows) != 2:
+		return respond.RetryLater(t, respond.StoreUnavailable,
+			"The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
+	case len(begun.Rows[0]) == 0:
+		return replay(t, in, begun.Rows[1])
+	}
+	fault, ok := checkKey(t)
+	if !ok {
+		return nil
+	}
+	answers, ok := t.DoAll(submissions(t, fault)...)
+	if !ok {
+		return nil
+	}
+	o := outcomeOf(t, fault, answers)
+	stored, ok := t.Do(o.end(t, begun.Rows[0][0][0]))
+	if !ok {
+		return nil
+	}
+	answer := o.answer(t, in)
+	if stored.Failure != turn.None {
+		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) +
+			"): it may be sent again in a minute"
+	}
+	return answer
 }
 
-// closed says why nobody can fire here; "" if firing is possible. It is not on a host other than
-// the canonical one, unless all endpoints are on this machine, as in a test.
-func closed(t *turn.Turn) string {
+// whyNotHere returns the reason why nobody can fire here, or "". Firing works on the canonical host
+// only, unless all endpoints are on this machine, as in a test.
+func whyNotHere(t *turn.Turn) string {
 	s := t.Snapshot
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
@@ -151,26 +162,27 @@ func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will, and answers with
-// then. fault says what is wrong with the file; "" if it verifies.
-func checkKey(t *turn.Turn, then func(fault string) *turn.Response) *turn.Response {
+// checkKey fetches the key file from the serving host, as a search engine will. fault says what is
+// wrong with the file; "" if it verifies. ok is as in Turn.Do.
+func checkKey(t *turn.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
-		return then(noKey)
+		return noKey, true
 	}
-	return turn.Await(turn.Fetch{
+	file, ok := t.Do(turn.Fetch{
 		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t), MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
-	}, func(file turn.Result) *turn.Response {
-		switch {
-		case file.Failure != turn.None:
-			return then("The key file could not be fetched.")
-		case file.Status != 200:
-			return then("The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.")
-		case string(file.Data) != key:
-			return then("The key file does not hold the key, byte for byte.")
-		}
-		return then("")
 	})
+	switch {
+	case !ok:
+		return "", false
+	case file.Failure != turn.None:
+		return "The key file could not be fetched.", true
+	case file.Status != 200:
+		return "The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.", true
+	case string(file.Data) != key:
+		return "The key file does not hold the key, byte for byte.", true
+	}
+	return "", true
 }
 
 func agent(t *turn.Turn) []turn.Header {
@@ -219,7 +231,7 @@ type outcome struct {
 	at       int64
 }
 
-// submissions send the addresses to each endpoint, and to none if the key file is at fault.
+// submissions send the addresses to each endpoint, and to none if the key file is invalid.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -263,7 +275,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 			results.Raw("status", "null")
 		}
 		results.Bool("accepted", taken)
-		results.Str("detail", meaning(r))
+		results.Str("detail", describe(r))
 		results.Close('}')
 	}
 	results.Close(']')
@@ -290,9 +302,9 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	return o
 }
 
-// meaning is what an endpoint's answer means by the protocol. Of the endpoint's own words only an
-// error code is repeated.
-func meaning(r *turn.Result) string {
+// describe returns the meaning of an endpoint's answer by the protocol. Of the endpoint's own words
+// it repeats an error code only.
+func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
 		return "no complete answer in time: whether it took the addresses is not known"
@@ -317,7 +329,7 @@ func meaning(r *turn.Result) string {
 		text = "too many requests"
 	}
 	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
-		text += " (" + input.Cut(v.Get("errorCode").Text) + ")"
+		text += " (" + input.TruncateRunes(v.Get("errorCode").Text) + ")"
 	}
 	return text
 }

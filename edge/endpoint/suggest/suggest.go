@@ -53,71 +53,74 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		filedAs = withContact
 	}
 	hash, now := sha256.HexOf(text), civil.FormatTime(t.Now)
-	answer := func(made record.Made) *turn.Response {
+	answer := func(stored record.Stored) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("filed", !in.DryRun)
 			w.Str("filed_as", filedAs)
 			w.Bool("contact_on_file", filedAs == withContact && !in.DryRun)
 			w.Str("kind", kind)
 			w.Str("text_sha256", hash)
-			w.StrOrNull("record_id", made.ID)
-			w.Bool("recorded", made.At != "")
-			w.StrOrNull("recorded_at", made.At)
-			record.WriteReplayed(w, made.Replayed)
+			w.StrOrNull("record_id", stored.ID)
+			w.Bool("recorded", stored.At != "")
+			w.StrOrNull("recorded_at", stored.At)
+			record.WriteReplayed(w, stored.Replayed)
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(record.Stored{})
 	}
 	id := record.NewID(t, in, "suggestion", hash)
+	failure, earlier, ok := record.Claim(t, in, id, "suggestions", "filed_at, filed_as")
+	switch {
+	case !ok:
+		return nil
+	case failure != turn.None:
+		return respond.RetryLater(t, respond.StoreUnavailable,
+			"The store did not take the Idempotency-Key: nothing was relayed or recorded. Try again later, with another key.", respond.StoreRetry)
+	case earlier != nil && earlier[0] == nil:
+		return respond.Problem(t, respond.RelayUnreachable, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
+			"the operator may have the suggestion. Nothing was relayed now.", nil, nil)
+	case earlier != nil:
+		stored := record.Stored{ID: id, Replayed: true}
+		stored.At, _ = earlier[0].(string)
+		filedAs, _ = earlier[1].(string)
+		return answer(stored)
+	}
+	unclaim := []turn.Statement{record.Unclaim(id)}
+	relayed, ok := t.Do(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
+	switch {
+	case !ok:
+		return nil
+	case relayed.Failure == turn.Timeout:
+		return respond.Problem(t, respond.RelayUnreachable,
+			"The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
+	case relayed.Failure != turn.None:
+		if in.Key != "" {
+			if _, ok := t.Do(turn.Exec{Statements: unclaim}); !ok {
+				return nil
+			}
+		}
+		return respond.Problem(t, respond.RelayUnreachable,
+			"The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
+	}
 	insert := []turn.Statement{{
-		SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
+		SQL: "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)" +
+			" SELECT ?, ?, ?, ?, ?" + record.UnlessUsed,
 		Args: []any{id, now, filedAs, kind, hash},
 	}}
-	unclaim := turn.Exec{Statements: []turn.Statement{record.Unclaim(id)}}
 	if in.Key != "" {
-		insert = append(unclaim.Statements, insert...)
+		insert = append(unclaim, insert...)
 	}
-	send := func() *turn.Response {
-		return turn.Await(turn.Relay{Message: message(t, id, kind, text, address, name, hash)}, func(relayed turn.Result) *turn.Response {
-			switch relayed.Failure {
-			case turn.None:
-			case turn.Timeout:
-				return respond.Problem(t, respond.RelayUnreachable, "The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
-			default:
-				unreachable := respond.Problem(t, respond.RelayUnreachable, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
-				if in.Key == "" {
-					return unreachable
-				}
-				return turn.Await(unclaim, func(turn.Result) *turn.Response { return unreachable })
-			}
-			return record.Insert(t, in, "suggestions.filed_at", insert, func(failure turn.Failure, _ []any) *turn.Response {
-				if failure == turn.None {
-					return answer(record.Made{ID: id, At: now})
-				}
-				r := answer(record.Made{ID: id})
-				r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
-				return r
-			})
-		})
+	switch failure, _, ok := record.Insert(t, in, "suggestions.filed_at", insert); {
+	case !ok:
+		return nil
+	case failure != turn.None:
+		r := answer(record.Stored{ID: id})
+		r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
+		return r
 	}
-	return record.Claim(t, in, id, "suggestions", "filed_at, filed_as", func(failure turn.Failure, earlier []any) *turn.Response {
-		switch {
-		case failure != turn.None:
-			return respond.RetryLater(t, respond.StoreUnavailable,
-				"The store did not take the Idempotency-Key: nothing was relayed or recorded. Try again later, with another key.", respond.StoreRetry)
-		case earlier == nil:
-			return send()
-		case earlier[0] == nil:
-			return respond.Problem(t, respond.RelayUnreachable, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
-				"the operator may have the suggestion. Nothing was relayed now.", nil, nil)
-		}
-		made := record.Made{ID: id, Replayed: true}
-		made.At, _ = earlier[0].(string)
-		filedAs, _ = earlier[1].(string)
-		return answer(made)
-	})
+	return answer(record.Stored{ID: id, At: now})
 }
 
 // Kind is the kind of a suggestion, which its first word says: "security", "pin" or "suggestion".

@@ -60,8 +60,8 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	canonical := canon.Registration(name, key)
 	hash, now := sha256.HexOf(canonical), civil.FormatTime(t.Now)
-	answer := func(made record.Made) *turn.Response {
-		return respond.OK(t, func(w *jsondoc.Writer) {
+	answer := func(stored *record.Stored) *turn.Response {
+		r := respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("converted", !in.DryRun)
 			w.Str("canonical", canonical)
 			w.Str("payload_sha256", hash)
@@ -71,22 +71,32 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 			w.StrOrNull("pubkey", key)
 			w.Close('}')
 			respond.WriteKit(t, w)
-			record.WriteMembers(w, in, made)
+			record.WriteMembers(w, in, stored)
 			var next []string
-			if !t.Tool {
+			if !t.Embedded {
 				next = []string{"scoreboard", "/api/roster", "terms", "/api/aup", "receipt", "/api/receipt"}
 			}
-			if next = append(next, record.LogEntry(t, made.ID, hash)...); next != nil {
+			if next = append(next, record.LogEntry(t, stored.ID, hash)...); next != nil {
 				respond.WriteActions(t, w, next...)
 			}
 		})
+		r.Log = stored.Log
+		return r
 	}
 	if in.DryRun {
-		return answer(record.Made{})
+		return answer(&record.Stored{})
 	}
 	id := record.NewID(t, in, kind, hash)
-	return record.Store(t, in, &record.Record{Kind: kind, Time: "registrations.recorded_at", Hash: hash, Address: email, Who: name, Insert: turn.Statement{
-		SQL:  "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.Unused,
-		Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
-	}}, answer)
+	stored, refusal := record.Store(t, in, &record.Record{
+		Kind: kind, Time: "registrations.recorded_at", Hash: hash, Address: email, Who: name,
+		Insert: turn.Statement{
+			SQL: "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256)" +
+				" SELECT ?, ?, ?, ?, ?" + record.UnlessUsed,
+			Args: []any{id, now, turn.TextOrNull(name), turn.TextOrNull(key), hash},
+		},
+	})
+	if stored == nil {
+		return refusal
+	}
+	return answer(stored)
 }

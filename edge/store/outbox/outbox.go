@@ -76,8 +76,8 @@ type row struct {
 	digest               string // Message-ID of a digest with this row that may have arrived; "" for none
 }
 
-// Unused ends the SQL of an insert whose first argument is a record id: see record.Unused.
-const Unused = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
+// UnlessUsed ends the SQL of an insert whose first argument is a record id: see record.UnlessUsed.
+const UnlessUsed = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
 
 // Enqueue gives the statement, for the transaction that stores a record, which tells the operator
 // that an address came with the record; who is the name of an agent or an org.
@@ -88,7 +88,7 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	payload.Str("who", who)
 	payload.Close('}')
 	return turn.Statement{
-		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + Unused,
+		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + UnlessUsed,
 		Args: []any{recordID, kind, string(payload.Buf), t.Now},
 	}
 }
@@ -98,31 +98,31 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 // no row is due, 502 if the relay does not take the message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
-	claiming := turn.Exec{Statements: []turn.Statement{
+	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{
 		{SQL: correct, Args: []any{t.Now, t.Now + lastRetry + skew}},
 		{SQL: claim, Args: []any{t.Now, lease, t.Now + LeaseSeconds, int64(MaxRecords)}},
-	}}
-	return turn.Await(claiming, func(claimed turn.Result) *turn.Response {
-		if claimed.Failure != turn.None {
-			return failed("the store did not give due rows", claimed)
-		}
-		rows := read(claimed.Rows[1])
-		if len(rows) == 0 {
-			return remind(t)
-		}
-		return send(t, rows, lease, names)
-	})
-}
-
-// send relays a digest with as many words of strangers as the relay accepts.
-func send(t *turn.Turn, rows []row, lease string, most words) *turn.Response {
+	}})
+	switch {
+	case !ok:
+		return nil
+	case claimed.Failure != turn.None:
+		return failed("the store did not give due rows", claimed)
+	}
+	rows := read(claimed.Rows[1])
+	if len(rows) == 0 {
+		return remind(t)
+	}
+	// The digest is relayed with as many words of strangers as the relay accepts.
 	id := cmp.Or(rows[0].digest, lease)
-	return turn.Await(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, most)}, func(sent turn.Result) *turn.Response {
-		if sent.Failure == turn.Refused && sent.Status != 0 && most > identifiers {
-			return send(t, rows, lease, most-1)
+	for most := names; ; most-- {
+		sent, ok := t.Do(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, most)})
+		if !ok {
+			return nil
 		}
-		return mark(t, &sent, rows, id, lease)
-	})
+		if sent.Failure != turn.Refused || sent.Status == 0 || most == identifiers {
+			return mark(t, &sent, rows, id, lease)
+		}
+	}
 }
 
 func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.Response {
@@ -144,12 +144,14 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 		marking = turn.Statement{SQL: release, Args: []any{again, reason(sent), next, more, more, int64(maxTries)}}
 	}
 	marking.Args = append(marking.Args, t.Now+LeaseSeconds, lease)
-	return turn.Await(turn.Exec{Statements: []turn.Statement{marking}}, func(marked turn.Result) *turn.Response {
-		if marked.Failure != turn.None {
-			return failed("a digest was sent and not marked, and will be sent again", marked)
-		}
-		return &turn.Response{Status: status} // the host logs why a relay fails
-	})
+	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{marking}})
+	switch {
+	case !ok:
+		return nil
+	case marked.Failure != turn.None:
+		return failed("a digest was sent and not marked, and will be sent again", marked)
+	}
+	return &turn.Response{Status: status} // the host logs why a relay fails
 }
 
 // read gives claimed rows in the order in which they were put into the outbox.

@@ -37,48 +37,48 @@ func remind(t *turn.Turn) *turn.Response {
 		return &turn.Response{Status: 204}
 	}
 	look := turn.Statement{SQL: waiting, Args: []any{t.Now - remindEvery + 1, t.Now + skew, s.Store, s.Covered[0], s.Covered[1], s.Covered[2]}}
-	return turn.Await(turn.Exec{Statements: []turn.Statement{look}}, func(found turn.Result) *turn.Response {
-		if found.Failure != turn.None {
-			return failed("the store did not say what waits", found)
-		}
-		if len(found.Rows[0]) == 0 {
-			return &turn.Response{Status: 204}
-		}
-		row := found.Rows[0][0]
-		what, oldest := said(row[1:])
-		if what == "" || oldest > civil.FormatTime(t.Now-s.RemindAfterDays*daySeconds) {
-			return &turn.Response{Status: 204}
-		}
-		claiming := turn.Exec{Statements: []turn.Statement{{SQL: setReminded, Args: []any{t.Now, row[0]}}}}
-		return turn.Await(claiming, func(claimed turn.Result) *turn.Response {
-			if claimed.Failure != turn.None {
-				return failed("the time of a reminder was not stored", claimed)
-			}
-			if len(claimed.Rows[0]) == 0 { // another run is sending it
-				return &turn.Response{Status: 204}
-			}
-			return relayReminder(t, turn.Message{
-				ID: t.NewID(), List: turn.Reminders, After: cmp.Or(text(row[7]), string(turn.Reminders)),
-				Subject: "[" + s.Service + "] reminder: " + what + "; run anteroom publish",
-				Text:    what + ";\nrun anteroom publish. anteroom inbox shows what waits.\nThere is one reminder a week at most.\n",
-			})
-		})
-	})
-}
-
-func relayReminder(t *turn.Turn, m turn.Message) *turn.Response {
-	return turn.Await(turn.Relay{Message: m}, func(sent turn.Result) *turn.Response {
-		if sent.Failure == turn.None || sent.Failure == turn.Timeout {
-			return &turn.Response{Status: 204}
-		}
-		again := turn.Statement{SQL: setReminded, Args: []any{t.Now - remindEvery + lastRetry, t.Now}}
-		return turn.Await(turn.Exec{Statements: []turn.Statement{again}}, func(marked turn.Result) *turn.Response {
-			if marked.Failure != turn.None {
-				return failed("a reminder was refused, and is tried again in a week", marked)
-			}
-			return &turn.Response{Status: 502} // the host logs why a relay fails
-		})
-	})
+	found, ok := t.Do(turn.Exec{Statements: []turn.Statement{look}})
+	switch {
+	case !ok:
+		return nil
+	case found.Failure != turn.None:
+		return failed("the store did not say what waits", found)
+	case len(found.Rows[0]) == 0:
+		return &turn.Response{Status: 204}
+	}
+	row := found.Rows[0][0]
+	what, oldest := said(row[1:])
+	if what == "" || oldest > civil.FormatTime(t.Now-s.RemindAfterDays*daySeconds) {
+		return &turn.Response{Status: 204}
+	}
+	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{{SQL: setReminded, Args: []any{t.Now, row[0]}}}})
+	switch {
+	case !ok:
+		return nil
+	case claimed.Failure != turn.None:
+		return failed("the time of a reminder was not stored", claimed)
+	case len(claimed.Rows[0]) == 0: // another run is sending it
+		return &turn.Response{Status: 204}
+	}
+	sent, ok := t.Do(turn.Relay{Message: turn.Message{
+		ID: t.NewID(), List: turn.Reminders, After: cmp.Or(text(row[7]), string(turn.Reminders)),
+		Subject: "[" + s.Service + "] reminder: " + what + "; run anteroom publish",
+		Text:    what + ";\nrun anteroom publish. anteroom inbox shows what waits.\nThere is one reminder a week at most.\n",
+	}})
+	switch {
+	case !ok:
+		return nil
+	case sent.Failure == turn.None || sent.Failure == turn.Timeout:
+		return &turn.Response{Status: 204}
+	}
+	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{{SQL: setReminded, Args: []any{t.Now - remindEvery + lastRetry, t.Now}}}})
+	switch {
+	case !ok:
+		return nil
+	case marked.Failure != turn.None:
+		return failed("a reminder was refused, and is tried again in a week", marked)
+	}
+	return &turn.Response{Status: 502} // the host logs why a relay fails
 }
 
 func failed(what string, r turn.Result) *turn.Response {

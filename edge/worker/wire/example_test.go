@@ -36,9 +36,13 @@ func Example_replay() {
 			return
 		}
 		outcome := service.Handle(again)
-		fmt.Printf("%d results so far: status %d where %d effects go well\n", len(again.Journal), outcome.Response.Status, len(outcome.Effects))
+		if outcome.Response == nil {
+			fmt.Printf("%d results so far: %d effects to perform\n", len(again.Journal), len(outcome.Effects))
+			continue
+		}
+		fmt.Printf("%d results so far: status %d\n", len(again.Journal), outcome.Response.Status)
 	}
 	// Output:
-	// 0 results so far: status 200 where 1 effects go well
-	// 1 results so far: status 503 where 0 effects go well
+	// 0 results so far: 1 effects to perform
+	// 1 results so far: status 503
 }

@@ -29,10 +29,9 @@ func TestCount(t *testing.T) {
 // A byte that chooses among kinds must be one of them.
 func TestKinds(t *testing.T) {
 	for name, frame := range map[string][]byte{
-		"outcome":          {outcomeKinds},
-		"prepared nothing": append([]byte{kindPrepared}, make([]byte, 4+4+4+4+4+4+1+4)...),
-		"effect":           append(appendU32([]byte{kindEffects}, 1), effectKinds),
-		"value":            append(appendU32(appendU32(appendU32(append(appendU32([]byte{kindEffects}, 1), kindExec), 1), 0), 1), valueKinds),
+		"outcome": {outcomeKinds},
+		"effect":  append(appendU32([]byte{kindEffects}, 1), effectKinds),
+		"value":   append(appendU32(appendU32(appendU32(append(appendU32([]byte{kindEffects}, 1), kindExec), 1), 0), 1), valueKinds),
 	} {
 		if o, err := DecodeOutcome(frame); err == nil {
 			t.Errorf("a kind of %s that there is not: %+v", name, o)

@@ -18,8 +18,6 @@
 //	                              u8 something to deliver (0, 1),
 //	                              list of (text client, text kind) observed
 //	                  1 effects:  list of effect
-//	                  2 a prepared response: list of effect, u32 place of the signature,
-//	                              then as for 0
 //	facts    text error: what is wrong with the snapshot; where it is "", the rest follows:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects,
 //	         u32 milliseconds for an exec, u32 milliseconds for a relay;
@@ -70,7 +68,7 @@ var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or 
 
 const (
 	kindNull, kindInteger, kindText, valueKinds                                  = 0, 1, 2, 3
-	kindResponse, kindEffects, kindPrepared, outcomeKinds                        = 0, 1, 2, 3
+	kindResponse, kindEffects, outcomeKinds                                      = 0, 1, 2
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKinds = 0, 1, 2, 3, 4, 5, 6
 )
 
@@ -211,25 +209,15 @@ func (c *coder) value(v *any) {
 
 func (c *coder) outcome(o *turn.Outcome) {
 	kind := byte(kindEffects)
-	switch {
-	case o.Response != nil && len(o.Effects) > 0:
-		kind = kindPrepared
-	case o.Response != nil:
+	if o.Response != nil {
 		kind = kindResponse
 	}
-	c.kind(&kind, outcomeKinds)
-	if kind != kindResponse {
+	if c.kind(&kind, outcomeKinds); kind == kindEffects {
 		list(c, &o.Effects, 1, (*coder).effect)
-	}
-	if kind == kindEffects {
 		return
 	}
 	if c.reads {
 		o.Response = &turn.Response{}
-	}
-	if kind == kindPrepared {
-		c.u32(&o.Response.SignatureAt)
-		c.failed = c.failed || len(o.Effects) == 0
 	}
 	c.response(o.Response)
 }

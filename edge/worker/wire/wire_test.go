@@ -87,7 +87,6 @@ func outcomes() (frames [][]byte) {
 		exampleOutcome(),
 		{},
 		{Response: &turn.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true, Observed: []turn.Observation{{Kind: "handshake"}, {Client: "é\x00", Kind: "tools/call"}}}},
-		{Effects: []turn.Effect{turn.Limit{Key: "k"}, turn.Sign{Message: []byte("m")}}, Response: &turn.Response{Status: 200, Body: make([]byte, 99), SignatureAt: 5}},
 		{Effects: []turn.Effect{
 			turn.Exec{Statements: []turn.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
 			turn.Relay{Message: turn.Message{ID: "1", List: turn.Reminders, Subject: "s", Text: "t\n", Records: []string{"a", ""}, After: "0"}},

@@ -64,7 +64,7 @@ func (s *server) read() (*site, error) {
 // without any key are served.
 func (s *server) checkKey(known *snapshot.Snapshot) error {
 	host := turn.HostInfo{PublicKey: receiptkey.Public(s.key)}
-	switch signing.StandingOf(&host, known) {
+	switch signing.KeyStateOf(&host, known) {
 	case signing.Missing:
 		if !s.o.Unsigned {
 			return fmt.Errorf("%s publishes a receipt key, and there is none to sign with: there is no file %s "+
