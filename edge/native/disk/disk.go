@@ -17,14 +17,21 @@ var Sync = (*os.File).Sync
 // ErrLocked is the error of LockFolder if another process has the lock.
 var ErrLocked = errors.New("it is locked by another process")
 
-// LockFolder locks the folder at path. The lock ends when the file is closed or the process ends.
-func LockFolder(path string) (*os.File, error) {
+// Lock is the lock of a folder.
+type Lock struct{ file *os.File }
+
+// Close ends the lock at once. To close the file alone would leave the lock to a child process that
+// is being started, which has a copy of the open file until its exec.
+func (l *Lock) Close() error { return errors.Join(unlock(l.file), l.file.Close()) }
+
+// LockFolder locks the folder at path until the lock is closed or the process ends.
+func LockFolder(path string) (*Lock, error) {
 	file, err := openToLock(path)
 	if err != nil {
 		return nil, err
 	}
 	if err = lock(file); err == nil {
-		return file, nil
+		return &Lock{file}, nil
 	}
 	file.Close()
 	if errors.Is(err, ErrLocked) {

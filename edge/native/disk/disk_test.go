@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -228,4 +229,35 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Close()
+}
+
+// TestLockOfChild: a lock that is closed is gone, also while a child process has a copy of its
+// file, as each child has from its fork until its exec.
+func TestLockOfChild(t *testing.T) {
+	folder := t.TempDir()
+	first, err := LockFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("cat")
+	child.ExtraFiles = []*os.File{first.file}
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	second, err := LockFolder(folder)
+	if err != nil {
+		t.Error(err)
+	} else {
+		second.Close()
+	}
+	if err := errors.Join(input.Close(), child.Wait()); err != nil {
+		t.Error(err)
+	}
 }
