@@ -110,19 +110,25 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: read in %d calls, want %d", c.name, got, c.tries)
 		}
 	}
-	for _, status := range []int{500, 0} { // 0 breaks the connection off
+	faults := func(code int) string {
+		return fmt.Sprintf(`{"success":false,"errors":[{"code":%d,"message":"internal error"}],"result":null}`, code)
+	}
+	for _, c := range []struct {
+		status int // 0 breaks the connection off
+		body   string
+	}{{500, ""}, {0, ""}, {500, faults(10013)}, {503, faults(7500)}, {400, faults(7500)}} {
 		server.Fail = func(w http.ResponseWriter, _ int) bool {
-			if status == 0 {
+			if c.status == 0 {
 				panic(http.ErrAbortHandler)
 			}
-			w.WriteHeader(status)
+			d1test.Answer(w, c.status, c.body)
 			return true
 		}
 		before := len(server.Calls)
 		_, err := s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM contacts"})
 		wantError(t, err, "it is not known whether it was done: look at the records before you repeat it")
 		if len(server.Calls) != before+1 {
-			t.Errorf("after %d a write is tried again", status)
+			t.Errorf("after %d %s a write is tried again", c.status, c.body)
 		}
 	}
 	failed := len(server.Calls) + 2

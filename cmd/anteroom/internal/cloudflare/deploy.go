@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -166,13 +167,17 @@ func (d *Deployment) Run(ctx context.Context) error {
 // lookup finds the addresses of a host. It is a variable so that tests can answer.
 var lookup = net.DefaultResolver.LookupHost
 
+// noWorker matches the code by which Cloudflare's API says that a worker does not exist, as wrangler
+// prints it. A path or an account may hold the same digits.
+var noWorker = regexp.MustCompile(`\[code: (10007|10090)\]`)
+
 // checkDomains refuses to take over a host that leads elsewhere: wrangler asks no one if it has no
 // terminal.
 func (d *Deployment) checkDomains(ctx context.Context) error {
 	for _, name := range d.environments() {
 		if _, err := d.Wrangler.in(ctx, name, "deployments", "list", "--json"); err == nil {
 			continue // the worker has its domains
-		} else if !strings.Contains(err.Error(), "10007") && !strings.Contains(err.Error(), "10090") {
+		} else if !noWorker.MatchString(err.Error()) {
 			return err
 		}
 		e, _ := d.Config.environment(name)

@@ -267,6 +267,12 @@ func TestDeployRefuses(t *testing.T) {
 	d.Reach = func(string) *live.Service { return &live.Service{Base: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}} }
 	refused("the service is unreachable")
 	d.Reach = reach
+	write(t, filepath.Join(d.stub, "fail"), "deployments list")
+	config := d.Wrangler.config
+	d.Wrangler.config = "10007/wrangler.toml" // whose digits are no code
+	refused("wrangler deployments list --json --config ")
+	d.Wrangler.config = config
+	os.Remove(filepath.Join(d.stub, "fail"))
 	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the new worker anteroom")
 	d.Allowances = []Allowance{{Name: AllowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || d.Allowances[1].Needed {
