@@ -133,20 +133,15 @@ func (d *Deployment) environments() []string {
 
 // DryRun has wrangler build and check everything, and says what it says. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
-	err := d.dryRun(ctx, func(name, said string) { d.Say("dry run", name+":\n"+strings.TrimSpace(said)) })
-	if id, name := d.database(); err == nil && strings.HasPrefix(id, placeholderID) {
-		d.Say("database", "D1 database "+name+" would be found or created")
-	}
-	return err
-}
-
-func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
 		if err != nil {
 			return err
 		}
-		show(name, said)
+		d.Say("dry run", name+":\n"+strings.TrimSpace(said))
+	}
+	if id, name := d.database(); strings.HasPrefix(id, placeholderID) {
+		d.Say("database", "D1 database "+name+" would be found or created")
 	}
 	return nil
 }
@@ -155,7 +150,7 @@ func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) e
 // the result. What is done is found again by the next run.
 func (d *Deployment) Run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.checkDomains, d.build, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
+		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -190,14 +185,6 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
-}
-
-func (d *Deployment) build(ctx context.Context) error {
-	if err := d.dryRun(ctx, func(string, string) {}); err != nil {
-		return err
-	}
-	d.Say("build", "content "+d.Artifact.Snapshot.ShortVersion()+" is built, and wrangler takes it")
 	return nil
 }
 
@@ -263,7 +250,7 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	if d.Environment != Production || want == "" {
 		return nil
 	}
-	store, err := Open(ctx, d.Config.Path, d.Environment)
+	store, err := d.Config.Open(ctx, d.Environment)
 	if err != nil {
 		return err
 	}

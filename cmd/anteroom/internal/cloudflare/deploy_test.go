@@ -224,7 +224,6 @@ func TestDeploy(t *testing.T) {
 	note := regexp.MustCompile(`content [0-9a-f]+, as of [0-9-]+, key [0-9a-f]{8}, log [0-9]+, schema [0-9]+`).FindString(said)
 	const at = " --config STUB/wrangler.toml --env "
 	want := "wrangler deployments list --json" + at + "production\nwrangler deployments list --json" + at + "apex\n" +
-		"wrangler deploy --dry-run" + at + "production\nwrangler deploy --dry-run" + at + "apex\n" +
 		"wrangler d1 migrations apply DB --remote" + at + "production\n" +
 		"wrangler deploy --message " + note + " --secrets-file SECRETS" + at + "production\nwrangler deploy --message " + note + at + "apex\n"
 	if calls != want || note == "" {

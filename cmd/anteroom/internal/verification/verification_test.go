@@ -992,9 +992,9 @@ func TestCompare(t *testing.T) {
 	} {
 		o.Offline = c.offline
 		o.Live = func(context.Context) (continuity.Facts, error) { return c.facts, c.err }
-		inFolder, byService, err := o.Compare(t.Context(), s)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || inFolder || byService != c.public {
-			t.Errorf("%+v: %v, %v, %v", c, inFolder, byService, err)
+		found, err := o.Compare(t.Context(), s)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || found != (Published{ByService: c.public}) {
+			t.Errorf("%+v: %+v, %v", c, found, err)
 		}
 	}
 }

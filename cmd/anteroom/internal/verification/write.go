@@ -36,18 +36,6 @@ func Lock(content string) (unlock func(), err error) {
 	return func() { folder.Close() }, nil
 }
 
-// Resume removes what a process that was killed has left of a verification.
-func Resume(folder string) error {
-	if _, err := os.Lstat(inside(folder, content.Unfinished)); err != nil {
-		return nil // content.Load says what is wrong
-	}
-	unlock, err := Lock(folder)
-	if err == nil {
-		unlock()
-	}
-	return err
-}
-
 // File is a file of a content folder.
 type File struct {
 	Name string // with slashes, relative to the folder
