@@ -162,8 +162,8 @@ func (d *Deployment) Run(ctx context.Context) error {
 // lookup finds the addresses of a host. It is a variable so that tests can answer.
 var lookup = net.DefaultResolver.LookupHost
 
-// noWorker matches the codes of Cloudflare's API for a worker that does not exist, as wrangler prints
-// them. A path or an account may hold the same digits.
+// noWorker matches the codes of Cloudflare's API for a worker that does not exist, as wrangler
+// prints them. A path or an account may hold the same digits.
 var noWorker = regexp.MustCompile(`\[code: (10007|10090)\]`)
 
 // checkDomains refuses to take over a host that leads elsewhere: wrangler asks no one if it has no
