@@ -4,6 +4,7 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -141,6 +142,33 @@ func TestReplace(t *testing.T) {
 		t.Errorf("a text that is not surely on the disk: %v", err)
 	}
 	holds("newer")
+}
+
+// TestCreate: a file has its name once it is whole and on the disk, and one that exists stays.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	failed := errors.New("no more rows")
+	for _, c := range []struct {
+		sync, write, want error
+	}{{syscall.EIO, nil, syscall.EIO}, {nil, failed, failed}, {nil, nil, nil}, {nil, nil, fs.ErrExist}} {
+		Sync = func(*os.File) error { return c.sync }
+		err := Create(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, "whole")
+			return errors.Join(err, c.write)
+		})
+		entries, _ := os.ReadDir(dir)
+		text, _ := os.ReadFile(path)
+		there := c.want == nil || c.want == fs.ErrExist
+		if !errors.Is(err, c.want) || (len(entries) == 1) != there || (string(text) == "whole") != there {
+			t.Errorf("%v: %v, among %d files the file holds %q", c, err, len(entries), text)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
 }
 
 // TestMakePrivate: others lose every permission, the owner none. A folder that users share is
