@@ -72,7 +72,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// prepare reads what the caller has not read yet, and compares it with what is live.
+// prepare reads the files that the caller has not read, and compares them with the live service.
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
 	if d.Config == nil {

@@ -59,7 +59,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// run generates what a site describes, or the content folder if s is nil.
+// run generates the documents of a site. If s is nil, it loads the content folder.
 func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*content.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)

@@ -126,7 +126,7 @@ func TestPublishReads(t *testing.T) {
 	}
 }
 
-// deployedHost is the way to a service that publishes what is generated once a wrangler whose calls
+// deployedHost is the way to a service that publishes the documents once the wrangler whose calls
 // are in a file has deployed it.
 func deployedHost(t *testing.T, calls, public, snapshot string) func(host string) *live.Service {
 	t.Helper()

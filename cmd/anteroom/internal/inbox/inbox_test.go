@@ -112,7 +112,7 @@ func verified(store string) *site.Site {
 	return s
 }
 
-// What a verification covers is new no more.
+// A suggestion that a verification covers is no longer new.
 func TestLook(t *testing.T) {
 	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -89,8 +89,8 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error
 	return s, unlock, nil
 }
 
-// Run makes a verification in a content folder that it locks. With Template it prints the file in
-// which to decide, and locks and compares nothing.
+// Run makes a verification in a content folder that it locks. With Template it only prints the file
+// in which to decide, without a lock or a comparison.
 func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
 	var s *site.Site
 	var public Published
@@ -165,7 +165,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	return o.decide(ctx, t, p, key, answers, template)
 }
 
-// Published is how a content compares with what is published.
+// Published is the result of Compare.
 type Published struct {
 	InFolder, ByService bool   // whether the folder of documents, or the service, has its newest board
 	manifest            string // SHA-256 of the manifest in the folder; "" if there is none

@@ -929,7 +929,7 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// TestUndo: what is public, or may be, is not taken back.
+// TestUndo: a verification that is public, or may be, is not taken back.
 func TestUndo(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "2026-12-01T10:00:00Z")
