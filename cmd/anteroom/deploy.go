@@ -72,13 +72,18 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
+// prepare reads the files that the caller has not read, and compares them with the live service.
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
-	if d.Config, err = cloudflare.ReadConfig(d.wrangler); err != nil {
-		return err
+	if d.Config == nil {
+		if d.Config, err = cloudflare.ReadConfig(d.wrangler); err != nil {
+			return err
+		}
 	}
-	if d.Artifact, err = d.artifact.read(); err != nil {
-		return err
+	if d.Artifact == nil {
+		if d.Artifact, err = d.artifact.read(); err != nil {
+			return err
+		}
 	}
 	if err = d.readKey(t); err != nil {
 		return err
@@ -112,7 +117,7 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
 	}
-	remarks, err := cloudflare.Settings(ctx, d.Config.Path, d.Environment)
+	remarks, err := d.Config.Settings(ctx, d.Environment)
 	if err != nil {
 		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
 	}

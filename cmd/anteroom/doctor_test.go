@@ -254,7 +254,7 @@ func TestDoctorFinds(t *testing.T) {
 			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "  to: operator@anteroom.example\n  bounces: relay@anteroom.example"), "--smtp smtp://" + bounces.Address + "?tls=none",
 			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
 		},
-		"no copies": {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
+		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
 		"an inbox that is none": {store(), "--inbox .", `^fault records: look into the inbox: \. is no Maildir`},
 		"a mail that never came": {
 			inMaildir("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),

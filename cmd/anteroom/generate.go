@@ -14,6 +14,7 @@ import (
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/edge/native/disk"
+	"anteroom/generator"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := g.run(t, now)
+			r, err := g.run(t, nil, now)
 			if err != nil {
 				if date := (content.DateError{}); errors.As(err, &date) && os.Getenv(epochVariable) != "" {
 					t.Warnf("the time is %s, from %s (unset it to use the clock)", now.UTC().Format(time.RFC3339), epochVariable)
@@ -58,7 +59,8 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-func (g *generation) run(t *cli.Terminal, now time.Time) (*content.Report, error) {
+// run generates the documents of a site. If s is nil, it loads the content folder.
+func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*content.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
 	if err != nil {
@@ -72,7 +74,13 @@ func (g *generation) run(t *cli.Terminal, now time.Time) (*content.Report, error
 		return nil, fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
 			"(name another file, such as %s)", g.snapshot, g.public, snapshotFile)
 	}
-	s, output, err := content.Generate(g.content, now)
+	if s == nil {
+		if s, err = loadContent(g.content, now); err != nil {
+			return nil, err
+		}
+	}
+	output, err := generator.Generate(s)
+	err = content.InFolder(g.content, err)
 	if err == nil {
 		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
 	}

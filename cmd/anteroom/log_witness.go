@@ -70,6 +70,11 @@ func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned
 	if err != nil {
 		return nil, err
 	}
+	return askWitnesses(ctx, content, s)
+}
+
+// askWitnesses is haveCosigned for a content that the caller has locked and loaded.
+func askWitnesses(ctx context.Context, content string, s *site.Site) (*cosigned, error) {
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:

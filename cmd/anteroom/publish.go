@@ -8,6 +8,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/store/records"
 	"anteroom/generator/publish"
 	"anteroom/generator/site"
 
@@ -26,15 +27,19 @@ type publication struct {
 	address           string // of the server on this machine
 	noCommit, noLive  bool
 	site              *site.Site
+	public            verification.Published
+	records           records.Reader // the store
 	artifact          *publish.Artifact
 	service           *live.Service
 	waiting           int64 // records that no verification covers
 	written, deployed bool  // whether a verification is not yet public; whether this run has deployed
+	changed           bool  // whether this run has changed the content
+	close             []func() error
 }
 
 func publishCommand(t *cli.Terminal) *cobra.Command {
 	p := &publication{t: t, store: &storeFlags{}, deployment: newDeployment(t)}
-	p.verify = &verification.Options{Open: p.store.reader, Publishing: true}
+	p.verify = &verification.Options{Publishing: true}
 	cmd := &cobra.Command{
 		Use: "publish",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,12 +62,17 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // run takes all steps in their order. Each does only what is due.
-func (p *publication) run(ctx context.Context) error {
+func (p *publication) run(ctx context.Context) (err error) {
+	defer func() {
+		for _, end := range p.close {
+			err = errors.Join(err, end())
+		}
+	}()
 	d := p.deployment
 	p.verify.Mail = p.store.mail(p.verify.Mail)
+	p.verify.Open = func(context.Context) (records.Reader, error) { return p.records, nil }
 	p.verify.Public, p.generation.content, p.generation.secret = p.generation.public, p.verify.Content, d.host.Receipt
 	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
-	d.artifact = artifactFlags{p.generation.public, p.generation.snapshot}
 	for _, step := range []struct {
 		name string
 		take func(context.Context) (string, error)
@@ -106,7 +116,8 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
 		return "", nil
 	}
-	c, err := haveCosigned(ctx, p.verify.Content, p.t.Now())
+	c, err := askWitnesses(ctx, p.verify.Content, p.site)
+	p.changed = p.changed || c != nil && c.Written
 	if c == nil || ctx.Err() != nil {
 		return "", err
 	}
@@ -123,7 +134,14 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 }
 
 func (p *publication) generate(context.Context) (string, error) {
-	r, err := p.generation.run(p.t, p.t.Now())
+	now := p.t.Now()
+	var err error
+	if p.changed { // so what is published is what is committed
+		if p.site, err = loadContent(p.verify.Content, now); err != nil {
+			return "", err
+		}
+	}
+	r, err := p.generation.run(p.t, p.site, now)
 	if err == nil {
 		p.artifact, err = publish.Read(p.generation.public, p.generation.snapshot)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -17,16 +16,11 @@ import (
 )
 
 func (p *publication) look(ctx context.Context) (string, error) {
-	if err := verification.Resume(p.verify.Content); err != nil {
-		return "", err
-	}
-	s, err := content.Load(p.verify.Content, p.t.Now())
-	if err == nil {
-		err = verification.Forget(p.verify.Content, s)
-	}
+	s, unlock, err := verification.Begin(p.verify.Content, p.t.Now())
 	if err != nil {
 		return "", err
 	}
+	p.close = append(p.close, func() error { unlock(); return nil })
 	p.site = s
 	address := p.live
 	if address == "" && p.store.remote == "" {
@@ -46,22 +40,20 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		p.service = reach(s.Service.CanonicalHost)
 	}
 	p.verify.Live = p.service.Facts
-	inFolder, byService, err := p.verify.Compare(ctx, s)
-	if err != nil {
+	if p.public, err = p.verify.Compare(ctx, s); err != nil {
 		return "", err
 	}
-	p.written = !byService && !(p.verify.Offline && inFolder)
-	p.verify.Offline = true // verify need not ask again
-	r, err := p.store.reader(ctx)
-	if err != nil {
+	p.written = !p.public.ByService && !(p.verify.Offline && p.public.InFolder)
+	if p.records, err = p.store.reader(ctx); err != nil {
 		return "", err
 	}
+	p.close = append(p.close, p.records.Close)
 	_, after := s.Covered()
-	extent, err := records.Measure(ctx, r, after)
+	extent, err := records.Measure(ctx, p.records, after)
 	if err == nil {
 		err = inbox.Belongs(extent, s, false)
 	}
-	if err := errors.Join(err, r.Close()); err != nil {
+	if err != nil {
 		return "", err
 	}
 	p.waiting = extent.New
@@ -70,12 +62,8 @@ func (p *publication) look(ctx context.Context) (string, error) {
 
 func (p *publication) nothing(ctx context.Context) (string, error) {
 	if len(p.site.Service.OwnNames) > 0 {
-		r, err := p.store.reader(ctx)
+		found, err := verification.Audit(ctx, p.records, p.site)
 		if err != nil {
-			return "", err
-		}
-		found, err := verification.Audit(ctx, r, p.site)
-		if err := errors.Join(err, r.Close()); err != nil {
 			return "", err
 		}
 		for _, own := range found.Own {
@@ -95,14 +83,13 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	case p.waiting == 0 && err != nil:
 		return p.nothing(ctx)
 	}
-	if err := verification.Run(ctx, p.t, p.verify); err != nil {
+	verified, err := p.verify.Make(ctx, p.t, p.site, p.public)
+	if err != nil {
 		return "", err
 	}
-	if p.site, err = content.Load(p.verify.Content, p.t.Now()); err != nil {
-		return "", err
-	}
-	if len(p.site.Verifications) == before {
+	if verified == nil {
 		return "", errors.New("verify: nothing was written")
 	}
+	p.site, p.changed = verified, true
 	return p.site.Current().File + " is written", nil
 }

@@ -80,6 +80,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 		return fmt.Sprintf("%s shows content %s already", p.service, version), nil
 	}
 	if p.deployed = p.store.remote != ""; p.deployed {
+		p.deployment.Config, p.deployment.Artifact = p.store.config, p.artifact
 		if err := p.deployment.prepare(ctx, p.t); err != nil {
 			return "", err
 		}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"anteroom/edge/native/disk"
@@ -42,7 +40,17 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 				l.visible = is && isatty.IsTerminal(f.Fd())
 				return l.write(ctx, store, t.Out)
 			}
-			return newFile(out, func(w io.Writer) error { return l.write(ctx, store, w) })
+			err := disk.Create(out, func(w io.Writer) error { return l.write(ctx, store, w) })
+			switch {
+			case errors.Is(err, fs.ErrExist):
+				err = errors.New("file exists (name another one)")
+			case errors.Is(err, fs.ErrPermission):
+				err = fmt.Errorf("%w (give this user access to its folder)", err)
+			}
+			if err != nil {
+				err = fmt.Errorf("write %s: %w", out, err)
+			}
+			return err
 		}),
 	}
 	l.addFlags(cmd.Flags())
@@ -51,29 +59,4 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
 	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export may lie")
 	return cmd
-}
-
-// newFile writes a file that only its owner may read, and gives it its name once it is whole. A
-// file of that name stays as it is: it may be the database itself, or a key.
-func newFile(path string, write func(io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	f, err := os.CreateTemp(filepath.Dir(path), ".anteroom-export-*")
-	if err != nil {
-		return fmt.Errorf("%w (give this user access to its folder)", err)
-	}
-	defer os.Remove(f.Name())
-	w := bufio.NewWriterSize(f, 1<<20)
-	if err := errors.Join(write(w), w.Flush(), disk.Sync(f), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return errors.New("it is there already, and stays as it is (name another file)")
-	} else if err != nil {
-		return err
-	}
-	return disk.SyncFolder(filepath.Dir(path))
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 )
@@ -20,7 +21,7 @@ func TestExportBesideBackup(t *testing.T) {
 	}
 	defer s.Close()
 	path := filepath.Join(dir, "export")
-	err = newFile(path, func(w io.Writer) error {
+	err = disk.Create(path, func(w io.Writer) error {
 		if _, err := backup.Write(t.Context(), s.Name(), filepath.Join(dir, "backup")); err != nil {
 			return err
 		}

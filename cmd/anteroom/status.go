@@ -100,7 +100,7 @@ func (o *statusOptions) askStore(ctx context.Context, found *status) error {
 	if err := errors.Join(err, r.Close()); err != nil || o.store.remote == "" {
 		return err
 	}
-	found.Settings, err = cloudflare.Settings(ctx, o.store.wrangler, o.store.remote)
+	found.Settings, err = o.store.config.Settings(ctx, o.store.remote)
 	return err
 }
 

@@ -21,6 +21,7 @@ type storeFlags struct {
 	data     string
 	remote   string
 	wrangler string
+	config   *cloudflare.Config // of wrangler, once it was read
 }
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
@@ -29,10 +30,24 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }
 
+func (s *storeFlags) readConfig() (err error) {
+	if s.config == nil {
+		s.config, err = cloudflare.ReadConfig(s.wrangler)
+	}
+	return err
+}
+
+func (s *storeFlags) deployed(ctx context.Context) (*cloudflare.Store, error) {
+	if err := s.readConfig(); err != nil {
+		return nil, err
+	}
+	return s.config.Open(ctx, s.remote)
+}
+
 // reader opens the store to read it. It makes and changes nothing.
 func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
-		return cloudflare.Open(ctx, s.wrangler, s.remote)
+		return s.deployed(ctx)
 	}
 	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
 }
@@ -40,7 +55,7 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 // store opens the store to read and repair it. It creates none.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
-		return cloudflare.Open(ctx, s.wrangler, s.remote)
+		return s.deployed(ctx)
 	}
 	store, err := sqlite.Open(filepath.Join(s.data, sqlite.FileName), log)
 	if errors.Is(err, sqlite.ErrNone) {

@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -110,7 +109,7 @@ type Host struct {
 	config    Config
 	log       *slog.Logger
 	now       func() time.Time
-	lock      *os.File // of the data folder
+	lock      *disk.Lock // of the data folder
 	store     *sqlite.Store
 	extent    *records.Extent // of the store when it was opened
 	relay     *mail.Relay     // nil: there is none

@@ -155,6 +155,40 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestSnapshotIsLast: a document that cannot be written leaves the snapshot as it was, and no host
+// reads the folder until the next run has made it whole.
+func TestSnapshotIsLast(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	f.publish(t, "111111111111", map[string]string{"/a.html": "a"})
+	before, err := os.ReadFile(f.snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := map[string]string{"/a.html": "A"}
+	plan, err := f.prepare("222222222222", next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, "a.html.anteroom-tmp/in the way", "")
+	if err := plan.Apply(); err == nil {
+		t.Fatal("a document was written over a folder")
+	}
+	if after, err := os.ReadFile(f.snapshot); err != nil || string(after) != string(before) {
+		t.Errorf("the snapshot became %q, %v", after, err)
+	}
+	if err := os.RemoveAll(filepath.Join(f.public, "a.html.anteroom-tmp")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publish.Read(f.public, f.snapshot); err == nil {
+		t.Error("a host reads half of a generation")
+	}
+	f.publish(t, "222222222222", next)
+	if _, err := publish.Read(f.public, f.snapshot); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRead: a host reads the documents of one generation, whole, or nothing.
 func TestRead(t *testing.T) {
 	t.Parallel()

@@ -215,6 +215,9 @@ func LogAs(p string) *Path {
 	return nil
 }
 
+// ExpiryNotice is how long before the expiry of security.txt the warnings begin.
+const ExpiryNotice = 30 * 24 * time.Hour
+
 // SecurityTxtExpires reads from a published security.txt when it expires. The zero time is that of
 // a text that does not say so.
 func SecurityTxtExpires(text []byte) time.Time {

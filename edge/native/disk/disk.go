@@ -3,8 +3,10 @@
 package disk
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,14 +22,23 @@ var Sync = (*os.File).Sync
 // ErrLocked is the error of LockFolder if another process has the lock.
 var ErrLocked = errors.New("it is locked by another process")
 
-// LockFolder locks the folder at path. The lock ends when the file is closed or the process ends.
-func LockFolder(path string) (*os.File, error) {
+// Lock is the lock of a folder.
+type Lock struct{ file *os.File }
+
+// Close ends the lock at once. To close the file alone would leave the lock to a child process that
+// is being started, which has a copy of the open file until its exec.
+func (l *Lock) Close() error {
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+}
+
+// LockFolder locks the folder at path until the lock is closed or the process ends.
+func LockFolder(path string) (*Lock, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-		return file, nil
+		return &Lock{file}, nil
 	}
 	file.Close()
 	if err == unix.EWOULDBLOCK {
@@ -149,16 +160,31 @@ func Replace(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	return whole(path, info.Mode().Perm(), os.Rename, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// Create makes a file at path, for this user alone, of what write writes. The file gets its name
+// once it is whole and on the disk. A file that exists is an error that is fs.ErrExist, and stays.
+func Create(path string, write func(io.Writer) error) error {
+	return whole(path, 0o600, os.Link, write)
+}
+
+// whole writes a draft next to path and, once that is on the disk, gives it its name.
+func whole(path string, mode fs.FileMode, name func(draft, path string) error, write func(io.Writer) error) error {
+	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), Sync(f), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	defer os.Remove(draft.Name()) // which a rename has moved away
+	w := bufio.NewWriter(draft)
+	err = errors.Join(write(w), w.Flush(), draft.Chmod(mode), Sync(draft), draft.Close())
+	if err == nil {
+		err = name(draft.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
 		return err
 	}
 	return SyncFolder(filepath.Dir(path))

@@ -2,8 +2,10 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -140,6 +142,33 @@ func TestReplace(t *testing.T) {
 	holds("newer")
 }
 
+// TestCreate: a file has its name once it is whole and on the disk, and one that exists stays.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	failed := errors.New("no more rows")
+	for _, c := range []struct {
+		sync, write, want error
+	}{{syscall.EIO, nil, syscall.EIO}, {nil, failed, failed}, {nil, nil, nil}, {nil, nil, fs.ErrExist}} {
+		Sync = func(*os.File) error { return c.sync }
+		err := Create(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, "whole")
+			return errors.Join(err, c.write)
+		})
+		entries, _ := os.ReadDir(dir)
+		text, _ := os.ReadFile(path)
+		there := c.want == nil || c.want == fs.ErrExist
+		if !errors.Is(err, c.want) || (len(entries) == 1) != there || (string(text) == "whole") != there {
+			t.Errorf("%v: %v, among %d files the file holds %q", c, err, len(entries), text)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
 // TestMakePrivate: others lose every permission, the owner none. A folder that users share is
 // refused, and a pipe is left alone.
 func TestMakePrivate(t *testing.T) {
@@ -226,4 +255,35 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Close()
+}
+
+// TestLockOfChild: a lock that is closed is gone, also while a child process has a copy of its
+// file, as each child has from its fork until its exec.
+func TestLockOfChild(t *testing.T) {
+	folder := t.TempDir()
+	first, err := LockFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("cat")
+	child.ExtraFiles = []*os.File{first.file}
+	input, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	second, err := LockFolder(folder)
+	if err != nil {
+		t.Error(err)
+	} else {
+		second.Close()
+	}
+	if err := errors.Join(input.Close(), child.Wait()); err != nil {
+		t.Error(err)
+	}
 }

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,9 @@ const (
 	// OtherClients is the name of all others together.
 	OtherClients = "other"
 )
+
+// ErrNotObserved means that a store keeps no observations.
+var ErrNotObserved = errors.New("nothing is observed")
 
 // Observed gives what was observed of clients on the given days, in the order of days, clients and
 // kinds. Some of it may be lost, and clients name themselves as they like. A store that keeps that

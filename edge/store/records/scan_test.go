@@ -110,7 +110,7 @@ func TestMeasure(t *testing.T) {
 	if e := measure(); !slices.Equal(e.Last, []int64{5, 0, 0}) || e.New != 3 || e.Host != "www.tern.example" {
 		t.Errorf("nothing is covered: %+v", e)
 	}
-	if e := measure(1, 0, 0); e.Last[0] != 5 || e.New != 2 {
+	if e := measure(1, 0, 0); e.Last[0] != 5 || e.New != 2 || e.Waiting[0] != (Waiting{Registration, 2, "2026-11-20T12:00:01Z"}) {
 		t.Errorf("one is covered: %+v", e)
 	}
 	exec(t, s, "INSERT INTO store (id) VALUES ('another')")

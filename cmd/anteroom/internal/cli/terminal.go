@@ -37,7 +37,6 @@ import (
 
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/quote"
-	"anteroom/generator/site"
 
 	"github.com/mattn/go-isatty"
 )
@@ -102,11 +101,11 @@ func (w WithoutSecrets) Write(p []byte) (int, error) {
 // WithoutSecret replaces what follows the prefix of a secret key.
 func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
 
-// ContentError is why a content folder cannot be used. Its faults name their files as the caller
-// named the folder.
-type ContentError struct {
-	Folder string
-	site.Errors
+// ContentError is why a content folder cannot be used: an error with a line for each fault.
+type ContentError interface {
+	error
+	Folder() string  // as the caller named it
+	Faults() []Fault // whose files are named with the folder
 }
 
 // Fail prints an error.
@@ -114,9 +113,9 @@ func (t *Terminal) Fail(err error) {
 	if errors.Is(err, ErrSilent) {
 		return
 	}
-	if faulty := (ContentError{}); errors.As(err, &faulty) {
+	if faulty := ContentError(nil); errors.As(err, &faulty) {
 		t.Complain("", faulty.Error())
-		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder, Plural(len(faulty.Errors), "fault"))
+		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(), Plural(len(faulty.Faults()), "fault"))
 	}
 	t.Complain("anteroom: ", err.Error())
 }
@@ -131,14 +130,15 @@ func (t *Terminal) Complain(prefix, text string) {
 
 // ErrorReport is an error in JSON.
 type ErrorReport struct {
-	Code    string        `json:"code"`      // usage, content or failed
-	Exit    int           `json:"exit_code"` // of the program
-	Message string        `json:"message"`
-	Hint    string        `json:"hint,omitempty"`   // what to do next
-	Faults  []faultReport `json:"faults,omitempty"` // where there are several, or they are of the content
+	Code    string  `json:"code"`      // usage, content or failed
+	Exit    int     `json:"exit_code"` // of the program
+	Message string  `json:"message"`
+	Hint    string  `json:"hint,omitempty"`   // what to do next
+	Faults  []Fault `json:"faults,omitempty"` // where there are several, or they are of the content
 }
 
-type faultReport struct {
+// Fault is one of several faults that an error names.
+type Fault struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"` // from 1, as the column
 	Column  int    `json:"column,omitempty"`
@@ -155,18 +155,19 @@ func (t *Terminal) FailJSON(err error, code int) {
 	if code == ExitUsage {
 		r.Code = "usage"
 	}
-	if faulty := (ContentError{}); errors.As(err, &faulty) {
+	if faulty := ContentError(nil); errors.As(err, &faulty) {
 		r.Code = "content"
-		for _, f := range faulty.Errors {
-			r.Faults = append(r.Faults, faultReport{f.File, f.Line, f.Column, WithoutSecret(f.What), WithoutSecret(f.Hint)})
+		for _, f := range faulty.Faults() {
+			f.Message, f.Hint = WithoutSecret(f.Message), WithoutSecret(f.Hint)
+			r.Faults = append(r.Faults, f)
 		}
-		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(faulty.Errors), "fault"), "fix the faults; nothing was written"
+		r.Message, r.Hint = faulty.Folder()+" has "+Plural(len(r.Faults), "fault"), "fix the faults; nothing was written"
 	} else {
 		var messages []string
 		for line := range strings.Lines(strings.TrimSpace(err.Error())) {
 			message, hint := SplitHint(WithoutSecret(strings.TrimSpace(line)))
 			messages = append(messages, message)
-			r.Faults, r.Hint = append(r.Faults, faultReport{Message: message, Hint: hint}), hint
+			r.Faults, r.Hint = append(r.Faults, Fault{Message: message, Hint: hint}), hint
 		}
 		if r.Message = strings.Join(messages, "; "); len(messages) == 1 {
 			r.Faults = nil

@@ -50,19 +50,9 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 // letters is another name.
 func distance(name string) int { return min(2, len(name)/2) }
 
-// unknownCommand is the error of a name that no command below cmd has. If none there is like it, a
-// command of that name elsewhere is likely meant.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = distance(name)
-	meant := cmd.SuggestionsFor(name)
-	if len(meant) == 0 {
-		for _, other := range Commands(cmd.Root()) {
-			if other.Name() == name && other.IsAvailableCommand() {
-				meant = append(meant, other.CommandPath())
-			}
-		}
-	}
-	return unknown(fmt.Sprintf("unknown command %q", name), cmd, meant)
+	return unknown(fmt.Sprintf("unknown command %q", name), cmd, cmd.SuggestionsFor(name))
 }
 
 // FlagError adds to the error of an unknown flag which flags may be meant.

@@ -108,16 +108,28 @@ type environment struct {
 
 // ReadConfig reads a wrangler.toml.
 func ReadConfig(path string) (*Config, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
+	}
+	c := &Config{Path: path}
+	if err == nil {
+		err = c.parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func (c *Config) parse(text []byte) error {
 	var file struct {
 		environment
 		Env map[string]environment `toml:"env"`
 	}
-	if _, err := toml.DecodeFile(path, &file); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
-	} else if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return &Config{Path: path, top: file.environment, env: file.Env}, nil
+	_, err := toml.Decode(string(text), &file)
+	c.top, c.env = file.environment, file.Env
+	return err
 }
 
 // Environments are the names of the environments, sorted.
@@ -243,8 +255,8 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 	return errors.Join(faults...)
 }
 
-// setDatabaseID writes the id of a database into the file in place of a placeholder, and changes
-// nothing else.
+// setDatabaseID writes the id of a database into the file in place of a placeholder, changes no
+// other byte, and parses the result.
 func (c *Config) setDatabaseID(placeholder, id string) error {
 	text, err := os.ReadFile(c.Path)
 	if err == nil {
@@ -252,7 +264,8 @@ func (c *Config) setDatabaseID(placeholder, id string) error {
 		if n := len(line.FindAllIndex(text, -1)); n != 1 {
 			err = fmt.Errorf("%s has the database_id %s %d times", c.Path, placeholder, n)
 		} else {
-			err = disk.Replace(c.Path, line.ReplaceAll(text, []byte("${1}"+id+"${2}")))
+			text = line.ReplaceAll(text, []byte("${1}"+id+"${2}"))
+			err = errors.Join(disk.Replace(c.Path, text), c.parse(text))
 		}
 	}
 	if err != nil {

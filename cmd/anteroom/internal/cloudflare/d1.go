@@ -36,14 +36,10 @@ type Store struct {
 // maxSize is how many bytes a database can take on a paid plan.
 const maxSize = 10_000_000_000
 
-// Open opens the D1 database of an environment of the wrangler.toml at path. It refuses a database
-// whose migrations are not those of this program.
-func Open(ctx context.Context, path, name string) (*Store, error) {
-	config, err := ReadConfig(path)
-	if err != nil {
-		return nil, err
-	}
-	e, err := config.environment(name)
+// Open opens the D1 database of an environment. It refuses a database whose migrations differ from
+// the program's.
+func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
+	e, err := c.environment(name)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +53,7 @@ func Open(ctx context.Context, path, name string) (*Store, error) {
 	if hosts := e.domains(); len(hosts) > 0 {
 		s.host = hosts[0]
 	}
-	at := fmt.Sprintf("environment %s of %s", name, filepath.Base(path))
+	at := fmt.Sprintf("environment %s of %s", name, filepath.Base(c.Path))
 	switch {
 	case s.id == "":
 		return nil, fmt.Errorf("%s binds no D1 database as %s (name an environment that does)", at, databaseBinding)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -16,12 +17,21 @@ func openStore(t *testing.T) (*Store, *d1test.Server) {
 	t.Helper()
 	pause = time.Millisecond
 	server := d1test.Start(t)
-	s, err := Open(t.Context(), server.Config("production"), "production")
+	s, err := openConfig(t, server.Config("production"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	return s, server
+}
+
+func openConfig(t *testing.T, path string) (*Store, error) {
+	t.Helper()
+	config, err := ReadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	return config.Open(t.Context(), "production")
 }
 
 func wantError(t *testing.T, err error, words ...string) {
@@ -110,19 +120,25 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: read in %d calls, want %d", c.name, got, c.tries)
 		}
 	}
-	for _, status := range []int{500, 0} { // 0 breaks the connection off
+	faults := func(code int) string {
+		return fmt.Sprintf(`{"success":false,"errors":[{"code":%d,"message":"internal error"}],"result":null}`, code)
+	}
+	for _, c := range []struct {
+		status int // 0 breaks the connection off
+		body   string
+	}{{500, ""}, {0, ""}, {500, faults(10013)}, {503, faults(7500)}, {400, faults(7500)}} {
 		server.Fail = func(w http.ResponseWriter, _ int) bool {
-			if status == 0 {
+			if c.status == 0 {
 				panic(http.ErrAbortHandler)
 			}
-			w.WriteHeader(status)
+			d1test.Answer(w, c.status, c.body)
 			return true
 		}
 		before := len(server.Calls)
 		_, err := s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM contacts"})
 		wantError(t, err, "it is not known whether it was done: look at the records before you repeat it")
 		if len(server.Calls) != before+1 {
-			t.Errorf("after %d a write is tried again", status)
+			t.Errorf("after %d %s a write is tried again", c.status, c.body)
 		}
 	}
 	failed := len(server.Calls) + 2
@@ -149,19 +165,19 @@ func TestOpen(t *testing.T) {
 		"which is not letters, digits and _":                server.Config("production", "anteroom_observed", "a-b"),
 		"which is not an account id":                        server.Config("production", "name = \"anteroom\"", "name = \"a\"\naccount_id = \"../x\""),
 	} {
-		_, err := Open(t.Context(), path, "production")
+		_, err := openConfig(t, path)
 		wantError(t, err, want)
 	}
 	path := server.Config("production")
 	server.Exec("DELETE FROM d1_migrations WHERE name LIKE '0003%'")
-	_, err := Open(t.Context(), path, "production")
+	_, err := openConfig(t, path)
 	wantError(t, err, "lacks migration 0003", "(run anteroom deploy --env production)")
 	server.Exec("DROP TABLE d1_migrations")
-	_, err = Open(t.Context(), path, "production")
+	_, err = openConfig(t, path)
 	wantError(t, err, "D1 database anteroom (production) has no tables yet (run anteroom deploy")
 	t.Setenv("CLOUDFLARE_API_BASE_URL", "http://api.example")
 	t.Setenv("CLOUDFLARE_API_TOKEN", "")
-	_, err = Open(t.Context(), path, "production")
+	_, err = openConfig(t, path)
 	wantError(t, err, "CLOUDFLARE_API_TOKEN is not set", "CLOUDFLARE_API_BASE_URL is not an https URL")
 }
 
@@ -196,7 +212,7 @@ func TestObserved(t *testing.T) {
 	_, err = s.Observed(t.Context(), "2026-11-31' OR 1", "")
 	wantError(t, err, "is not a day (give YYYY-MM-DD)")
 	s.dataset = ""
-	if _, err := s.Observed(t.Context(), "", ""); !errors.Is(err, ErrNoDataset) {
+	if _, err := s.Observed(t.Context(), "", ""); !errors.Is(err, records.ErrNotObserved) {
 		t.Errorf("no dataset: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -132,20 +133,15 @@ func (d *Deployment) environments() []string {
 
 // DryRun has wrangler build and check everything, and says what it says. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
-	err := d.dryRun(ctx, func(name, said string) { d.Say("dry run", name+":\n"+strings.TrimSpace(said)) })
-	if id, name := d.database(); err == nil && strings.HasPrefix(id, placeholderID) {
-		d.Say("database", "D1 database "+name+" would be found or created")
-	}
-	return err
-}
-
-func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
 		if err != nil {
 			return err
 		}
-		show(name, said)
+		d.Say("dry run", name+":\n"+strings.TrimSpace(said))
+	}
+	if id, name := d.database(); strings.HasPrefix(id, placeholderID) {
+		d.Say("database", "D1 database "+name+" would be found or created")
 	}
 	return nil
 }
@@ -154,7 +150,7 @@ func (d *Deployment) dryRun(ctx context.Context, show func(name, said string)) e
 // the result. What is done is found again by the next run.
 func (d *Deployment) Run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		d.checkDomains, d.build, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
+		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -166,13 +162,17 @@ func (d *Deployment) Run(ctx context.Context) error {
 // lookup finds the addresses of a host. It is a variable so that tests can answer.
 var lookup = net.DefaultResolver.LookupHost
 
+// noWorker matches the codes of Cloudflare's API for a worker that does not exist, as wrangler
+// prints them. A path or an account may hold the same digits.
+var noWorker = regexp.MustCompile(`\[code: (10007|10090)\]`)
+
 // checkDomains refuses to take over a host that leads elsewhere: wrangler asks no one if it has no
 // terminal.
 func (d *Deployment) checkDomains(ctx context.Context) error {
 	for _, name := range d.environments() {
 		if _, err := d.Wrangler.in(ctx, name, "deployments", "list", "--json"); err == nil {
 			continue // the worker has its domains
-		} else if !strings.Contains(err.Error(), "10007") && !strings.Contains(err.Error(), "10090") {
+		} else if !noWorker.MatchString(err.Error()) {
 			return err
 		}
 		e, _ := d.Config.environment(name)
@@ -185,14 +185,6 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
-}
-
-func (d *Deployment) build(ctx context.Context) error {
-	if err := d.dryRun(ctx, func(string, string) {}); err != nil {
-		return err
-	}
-	d.Say("build", "content "+d.Artifact.Snapshot.ShortVersion()+" is built, and wrangler takes it")
 	return nil
 }
 
@@ -258,7 +250,7 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	if d.Environment != Production || want == "" {
 		return nil
 	}
-	store, err := Open(ctx, d.Config.Path, d.Environment)
+	store, err := d.Config.Open(ctx, d.Environment)
 	if err != nil {
 		return err
 	}

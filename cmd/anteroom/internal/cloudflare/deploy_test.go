@@ -224,7 +224,6 @@ func TestDeploy(t *testing.T) {
 	note := regexp.MustCompile(`content [0-9a-f]+, as of [0-9-]+, key [0-9a-f]{8}, log [0-9]+, schema [0-9]+`).FindString(said)
 	const at = " --config STUB/wrangler.toml --env "
 	want := "wrangler deployments list --json" + at + "production\nwrangler deployments list --json" + at + "apex\n" +
-		"wrangler deploy --dry-run" + at + "production\nwrangler deploy --dry-run" + at + "apex\n" +
 		"wrangler d1 migrations apply DB --remote" + at + "production\n" +
 		"wrangler deploy --message " + note + " --secrets-file SECRETS" + at + "production\nwrangler deploy --message " + note + at + "apex\n"
 	if calls != want || note == "" {
@@ -267,6 +266,12 @@ func TestDeployRefuses(t *testing.T) {
 	d.Reach = func(string) *live.Service { return &live.Service{Base: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}} }
 	refused("the service is unreachable")
 	d.Reach = reach
+	write(t, filepath.Join(d.stub, "fail"), "deployments list")
+	config := d.Wrangler.config
+	d.Wrangler.config = "10007/wrangler.toml" // whose digits are no code
+	refused("wrangler deployments list --json --config ")
+	d.Wrangler.config = config
+	os.Remove(filepath.Join(d.stub, "fail"))
 	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the new worker anteroom")
 	d.Allowances = []Allowance{{Name: AllowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || d.Allowances[1].Needed {

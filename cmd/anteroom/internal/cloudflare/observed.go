@@ -12,16 +12,15 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// ErrNoDataset is the error of Observed if nothing is observed.
-var ErrNoDataset = errors.New("the environment binds no dataset of Analytics Engine as " + datasetBinding +
-	" in wrangler.toml, so nothing is observed")
+var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Engine as %s in wrangler.toml, so %w",
+	datasetBinding, records.ErrNotObserved)
 
 // Observed gives what was observed on the days from since to through, YYYY-MM-DD in UTC, both
 // included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
 // three months, and may keep a sample: the numbers are estimates then.
 func (s *Store) Observed(ctx context.Context, since, through string) ([]records.Observation, error) {
 	if s.dataset == "" {
-		return nil, ErrNoDataset
+		return nil, errNoDataset
 	}
 	var conditions []string
 	bound := func(day, comparison string, shift int) error {

@@ -102,23 +102,19 @@ func (i *inspection) read(subject, what, where, permission, path string, into an
 	return false
 }
 
-// Settings looks for settings that spoil the service of an environment of a wrangler.toml. It gives
-// the gravest first.
-func Settings(ctx context.Context, path, environment string) ([]Remark, error) {
-	config, err := ReadConfig(path)
+// Settings looks for settings that spoil the service of an environment. It returns the gravest
+// first.
+func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, error) {
+	e, err := c.environment(environment)
 	if err != nil {
 		return nil, err
 	}
-	e, err := config.environment(environment)
+	api, err := connect(ctx, e.Account, PermissionsSettings)
 	if err != nil {
 		return nil, err
 	}
-	c, err := connect(ctx, e.Account, PermissionsSettings)
-	if err != nil {
-		return nil, err
-	}
-	defer c.http.CloseIdleConnections()
-	i := &inspection{client: c, ctx: ctx, remarks: []Remark{}}
+	defer api.http.CloseIdleConnections()
+	i := &inspection{client: api, ctx: ctx, remarks: []Remark{}}
 	i.worker(e.Name)
 	seen := map[string]bool{}
 	for _, host := range e.domains() {

@@ -57,6 +57,10 @@ var spoiled = []struct {
 func TestSettings(t *testing.T) {
 	pause = time.Millisecond
 	server := d1test.Start(t)
+	config, err := ReadConfig("../../../../wrangler.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	look := func(change func(map[string]answer)) string {
 		t.Helper()
 		answers := settings()
@@ -74,7 +78,7 @@ func TestSettings(t *testing.T) {
 				d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":`+a.result+`}`)
 			}
 		})
-		remarks, err := Settings(t.Context(), "../../../../wrangler.toml", Production)
+		remarks, err := config.Settings(t.Context(), Production)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/generator"
+	"anteroom/generator/published"
 	"anteroom/generator/site"
 )
 
@@ -65,9 +65,25 @@ func InFolder(folder string, err error) error {
 		for i := range faults {
 			faults[i].File = path.Join(folder, faults[i].File)
 		}
-		return cli.ContentError{Folder: folder, Errors: faults}
+		return contentError{folder, faults}
 	}
 	return err
+}
+
+// contentError is a cli.ContentError.
+type contentError struct {
+	folder string
+	site.Errors
+}
+
+func (e contentError) Folder() string { return e.folder }
+
+func (e contentError) Faults() []cli.Fault {
+	faults := make([]cli.Fault, len(e.Errors))
+	for i, f := range e.Errors {
+		faults[i] = cli.Fault{File: f.File, Line: f.Line, Column: f.Column, Message: f.What, Hint: f.Hint}
+	}
+	return faults
 }
 
 // Expiry says when security.txt is past its Expires, from when on it must not be used (RFC 9116,
@@ -77,7 +93,7 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 	switch left := expires.Sub(now); {
 	case left <= 0:
 		return true, fmt.Sprintf("security.txt expired at %s %s", expires.Format(time.RFC3339), hint)
-	case left < live.ExpiryNotice:
+	case left < published.ExpiryNotice:
 		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
 	}
 	return false, ""

@@ -42,6 +42,7 @@ const (
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
+	Manifest    string            // SHA-256 in hex of the manifest itself; "" if there is none
 	Keys        []string          // the receipt keys: the current one, and the retired
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log: the newest of each tree, and that of each size that is known, by path
@@ -250,6 +251,7 @@ func (f *Facts) AddManifest(text []byte) error {
 	if err := json.Unmarshal(text, &manifest); err != nil {
 		return fmt.Errorf("read %s: %w", manifestPath, err)
 	}
+	f.Manifest = assets.SumOf(text)
 	for _, d := range manifest.Documents {
 		f.Documents[d.Path] = d.Hash
 	}

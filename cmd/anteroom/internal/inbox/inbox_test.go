@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,9 +15,11 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/mail"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
+	"anteroom/generator/site"
 )
 
 // The texts come out of a Maildir as the host wrote them there, whatever else it holds.
@@ -69,6 +72,13 @@ func TestTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The clock of the mail folder is behind the store's.
+	behind := time.Now().Add(-10 * time.Minute)
+	for _, file := range delivered {
+		if err := os.Chtimes(file, behind, behind); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
 	if got := len(textsIn(folder, filed, false)); got != len(sent)-1 {
 		t.Errorf("%d texts are in the inbox, want %d", got, len(sent)-1)
 	}
@@ -92,6 +102,65 @@ func TestTexts(t *testing.T) {
 	}
 	if got := (Mail{Inbox: filepath.Join(folder, "none")}).Texts(filed); len(got) != 0 {
 		t.Errorf("without a folder: %v", got)
+	}
+}
+
+// verified is a site that has verified the first suggestion of a store.
+func verified(store string) *site.Site {
+	s := &site.Site{Service: site.Service{CanonicalHost: "www.tern.example"}}
+	s.Verifications = []site.Verification{{Store: store, Suggestions: site.Coverage{Last: 1}}}
+	return s
+}
+
+// A suggestion that a verification covers is no longer new.
+func TestLook(t *testing.T) {
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	for n := 1; n <= 2; n++ {
+		filed := store.Exec(turn.Exec{Statements: []turn.Statement{{
+			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, '2026-11-20T15:00:00Z', 'anonymous', 'pin', ?)",
+			Args: []any{fmt.Sprintf("%032x", n), strings.Repeat("a", 64)},
+		}}})
+		if filed.Failure != turn.None {
+			t.Fatal(filed.Failure)
+		}
+	}
+	extent, err := records.Measure(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Look(t.Context(), store, verified(extent.Store), Mail{}, time.Now())
+	if err != nil || len(r.Suggestions) != 1 || r.Suggestions[0].ID != fmt.Sprintf("%032x", 2) {
+		t.Errorf("found %+v, %v", r, err)
+	}
+}
+
+// A store is taken if it is the one that was verified, or begins in place of another one.
+func TestBelongs(t *testing.T) {
+	const host, foreign = "www.tern.example", "this store is of the service www.owl.example, and the content of www.tern.example ("
+	for _, c := range []struct {
+		verified, store, host string
+		begins                bool
+		want                  string // "" if it is taken
+	}{
+		{"a", "a", host, false, ""},
+		{"a", "b", host, false, "this is store b, and the verifications are of store a ("},
+		{"a", "b", host, true, ""},
+		{"a", "b", "", true, ""},
+		{"a", "b", "www.owl.example", true, foreign},
+		{"a", "a", host, true, "of no other store than a (leave --new-store out)"},
+		{"", "a", host, false, ""},
+		{"", "a", "", false, ""},
+		{"", "a", "www.owl.example", false, foreign},
+		{"", "a", host, true, "of no other store than a (leave --new-store out)"},
+	} {
+		err := Belongs(&records.Extent{Store: c.store, Host: c.host}, verified(c.verified), c.begins)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }
 

@@ -23,9 +23,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// ExpiryNotice is how long before the expiry of security.txt the warnings begin.
-const ExpiryNotice = 30 * 24 * time.Hour
-
 const (
 	presencePath  = "/api/presence"
 	notFoundPage  = "/404.html"
@@ -180,7 +177,7 @@ func (i *inspection) contact(ctx context.Context, c *Check) string {
 		c.differs(path, "does not say when it expires")
 	case left <= 0:
 		c.differs(path, "expired at %s", at.Format(time.RFC3339))
-	case left < ExpiryNotice:
+	case left < paths.ExpiryNotice:
 		return c.end(Warning, says)
 	}
 	return says

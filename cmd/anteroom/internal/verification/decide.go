@@ -18,7 +18,7 @@ import (
 type Decided struct {
 	Verification *site.Verification
 	Board        *Board
-	Site         *site.Site // with the verification and its board
+	Site         *site.Site // with the verification, its board and its stage of the log
 	Log          *Logged    // nil if there is no log
 	Files        []File     // what Write writes
 
@@ -54,6 +54,7 @@ func (p *Pending) Decide(a *Answers, key note.Signer) (*Decided, error) {
 	if d.Log, err = p.log(d, s.Current(), answers.BoardDocument(s.Current()), key); err != nil {
 		return nil, err
 	}
+	s.Log = d.Log.Log
 	entries, checkpoint := site.LogFiles(p.Name)
 	d.Files = append(d.Files, File{entries, d.Log.Lines}, File{checkpoint, d.Log.Checkpoint})
 	return d, nil

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
-	"anteroom/edge/assets"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/site"
@@ -72,77 +70,111 @@ func parseThrough(text string) (time.Time, error) {
 	return through, nil
 }
 
-// Run makes a verification, from the records of a store to the files in the content.
-func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
-	now := t.Now()
-	if info, err := os.Stat(o.Content); err == nil && info.IsDir() && !o.Template { // else content.Load says what is wrong
-		unlock, err := Lock(o.Content)
-		if err != nil {
-			return err
+// Begin locks a content folder until unlock is called, removes a part of a verification that a
+// killed process has left there, and loads the folder.
+func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error) {
+	unlock = func() {}
+	if info, err := os.Stat(folder); err == nil && info.IsDir() { // otherwise content.Load explains it
+		if unlock, err = Lock(folder); err != nil {
+			return nil, nil, err
 		}
-		defer unlock()
 	}
-	s, err := content.Load(o.Content, now)
+	if s, err = content.Load(folder, now); err == nil {
+		err = Forget(folder, s)
+	}
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return s, unlock, nil
+}
+
+// Run makes a verification in a content folder that it locks. With Template it only prints the file
+// in which to decide, without a lock or a comparison.
+func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
+	var s *site.Site
+	var public Published
+	if o.Template {
+		s, err = content.Load(o.Content, t.Now())
+	} else {
+		var unlock func()
+		if s, unlock, err = Begin(o.Content, t.Now()); err == nil {
+			defer unlock()
+			public, err = o.Compare(ctx, s)
+		}
+	}
 	if err != nil {
 		return err
 	}
+	closing := func() error { return nil }
+	once := *o
+	once.Open = func(ctx context.Context) (records.Reader, error) {
+		r, err := o.Open(ctx)
+		if err == nil {
+			closing = r.Close
+		}
+		return r, err
+	}
+	_, err = once.Make(ctx, t, s, public)
+	return errors.Join(err, closing())
+}
+
+// Make makes a verification for a site whose folder the caller has locked, loaded and compared. It
+// returns the site with the verification, or nil if none was written. The caller closes the store.
+func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
+	now := t.Now()
 	var key note.Signer
 	if !o.Template {
-		_, _, err := o.Compare(ctx, s)
-		if err == nil {
-			err = Forget(o.Content, s)
-		}
-		if err != nil {
-			return err
-		}
 		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
 		if err != nil {
-			return err
+			return nil, err
 		} else if signer != nil {
 			key = signer
 		}
 	}
 	answers, through, err := o.read(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := o.Open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := checkDeployed(ctx, r, s, now); err != nil {
-		return err
+		return nil, err
 	}
 	p, err := Survey(ctx, r, s, os.DirFS(o.Content), Scope{through, o.NewStore}, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if manifest, err := os.ReadFile(filepath.Join(o.Public, "manifest.json")); err == nil {
-		p.manifest = assets.SumOf(manifest)
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("verify: read the published manifest: %w", err)
-	}
-	if p.seen == nil {
-		t.Warnf("%v", cloudflare.ErrNoDataset)
+	p.manifest = public.manifest
+	if p.unseen != nil {
+		t.Warnf("%v", p.unseen)
 	}
 	if fresh := p.kinds[2].fresh; len(fresh) > 0 {
 		p.texts = o.Mail.Texts(fresh[:min(maxListed, len(fresh))])
 	}
 	template, err := p.Template()
-	if err == nil && o.Template {
-		_, err = t.Out.Write(template)
-	} else if err == nil {
-		err = o.decide(ctx, t, p, key, answers, template)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if o.Template {
+		_, err = t.Out.Write(template)
+		return nil, err
+	}
+	return o.decide(ctx, t, p, key, answers, template)
 }
 
-// Compare refuses content that is behind what is published, in the folder of documents or by the
-// service: its next board would be another one of the same name, and what the key of the log has
-// signed is out already. It reports where the newest board of the content is published. The service
-// is not asked if Offline is set.
-func (o *Options) Compare(ctx context.Context, s *site.Site) (inFolder, byService bool, err error) {
+// Published is the result of Compare.
+type Published struct {
+	InFolder, ByService bool   // whether the folder of documents, or the service, has its newest board
+	manifest            string // SHA-256 of the manifest in the folder; "" if there is none
+}
+
+// Compare refuses content that is behind the folder of documents or the service: its next board
+// would be another one of the same name, and what the key of the log has signed is out already. The
+// service is not asked if Offline is set.
+func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, err error) {
 	newest := "/scoreboard/" + s.Current().File + ".json"
 	refuse := func(published continuity.Facts, place string) (has bool, err error) {
 		if err = continuity.Refuse(continuity.Check(published.Counted(), continuity.FromSite(s))); err != nil {
@@ -153,30 +185,29 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (inFolder, byServic
 	}
 	published, err := continuity.FromFolder(o.Public, "")
 	if err != nil {
-		return false, false, fmt.Errorf("verify: %w", err)
+		return found, fmt.Errorf("verify: %w", err)
 	}
-	if inFolder, err = refuse(published, o.Public); err != nil {
-		return false, false, err
-	} else if o.Offline {
-		return inFolder, false, nil
+	found.manifest = published.Manifest
+	if found.InFolder, err = refuse(published, o.Public); err != nil || o.Offline {
+		return found, err
 	}
 	ask := o.Live
 	if ask == nil {
 		service, err := live.New(s.Service.BaseURL())
 		if err != nil {
-			return inFolder, false, err
+			return found, err
 		}
 		ask = service.Facts
 	}
 	published, err = ask(ctx)
 	switch {
 	case errors.Is(err, live.ErrNothing):
-		return inFolder, false, nil
+		return found, nil
 	case err != nil:
-		return inFolder, false, fmt.Errorf("verify: %w; --offline verifies without a look at what is live", err)
+		return found, fmt.Errorf("verify: %w; --offline verifies without a look at what is live", err)
 	}
-	byService, err = refuse(published, s.Service.BaseURL())
-	return inFolder, byService, err
+	found.ByService, err = refuse(published, s.Service.BaseURL())
+	return found, err
 }
 
 // read reads the file of the answers, nil if there is none. through is the time of these answers,
@@ -221,13 +252,13 @@ const clockAhead = time.Minute
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
 // store's: what is recorded next would have a time that the verification covers already.
 func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time.Time) error {
-	deployed, is := r.(*cloudflare.Store)
+	deployed, is := r.(interface{ Host() string })
 	if !is {
 		return nil
 	}
 	if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
 		return fmt.Errorf("verify: %s belongs to %s, and the content is of %s (choose another environment with --remote)",
-			deployed.Name(), host, s.Service.CanonicalHost)
+			r.Name(), host, s.Service.CanonicalHost)
 	}
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
 	if err != nil {
@@ -240,7 +271,9 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
-func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte) error {
+func (o *Options) decide(
+	ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte,
+) (*site.Site, error) {
 	draft, again := Draft(o.Content), map[bool]string{true: "anteroom publish", false: "anteroom verify"}[o.Publishing]
 	kept := func(err error) error {
 		if _, gone := os.Stat(draft); answers != nil || gone != nil {
@@ -263,11 +296,11 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			err = errors.New("the editor was interrupted, and nothing was written")
 		}
 		if err != nil {
-			return kept(err)
+			return nil, kept(err)
 		}
 		if decided == nil {
 			t.Printf("Nothing was written: the answers are empty.")
-			return nil
+			return nil, nil
 		}
 		p.summary(decided, func(changed bool, line string) {
 			if changed {
@@ -277,25 +310,25 @@ func (o *Options) decide(ctx context.Context, t *cli.Terminal, p *Pending, key n
 			}
 		})
 		if err := t.Out.Flush(); err != nil {
-			return err
+			return nil, err
 		}
 		choice := "y"
 		if !o.Yes && !t.Interactive {
-			return errors.New("verify: nothing was written (--yes writes it)")
+			return nil, errors.New("verify: nothing was written (--yes writes it)")
 		} else if !o.Yes {
 			if choice, err = t.Choose(ctx, "Write this verification?", "yes", "no", "edit"); err != nil {
-				return kept(fmt.Errorf("%w: nothing was written", err))
+				return nil, kept(fmt.Errorf("%w: nothing was written", err))
 			}
 		}
 		switch {
 		case choice == "y":
-			return o.write(t, decided)
+			return decided.Site, o.write(t, decided)
 		case answers == nil && choice == "n":
 			t.Printf("Nothing was written. Your answers are kept in %s: %s opens them again.", draft, again)
-			return nil
+			return nil, nil
 		case answers != nil:
 			t.Printf("Nothing was written.")
-			return nil
+			return nil, nil
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -28,6 +27,7 @@ type Pending struct {
 	Odd     []string // what is odd about records, and keeps none from being verified
 
 	seen     []records.Observation // of clients; nil if the store observes nothing
+	unseen   error                 // why it observes nothing
 	texts    map[string]string     // of suggestions, as far as the operator's mail is here
 	store    string                // its identifier
 	kinds    []*scanned            // in the order of records.Kinds
@@ -113,9 +113,12 @@ func Survey(ctx context.Context, r records.Reader, s *site.Site, content fs.FS, 
 		return nil, err
 	}
 	p.seen, err = records.Observed(ctx, r, records.Days{Through: p.day()})
-	if err != nil && !errors.Is(err, cloudflare.ErrNoDataset) {
+	switch {
+	case errors.Is(err, records.ErrNotObserved):
+		p.unseen = err
+	case err != nil:
 		return nil, err
-	} else if err == nil && p.seen == nil {
+	case p.seen == nil:
 		p.seen = []records.Observation{}
 	}
 	if p.board, err = fs.ReadFile(content, BoardFile(s.Current().File)); err != nil {

@@ -8,21 +8,16 @@ import (
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
 )
 
 // Undo takes back the newest verification, unless it is public: in the folder of documents, or by
 // the service.
 func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
-	unlock, err := Lock(o.Content)
+	s, unlock, err := Begin(o.Content, t.Now())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	s, err := content.Load(o.Content, t.Now())
-	if err != nil {
-		return err
-	}
 	name := s.Current().File
 	if len(s.Verifications) < 2 {
 		return fmt.Errorf("undo: %s is the first board, which no verification is before (edit it, as long as it is not public)", name)
@@ -30,12 +25,12 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
 		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects what is wrong)", name)
 	}
-	inFolder, byService, err := o.Compare(ctx, s)
+	public, err := o.Compare(ctx, s)
 	place := s.Service.BaseURL()
-	if inFolder {
+	if public.InFolder {
 		place = o.Public
 	}
-	if inFolder || byService {
+	if public.InFolder || public.ByService {
 		return fmt.Errorf("undo: %s is public, in %s (the next verification corrects what is wrong)", name, place)
 	} else if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/content"
@@ -927,6 +929,47 @@ func TestStays(t *testing.T) {
 	}
 }
 
+// TestUndo: a verification that is public, or may be, is not taken back.
+func TestUndo(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "2026-12-01T10:00:00Z")
+	loaded := s.verify("2026-12-01T12:00:00Z", `registrations: [{agent_name: lark, decision: leave}]`)
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, s.content); err != nil {
+		t.Fatal(err)
+	}
+	files := filesOf(loaded.Current().File)[:2] // it has no log
+	there := func() (n int) {
+		for _, file := range files {
+			if _, err := os.Stat(inside(folder, file)); err == nil {
+				n++
+			}
+		}
+		return n
+	}
+	var said bytes.Buffer
+	terminal := cli.New(strings.NewReader(""), &said, &said)
+	terminal.Now = func() time.Time { return moment("2026-12-01T13:00:00Z") }
+	for _, c := range []struct {
+		facts continuity.Facts
+		err   error
+		want  string
+	}{
+		{err: live.ErrUnreachable, want: "the service is unreachable"},
+		{facts: continuity.FromSite(loaded), want: " is public, in https://www.anteroom.example ("},
+		{err: live.ErrNothing},
+	} {
+		err := Undo(t.Context(), terminal, &Options{
+			Content: folder, Public: t.TempDir(),
+			Live: func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+		})
+		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left {
+			t.Errorf("%v: %v, %d files are left", c.err, err, there())
+		}
+	}
+}
+
 // Content that is behind what is published is refused. Where the service cannot be asked, the
 // operator says so.
 func TestCompare(t *testing.T) {
@@ -949,9 +992,9 @@ func TestCompare(t *testing.T) {
 	} {
 		o.Offline = c.offline
 		o.Live = func(context.Context) (continuity.Facts, error) { return c.facts, c.err }
-		inFolder, byService, err := o.Compare(t.Context(), s)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || inFolder || byService != c.public {
-			t.Errorf("%+v: %v, %v, %v", c, inFolder, byService, err)
+		found, err := o.Compare(t.Context(), s)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || found != (Published{ByService: c.public}) {
+			t.Errorf("%+v: %+v, %v", c, found, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 func Lock(content string) (unlock func(), err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
-		return nil, fmt.Errorf("lock %s: another verification of it is running (end that one first)", content)
+		return nil, fmt.Errorf("lock %s: another anteroom verify or publish is running (end that one first)", content)
 	}
 	var probe string
 	if err == nil {
@@ -34,18 +34,6 @@ func Lock(content string) (unlock func(), err error) {
 		return nil, errors.Join(err, folder.Close())
 	}
 	return func() { folder.Close() }, nil
-}
-
-// Resume removes what a process that was killed has left of a verification.
-func Resume(folder string) error {
-	if _, err := os.Lstat(inside(folder, content.Unfinished)); err != nil {
-		return nil // content.Load says what is wrong
-	}
-	unlock, err := Lock(folder)
-	if err == nil {
-		unlock()
-	}
-	return err
 }
 
 // File is a file of a content folder.
