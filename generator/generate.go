@@ -118,7 +118,8 @@ func generate(s *site.Site) (*Output, error) {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	output := &Output{Documents: files, Snapshot: a.Snapshot}
 	if lacking != "" {
-		output.Warnings = append(output.Warnings, fmt.Sprintf("%s has no characters for %q of the name or summary, and leaves them out", page.CardPath, lacking))
+		output.Warnings = append(output.Warnings,
+			fmt.Sprintf("%s has no characters for %q of the name or summary, and leaves them out", page.CardPath, lacking))
 	}
 	if len(s.Service.Log.Keys) > 0 {
 		output.Log = s.Log

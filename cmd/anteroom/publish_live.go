@@ -20,7 +20,8 @@ import (
 func (p *publication) commit(ctx context.Context) (string, error) {
 	done, err := p.commitTo(ctx)
 	if failed := (*git.Error)(nil); errors.As(err, &failed) {
-		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s", failed.Command, failed.Err, failed.Words)
+		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s",
+			failed.Command, failed.Err, failed.Words)
 	}
 	return done, err
 }

@@ -54,7 +54,8 @@ func Losses(src []byte) []Loss {
 		switch n := node.(type) {
 		case *ast.RawHTML:
 			tag := n.Segments.At(0)
-			add(tag.Start, "raw HTML is left out of the page: "+tagOf(firstLine(tag.Value(src))), `write it in backquotes, or \< for the sign`)
+			add(tag.Start, "raw HTML is left out of the page: "+tagOf(firstLine(tag.Value(src))),
+				`write it in backquotes, or \< for the sign`)
 		case *ast.HTMLBlock:
 			block := n.Lines().At(0)
 			if line := firstLine(block.Value(src)); !strings.HasPrefix(line, "<!--") || n.Parent() != tree {
@@ -68,7 +69,8 @@ func Losses(src []byte) []Loss {
 			for _, a := range n.Attributes() {
 				switch id, _ := a.Value.([]byte); {
 				case string(a.Name) != "id":
-					add(at, "the braces at the end of the heading are left out", `write \{ for the sign; {#name} alone sets an identifier`)
+					add(at, "the braces at the end of the heading are left out",
+						`write \{ for the sign; {#name} alone sets an identifier`)
 				case ids[string(id)]:
 					add(at, "two headings have the identifier "+string(id), "give one of them another")
 				default:

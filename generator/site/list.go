@@ -390,7 +390,8 @@ func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 		}
 		for _, text := range texts {
 			if strings.Contains(text, "[[") && placeholder.MatchString(text) {
-				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list, where none is replaced", "write its value")
+				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list, where none is replaced",
+					"write its value")
 			}
 		}
 	}

@@ -230,7 +230,8 @@ func (d *document) refuse(src []byte) (found bool) {
 			number++
 			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict {
 				hint := r.hint
-				if folder, _, _ := strings.Cut(d.file, "/"); r.text == conflict && (folder == "verifications" || folder == "scoreboard" || folder == "log") {
+				folder, _, _ := strings.Cut(d.file, "/")
+				if r.text == conflict && slices.Contains([]string{"verifications", "scoreboard", "log"}, folder) {
 					hint += "; of two verifications that were made apart: " + madeApart
 				}
 				d.report(place{number, placeOf(line, at).Column}, r.what, hint)

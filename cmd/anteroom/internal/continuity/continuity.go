@@ -97,7 +97,8 @@ const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
 		"anteroom verify makes a new board"
 	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, with a line revoked: REASON"
-	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they are there, a file of the published log is damaged: git restore --source HEAD -- public/log"
+	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they are there, " +
+		"a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
 
 // Check lists what goes back when next replaces what is published, sorted by kind and path.
@@ -286,8 +287,9 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			case "/"+name == manifestPath:
 				continue
 			default:
-				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)",
-					filepath.Join(public, name), filepath.Join(public, name))
+				file := filepath.Join(public, name)
+				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s; "+
+					"if HEAD has the damage, remove the file and run anteroom generate)", file, file)
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}

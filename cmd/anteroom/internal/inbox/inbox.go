@@ -38,7 +38,8 @@ type Suggestion struct {
 // Look finds what waits in a store.
 func Look(ctx context.Context, r records.Reader, s *site.Site, mail Mail, now time.Time) (*Report, error) {
 	if mail.Inbox != "" && len(maildirs(mail.Inbox)) == 0 {
-		return nil, fmt.Errorf("look into the inbox: %s is no Maildir: it has no folder new or cur (name the folder that your mail program reads)", mail.Inbox)
+		return nil, fmt.Errorf("look into the inbox: %s is no Maildir: it has no folder new or cur "+
+			"(name the folder that your mail program reads)", mail.Inbox)
 	}
 	_, covered := s.Covered()
 	extent, err := records.Measure(ctx, r, covered)
