@@ -40,7 +40,14 @@ func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 			break
 		}
 	}
-	command := exec.Command(program, args[2:]...)
+	// The kernel throws away what a terminal has not shown yet once the leader of its session ends. So
+	// the leader is a shell that ends only when the mark after all output was read.
+	const mark = "\x00"
+	ended, end, err := os.Pipe()
+	ts.Check(err)
+	leader := `trap : INT; "$@"; code=$?; printf '\000'; read line <&3; exit $code`
+	command := exec.Command("sh", append([]string{"-c", leader, "sh", program}, args[2:]...)...)
+	command.ExtraFiles = []*os.File{ended}
 	command.Dir = ts.MkAbs(".")
 	for _, variable := range []string{"PATH", "HOME", "EDITOR", "NO_COLOR", "PORT", "ANTEROOM_OFFLINE", "SOURCE_DATE_EPOCH", "WORK"} {
 		command.Env = append(command.Env, variable+"="+ts.Getenv(variable))
@@ -50,6 +57,8 @@ func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	ts.Check(command.Start())
 	inside.Close()
+	ended.Close()
+	defer end.Close()
 	guard := time.AfterFunc(20*time.Second, func() { command.Process.Kill() })
 	defer guard.Stop()
 	keys := strings.Split(strings.NewReplacer(`\n`, "\n", `\c`, "\x03").Replace(args[0]), "|")
@@ -58,7 +67,7 @@ func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 	for asked := 0; ; {
 		n, err := terminal.Read(part)
 		shown.Write(part[:n])
-		if err != nil {
+		if err != nil || bytes.HasSuffix(shown.Bytes(), []byte(mark)) {
 			break // the program has ended
 		}
 		text := bytes.TrimRight(shown.Bytes()[asked:], "\r\n")
@@ -68,7 +77,9 @@ func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 			keys = keys[1:]
 		}
 	}
+	end.Close()
 	err = command.Wait()
+	shown.Truncate(len(bytes.TrimSuffix(shown.Bytes(), []byte(mark))))
 	ts.Stdout().Write(bytes.ReplaceAll(shown.Bytes(), []byte("\r\n"), []byte("\n")))
 	if (err != nil) != neg {
 		ts.Fatalf("it ended with %v and shows\n%s", err, &shown)
