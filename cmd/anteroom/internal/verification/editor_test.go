@@ -144,7 +144,7 @@ func TestTemplateFolds(t *testing.T) {
 	s := newService(t)
 	s.register(1, "zoe", "", "08:00:00")
 	s.verify("09:00:00", "registrations: [{agent_name: zoe, decision: vouch, reason: known}]")
-	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1200, 1000, hexSum("")))
+	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1, 1200, 1000, hexSum("")))
 	s.register(9, "zoe", "", "11:00:00")
 	pending := s.take("12:00:00")
 	text, err := pending.Template()
