@@ -298,9 +298,11 @@ func (s *Service) store(ctx context.Context, r *Report, loaded *site.Site, now t
 	if since, err := records.Unfinished(ctx, store); err != nil {
 		r.err(check, Fault, err, "try again")
 	} else if since > 0 && s.Remote == "" {
-		r.add(check, Warning, "serve removes it once no other process reads the database",
-			"an address that was erased at %s is still in the file of %s, which is read by %s", time.UnixMilli(since).UTC().Format(time.RFC3339),
-			name, cmp.Or(strings.Join(sqlite.Readers(name), ", "), "another process, or serve does not run"))
+		what := fmt.Sprintf("an address that was erased at %s is still in %s", time.UnixMilli(since).UTC().Format(time.RFC3339), name)
+		if readers := sqlite.Readers(name); len(readers) > 0 {
+			what += ", which is read by " + strings.Join(readers, ", ")
+		}
+		r.add(check, Warning, "serve removes it within half a minute once no other process reads the database", "%s", what)
 	}
 	if err := r.messages(ctx, store, now); err != nil {
 		r.err("records", Fault, err, "try again")
