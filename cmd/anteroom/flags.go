@@ -57,7 +57,6 @@ func refusePublic(what, place string, published ...string) error {
 	return nil
 }
 
-// hostFlags say what a host on this machine serves, and where its mail goes.
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	generatedFlags(flags, &o.Public, &o.Snapshot)
 	o.Receipt.AddFlag(flags)

@@ -46,7 +46,6 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// mailFlags name where the mail with suggestions is.
 func mailFlags(flags *pflag.FlagSet, mail *inbox.Mail) {
 	inboxFlag(flags, &mail.Inbox)
 	flags.StringVar(&mail.Outbox, "outbox", "", "the `folder` that serve writes mail or copies of it to (default mail in the data folder)")

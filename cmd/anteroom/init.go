@@ -66,7 +66,6 @@ func checkAnswers(questions []*scaffold.Question, ask, yes bool) (faults error) 
 	return faults
 }
 
-// askAnswers asks for the answers that no flag gives.
 func askAnswers(ctx context.Context, t *cli.Terminal, questions []*scaffold.Question) (err error) {
 	lines := bufio.NewReader(t.In)
 	for _, q := range questions {

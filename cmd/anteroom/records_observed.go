@@ -59,7 +59,6 @@ func printObserved(t *cli.Terminal, observed []records.Observation, days records
 	})
 }
 
-// printClients prints a line for each client of a day, and an empty one.
 func printClients(t *cli.Terminal, observed []records.Observation) {
 	columns := func(day string, column func(kind string) any, client string) {
 		text := fmt.Sprintf("%-10s", day)

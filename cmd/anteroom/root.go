@@ -129,7 +129,6 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	return root
 }
 
-// parent is a command that only has others below it.
 func parent(use string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use}
 	cmd.AddCommand(below...)

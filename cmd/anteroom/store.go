@@ -64,7 +64,6 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 	return store, err
 }
 
-// create makes an empty database if the data folder has none.
 func (s *storeFlags) create(log *slog.Logger) error {
 	if err := disk.MakeFolder(s.data); err != nil {
 		return err

@@ -287,7 +287,6 @@ func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusa
 	return asks, nil
 }
 
-// notAllowed answers a method that a route does not have.
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
 		if route.NoStream != nil && wantsStream(&t.Request) {
@@ -424,7 +423,6 @@ func tagOf(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// members writes the members of a document, without the trailer.
 func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	w.Members(a.snapshot.Documents[d.ID])
 	if d.Tail != nil {
@@ -444,7 +442,6 @@ func redirect(t *turn.Turn, path string) *turn.Response {
 	return r
 }
 
-// unknown answers a path that no route has.
 func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
 	if r := redirect(t, path); r != nil {
 		return r

@@ -10,7 +10,6 @@ type ProblemType struct {
 // Path is the path of the page about a type: with the service's address before it, the type's URI.
 func (p *ProblemType) Path() string { return "/problems/" + p.Slug + ".html" }
 
-// uri returns the type's URI for a service.
 func (p *ProblemType) uri(base string) string {
 	if p.Slug == "" {
 		return "about:blank"

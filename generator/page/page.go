@@ -127,7 +127,6 @@ func count(sections []Section) int {
 	return n
 }
 
-// scriptsOf are the paths of the scripts that a page loads: its own one serves its form.
 func scriptsOf(p *Page) []string {
 	paths := []string{"/page.js"}
 	if own := "/" + p.Name + ".js"; Scripts[own] != nil && strings.Contains(p.Body.HTML, "<form") {

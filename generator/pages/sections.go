@@ -74,7 +74,6 @@ func (g *family) parse() *template.Template {
 	}).ParseFS(templates, "*.md"))
 }
 
-// execute gives what a template makes, without line breaks around it.
 func (g *family) execute(name string, data any) string {
 	var b strings.Builder
 	if err := g.templates.ExecuteTemplate(&b, name, data); err != nil {

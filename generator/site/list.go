@@ -329,7 +329,6 @@ func replacePairs(src []byte) []byte {
 	})
 }
 
-// list groups and sorts entries that were checked.
 func (k *listKind) list(asOf string, entries []ListEntry, size int) *List {
 	list := &List{AsOf: asOf, Size: size, Counts: map[string]int{}, kind: k}
 	for _, name := range k.groups {

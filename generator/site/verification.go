@@ -314,7 +314,6 @@ func (l *Ledger) Counts() map[string]int {
 const madeApart = "if the other one is published, take its side of both: git restore --source @{upstream} --staged --worktree " +
 	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
 
-// checkVerification checks a verification against the one before it, where there is one.
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,

@@ -57,7 +57,6 @@ func call(t *turn.Turn, method, target, body string) turn.Fetch {
 	return f
 }
 
-// writeStatus writes the status of an answer, null where there was none.
 func writeStatus(w *jsondoc.Writer, name string, r *turn.Result) {
 	if r.Failure != turn.None {
 		w.Raw(name, "null")
@@ -66,7 +65,6 @@ func writeStatus(w *jsondoc.Writer, name string, r *turn.Result) {
 	w.Int(name, int64(r.Status))
 }
 
-// unanswered says why an answer is missing; "" if it is there.
 func unanswered(r *turn.Result) string {
 	switch r.Failure {
 	case turn.None:

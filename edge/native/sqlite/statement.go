@@ -45,7 +45,6 @@ func (c *connection) Room() (used, most int64, err error) {
 	return info.Size(), info.Size() + free, err
 }
 
-// disconnect closes the connection, if there is one.
 func (c *connection) disconnect() error {
 	if c.conn == nil {
 		return nil

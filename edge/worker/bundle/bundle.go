@@ -50,7 +50,6 @@ func Files() (map[string][]byte, bool) {
 	return files, true
 }
 
-// read reads the files that match a pattern, by their names without a folder.
 func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
 	names, err := fs.Glob(fsys, pattern)
 	files := map[string][]byte{}

@@ -136,7 +136,6 @@ func (f *failure) passing() bool {
 		errors.Is(f.err, errNoAnswer)
 }
 
-// denied reports whether the token may not make a call.
 func denied(err error) bool {
 	var f *failure
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)

@@ -362,7 +362,6 @@ func (r *Report) room(store records.Reader) {
 	r.add(check, status, fix, "the store takes %s of %s", cli.ByteSize(used), cli.ByteSize(most))
 }
 
-// messages looks for messages that are not delivered.
 func (r *Report) messages(ctx context.Context, store records.Reader, now time.Time) error {
 	const check = "records"
 	rows, err := store.Read(ctx, turn.Statement{

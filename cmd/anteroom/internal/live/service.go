@@ -84,7 +84,6 @@ func (s *Service) Version(ctx context.Context) (string, error) {
 	return manifest.Get(health.Version).Text, err
 }
 
-// name is the host name that is asked for, without a port.
 func (s *Service) name() string {
 	host := s.Base.Hostname()
 	if s.Host != "" {
@@ -208,7 +207,6 @@ func (a *asker) askOnce(ctx context.Context, method, target, body string, edit f
 	return &answer{resp.StatusCode, resp.Header, text}, nil
 }
 
-// unanswered says why there is no answer.
 func (a *asker) unanswered(ctx context.Context, address *url.URL, err error) error {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err // the address is said once

@@ -154,7 +154,6 @@ func (o *Options) Copies() string {
 	return o.Outbox
 }
 
-// keyFile is the file of the receipt key if none is named.
 func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }
 
 // ReadKey reads the receipt key that is named, or else the one in the data folder. It is nil if

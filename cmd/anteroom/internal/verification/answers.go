@@ -88,7 +88,6 @@ func (a *Answers) of(kind string) []Answer {
 	return a.Suggestions
 }
 
-// place is where the answer i about a kind of record is.
 func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
 // Fault is one thing that is wrong with answers.

@@ -42,7 +42,6 @@ type File struct {
 	Text []byte
 }
 
-// inside is where a file of a content folder is.
 func inside(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
 // Write puts the files of a verification into a content folder: all of them or, if it fails or is
@@ -124,7 +123,6 @@ func Finish(folder string) (err error) {
 	return disk.SyncFolder(folder)
 }
 
-// filesOf are the names of the files of a verification, which may have no log.
 func filesOf(name string) []string {
 	lines, checkpoint := site.LogFiles(name)
 	return []string{VerificationFile(name), BoardFile(name), lines, checkpoint}
