@@ -15,7 +15,7 @@ const (
 	Restore = `run sed -i 's/\r$//' on it; ` + keep
 	Remake  = "run anteroom generate; " + keep
 
-	keep = `"` + Attribute + `" in .gitattributes keeps git from changing it`
+	keep = `"` + Attribute + `" in .gitattributes and git add --renormalize . keep git from changing it`
 )
 
 // Changed reports whether a text is right with other line ends: matches has to accept it with LF,

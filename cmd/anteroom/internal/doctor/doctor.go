@@ -175,7 +175,7 @@ func (s *Service) git(ctx context.Context, r *Report) {
 		return
 	}
 	if len(changed) > 0 {
-		r.add(check, Warning, fmt.Sprintf("put %q first in .gitattributes", lineends.Attribute),
+		r.add(check, Warning, fmt.Sprintf("put %q first in .gitattributes, and run git add --renormalize .", lineends.Attribute),
 			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
 	}
 	if merged == "union" {
