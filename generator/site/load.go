@@ -405,8 +405,13 @@ func (d *document) decodePage(src []byte, page *Page) {
 	checkMarkers(d, page)
 	written := &d.texts[len(d.texts)-1]
 	seen := map[markdown.Loss]bool{}
+	last := ""
 	for _, group := range []int{1, 2} { // for a service with a log, and without one
 		shown, place := choose(string(body), group)
+		if shown == last {
+			break
+		}
+		last = shown
 		for _, loss := range markdown.Losses([]byte(shown)) {
 			if loss.At = place(loss.At); !seen[loss] {
 				seen[loss] = true

@@ -69,17 +69,25 @@ func OpenBackup(path string) (*Reader, error) {
 				path+suffix)
 		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
+	if is, err := IsDatabase(path); err != nil {
 		return nil, err
-	}
-	head := make([]byte, len(Magic))
-	io.ReadFull(f, head) // what is shorter is another
-	if f.Close(); string(head) != Magic {
+	} else if !is {
 		return nil, errors.New("it is not a database that anteroom backup made")
 	}
 	r := &Reader{}
 	return r, r.connect(path, immutable)
+}
+
+// IsDatabase reports whether the file at path begins as a database of SQLite does.
+func IsDatabase(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, len(Magic))
+	io.ReadFull(f, head) // what is shorter is another
+	return string(head) == Magic, nil
 }
 
 var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}

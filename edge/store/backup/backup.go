@@ -222,7 +222,7 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 		return nil, err
 	}
 	defer removeDraft(made)
-	ids, newest, err := knownErased(ctx, file, folder, erasures)
+	ids, newest, err := knownErased(ctx, file, c.Store, folder, erasures)
 	if err != nil {
 		return nil, err
 	}

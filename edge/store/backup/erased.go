@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,7 +65,7 @@ func ReadErased(folder string) ([]string, error) {
 // erasedBy returns the identifiers that a list of erasures, a database or a backup has, and the
 // store of a database. One of an older schema has no identifiers.
 func erasedBy(ctx context.Context, file string) (ids []string, store string, err error) {
-	if isDatabase, err := hasMagic(file); err != nil || !isDatabase {
+	if is, err := sqlite.IsDatabase(file); err != nil || !is {
 		text, readErr := os.ReadFile(file)
 		if err = errors.Join(err, readErr); err == nil {
 			text, err = disk.PlainText(text)
@@ -109,32 +108,13 @@ func erasedBy(ctx context.Context, file string) (ids []string, store string, err
 	return ids, store, nil
 }
 
-// hasMagic reports whether a file begins as a database of SQLite does.
-func hasMagic(file string) (bool, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	head := make([]byte, len(sqlite.Magic))
-	n, err := io.ReadFull(f, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	return string(head[:n]) == sqlite.Magic, err
-}
-
 // knownErased returns the identifiers that a restore of file into folder knows to be erased: by
 // the databases and the list next to file, by the list in the folder, and by more. It also returns
-// the newest of these files, which is more if that names any. It passes over a database next to
-// file that it cannot read.
-func knownErased(ctx context.Context, file, folder string, more []string) (ids []string, newest string, err error) {
+// the newest of these files, which is more if that names any. restored is the store of file. It
+// passes over a database next to file that it cannot read, or that is another store.
+func knownErased(ctx context.Context, file, restored, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
 	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
-	_, restored, err := erasedBy(ctx, file)
-	if err != nil {
-		return nil, "", err
-	}
 	latest := time.Time{}
 	for i, name := range slices.Concat(files, []string{file}, next) {
 		info, err := os.Stat(name)
