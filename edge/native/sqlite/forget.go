@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,18 +55,19 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 	if err := c.control("PRAGMA busy_timeout = 0"); err != nil {
 		return "", err
 	}
-	var readers []string // all the time
+	seen, looks := map[string]int{}, 0 // by reader: the list of locks may miss one that is there
 	for began := time.Now(); ; {
 		rows, _, err := c.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(PASSIVE)"}, turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
 		if err != nil || rows[1][0][0] == int64(0) {
 			return "", err
 		}
-		now := Readers(c.path)
-		if readers == nil {
-			readers = now
+		looks++
+		for _, name := range Readers(c.path) {
+			seen[name]++
 		}
-		readers = slices.DeleteFunc(readers, func(name string) bool { return !slices.Contains(now, name) })
 		if time.Since(began) >= ForgetPatience {
+			readers := slices.Sorted(maps.Keys(seen))
+			readers = slices.DeleteFunc(readers, func(name string) bool { return 2*seen[name] < looks })
 			return cmp.Or(strings.Join(readers, ", "), "another process"), nil
 		}
 		select {
