@@ -132,7 +132,7 @@ func imports(file *ast.File) (paths []string) {
 // no HTTP client, a terminal knows no content, and a verification does not know where its store is.
 var apart = map[string][]string{
 	"cmd/anteroom/internal/cli":          {"generator/site"},
-	"cmd/anteroom/internal/content":      {"cmd/anteroom/internal/live"},
+	"cmd/anteroom/internal/project":      {"cmd/anteroom/internal/live"},
 	"cmd/anteroom/internal/verification": {"cmd/anteroom/internal/cloudflare"},
 }
 

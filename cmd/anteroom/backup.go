@@ -22,7 +22,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && backups == "" {
-				return cli.Usage(errors.New("FILE is missing, and no --backups names a folder"))
+				return cli.Usage(errors.New("FILE is missing (or name a folder with --backups)"))
 			} else if len(args) == 0 {
 				if err := disk.MakeFolder(backups); err != nil {
 					return err
@@ -41,7 +41,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day where no FILE is named")
+	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -71,7 +71,6 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// printBackup prints what is in a backup: as a table, or as one JSON object.
 func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 	object := struct {
 		File   string           `json:"file"`

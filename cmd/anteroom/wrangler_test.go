@@ -57,7 +57,7 @@ func TestWrangler(t *testing.T) {
 		{`relay@anteroom.example`, `other@anteroom.example`, "send_email.allowed_sender_addresses is"},
 		{`operator@anteroom.example`, `other@anteroom.example`, "send_email.destination_address is"},
 		{`limit = 30`, `limit = 31`, "the limit of ratelimits is 31, want 30"},
-		{`"417263052"`, `"417263051"`, `production: namespace_id "417263051" is missing, or also that of preview`},
+		{`"417263052"`, `"417263051"`, `production: namespace_id "417263051" is already used by preview`},
 		{`000000000002"`, `000000000001"`, "database_id"},
 		{`redact_query_string = true`, `redact_query_string = false`, "observability may log e-mail addresses"},
 		{`invocation_logs = false`, `invocation_logs = true`, "observability may log e-mail addresses"},

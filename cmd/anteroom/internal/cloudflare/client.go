@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 
 	"github.com/cloudflare/cloudflare-go/v6/accounts"
@@ -23,7 +24,7 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/shared"
 )
 
-// The variables that wrangler takes from its environment.
+// Variables of wrangler.
 const (
 	TokenVariable   = "CLOUDFLARE_API_TOKEN"
 	AccountVariable = "CLOUDFLARE_ACCOUNT_ID"
@@ -37,7 +38,7 @@ const (
 	permissionAccounts  = "Account, Account Settings, Read"
 )
 
-// Permissions is what the token of a deployment needs.
+// Permissions are those that a deployment needs.
 const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
 
 const (
@@ -45,11 +46,11 @@ const (
 	tries       = 4           // of a call that reads
 )
 
-// pause is half of the time before a call is repeated; it doubles each time.
+// pause is half of the time before a call is repeated, and doubles each time.
 var pause = 250 * time.Millisecond
 
-// errNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
-var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
+// errNoAnswer quotes nothing of the response.
+var errNoAnswer = errors.New("truncated or malformed Cloudflare response")
 
 var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
@@ -61,8 +62,8 @@ type client struct {
 	account string
 }
 
-// connect makes a client from the environment. account is what wrangler.toml names, or "": then it
-// is that of CLOUDFLARE_ACCOUNT_ID, or the token's only one.
+// connect makes a client from the environment. account is the one in wrangler.toml; if it is "", the
+// account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
 func connect(ctx context.Context, account, permission string) (*client, error) {
 	c := &client{token: strings.TrimSpace(os.Getenv(TokenVariable)), account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable)))}
 	c.http = &http.Client{
@@ -76,7 +77,7 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 			TokenVariable, permission))
 	}
 	if c.account != "" && !accountID.MatchString(c.account) {
-		faults = append(faults, fmt.Errorf("wrangler.toml or %s has the account %q, which is not an account id", AccountVariable, c.account))
+		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", AccountVariable, c.account))
 	}
 	var err error
 	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
@@ -101,11 +102,11 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 
 func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
 
-// failure is an answer of the API that refuses a call, or the lack of one.
+// failure is a response of the API that refuses a call, or no response.
 type failure struct {
-	status int                // 0 if there was no answer
-	faults []shared.ErrorData // in the words of Cloudflare
-	err    error              // why there is no answer that can be read
+	status int // 0 without a response
+	faults []shared.ErrorData
+	err    error // why the response cannot be read
 }
 
 func (f *failure) Unwrap() error { return f.err }
@@ -141,10 +142,10 @@ func denied(err error) bool {
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
 }
 
-// writing are the options of a call that may change something: it is made once.
+// writing returns the options of a call that is made once, as it may change something.
 func (c *client) writing() []option.RequestOption { return c.options(1) }
 
-// reading are the options of a call that reads: it is repeated if it fails temporarily.
+// reading returns the options of a call that is repeated if it fails temporarily.
 func (c *client) reading() []option.RequestOption { return c.options(tries) }
 
 func (c *client) options(tries int) []option.RequestOption {
@@ -156,7 +157,6 @@ func (c *client) options(tries int) []option.RequestOption {
 	}
 }
 
-// try makes a call, again if it fails temporarily. An answer that is not a good one is a failure.
 func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for try := 1; ; try++ {
 		response, err := c.judge(do(request))
@@ -175,7 +175,7 @@ func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*
 	}
 }
 
-// judge makes an answer that is not a good one a failure.
+// judge returns a failure unless the response is good.
 func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
@@ -192,7 +192,7 @@ func (c *client) judge(response *http.Response, err error) (*http.Response, erro
 	f := &failure{status: response.StatusCode}
 	switch broken := err != nil || json.Unmarshal(body, &answer) != nil; {
 	case broken && f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain"):
-		f.err = fmt.Errorf("%.200q", body) // as Analytics Engine answers
+		f.err = fmt.Errorf("%.200q", body) // of Analytics Engine
 	case broken && f.status >= 400:
 		f.err = errors.New(http.StatusText(f.status))
 	case broken:
@@ -225,7 +225,7 @@ func (c *client) explain(what, permission string, err error) error {
 	case f.status == http.StatusTooManyRequests:
 		next = " (wait five minutes, and try again)"
 	case f.status == 0:
-		next = " (check the way from this machine to " + c.base.Host + ")"
+		next = " (check the network between this machine and " + c.base.Host + ")"
 	case f.status < 400, f.status >= 500:
 		next = " (try again in some minutes; www.cloudflarestatus.com lists incidents)"
 	}
@@ -234,8 +234,6 @@ func (c *client) explain(what, permission string, err error) error {
 
 func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
 
-// get reads the result of a call. A setting is read by its name in the API, as a table has it; for
-// some, the library has no method.
 func (c *client) get(ctx context.Context, path string, into any) error {
 	answer := struct {
 		Result any `json:"result"`
@@ -255,4 +253,60 @@ func (c *client) ask(ctx context.Context, method, path, body string, into any) e
 		return err
 	}
 	return json.NewDecoder(response.Body).Decode(into)
+}
+
+var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Engine as %s in wrangler.toml, so %w",
+	datasetBinding, records.ErrNotObserved)
+
+// Observed returns the observations of the days from since to through, YYYY-MM-DD in UTC, both
+// included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
+// three months, and may keep a sample: then the numbers are estimates.
+func (s *Store) Observed(ctx context.Context, since, through string) ([]records.Observation, error) {
+	if s.dataset == "" {
+		return nil, errNoDataset
+	}
+	var conditions []string
+	bound := func(day, comparison string, shift int) error {
+		if day == "" {
+			return nil
+		}
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return fmt.Errorf("read observations: %q is not a day (give YYYY-MM-DD)", day)
+		}
+		day = at.AddDate(0, 0, shift).Format(time.DateOnly)
+		conditions = append(conditions, fmt.Sprintf("timestamp %s toDateTime('%s 00:00:00')", comparison, day))
+		return nil
+	}
+	if err := errors.Join(bound(since, ">=", 0), bound(through, "<", 1)); err != nil {
+		return nil, err
+	}
+	where := ""
+	if len(conditions) > 0 {
+		where = " WHERE " + strings.Join(conditions, " AND ")
+	}
+	var answer struct {
+		Data []struct {
+			Day, Client, Kind *string
+			N                 json.Number // a text or a number
+		} `json:"data"`
+		Rows *int `json:"rows"`
+	}
+	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, SUM(_sample_interval) AS n"
+	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
+	if err := s.client.ask(ctx, http.MethodPost, s.client.path("analytics_engine/sql"), query, &answer); err != nil {
+		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)
+	}
+	if answer.Rows == nil || *answer.Rows != len(answer.Data) {
+		return nil, errors.New("read observations: the response lacks rows (ask for fewer days)")
+	}
+	all := make([]records.Observation, len(answer.Data))
+	for i, row := range answer.Data {
+		n, err := row.N.Int64()
+		if row.Day == nil || row.Client == nil || row.Kind == nil || err != nil {
+			return nil, fmt.Errorf("read observations: row %d is not three texts and a number", i+1)
+		}
+		all[i] = records.Observation{Day: *row.Day, Client: *row.Client, Kind: *row.Kind, N: n}
+	}
+	return all, nil
 }

@@ -22,22 +22,20 @@ import (
 	"github.com/cloudflare/cloudflare-go/v6/option"
 )
 
-// Store is the D1 database of an environment of wrangler.toml, as a records.Store. Several
-// goroutines may call its methods at once.
+// Store is the D1 database of an environment, a records.Store. Its methods may be called
+// concurrently.
 type Store struct {
 	client      *client
 	environment string
 	id, name    string // of the database
 	dataset     string // "" if none is bound
 	host        string
-	size        atomic.Int64 // in bytes, as the last answer said
+	size        atomic.Int64 // bytes, from the last response
 }
 
-// maxSize is how many bytes a database can take on a paid plan.
-const maxSize = 10_000_000_000
+const maxSize = 10_000_000_000 // bytes of a database on a paid plan
 
-// Open opens the D1 database of an environment. It refuses a database whose migrations differ from
-// the program's.
+// Open opens the D1 database of an environment. It refuses one that lacks migrations.
 func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	e, err := c.environment(name)
 	if err != nil {
@@ -60,9 +58,9 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	case strings.HasPrefix(s.id, placeholderID):
 		return nil, fmt.Errorf("%s has the placeholder %s as its database_id (anteroom deploy creates the database %s)", at, s.id, s.name)
 	case !uuid.MatchString(s.id):
-		return nil, fmt.Errorf("%s has the database_id %q, which is not the id of a database (wrangler d1 list prints them)", at, s.id)
+		return nil, fmt.Errorf("%s: invalid database_id %q (wrangler d1 list prints them)", at, s.id)
 	case s.dataset != "" && !datasetName.MatchString(s.dataset):
-		return nil, fmt.Errorf("%s binds the dataset %q, which is not letters, digits and _", at, s.dataset)
+		return nil, fmt.Errorf("%s: invalid dataset name %q (use letters, digits and _)", at, s.dataset)
 	}
 	if s.client, err = connect(ctx, e.Account, permissionD1); err != nil {
 		return nil, err
@@ -81,7 +79,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	}
 	lacking, err := migrations.Missing(rows[0])
 	if err == nil && len(lacking) > 0 {
-		err = fmt.Errorf("it lacks migration %s (%s)", strings.Join(lacking, ", "), apply)
+		err = fmt.Errorf("missing migration %s (%s)", strings.Join(lacking, ", "), apply)
 	}
 	if err != nil {
 		return fmt.Errorf("check %s: %w", s.Name(), err)
@@ -89,21 +87,21 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	return nil
 }
 
-// Name names the database in messages to the operator.
+// Name returns the name for messages to the operator.
 func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name, s.environment) }
 
-// Host is the custom domain of the environment, "" if it has none.
+// Host returns the custom domain of the environment, or "".
 func (s *Store) Host() string { return s.host }
 
-// Room gives the size of the database, and how large it can be.
+// Room returns the size of the database, and its limit.
 func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
-// Forget does nothing: the files are not ours. See RetentionNote.
+// Forget does nothing: the files belong to Cloudflare. See RetentionNote.
 func (s *Store) Forget(context.Context) (reader string, err error) { return "", nil }
 
-// RetentionNote says where the store keeps an erased address longer.
+// RetentionNote explains where an erased address stays longer.
 func (s *Store) RetentionNote() string {
-	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps for three months what a client called itself"
+	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps the names of clients for three months"
 }
 
 // Close closes the connections to the API.
@@ -112,14 +110,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// A statement that only reads, and what none has that does.
+// A statement that only reads matches reading, and not writing.
 var (
 	reading = regexp.MustCompile(`(?i)^\s*(select|with)\b`)
 	writing = regexp.MustCompile(`(?i);|\b(insert|update|delete|replace\s+into)\b`)
 )
 
-// Read runs statements that only read, all of one moment, and gives the rows of each. A value is a
-// string, an int64 or nil.
+// Read runs statements that only read, in one transaction, and returns the rows of each. A value is
+// a string, an int64 or nil.
 func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error) {
 	what := "read " + s.Name()
 	for _, statement := range statements {
@@ -140,8 +138,8 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 	return all, nil
 }
 
-// Write runs statements as one transaction, and gives the number of changed rows of each. Unless D1
-// refused them, its error says that it is not known whether they were run.
+// Write runs statements as one transaction, and returns the number of changed rows of each. Unless D1
+// refused them, the error tells that the outcome is unknown.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
 	results, err := s.run(ctx, "write to "+s.Name(), statements, s.client.writing())
 	var f *failure
@@ -158,8 +156,8 @@ func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int6
 	return changes, nil
 }
 
-// refused reports whether the API surely did nothing. In an error of D1 itself (7500) the words of
-// SQLite mean that the transaction was rolled back.
+// refused reports whether the API certainly changed nothing. In an error of D1 itself (7500) the
+// words of SQLite mean that the transaction was rolled back.
 func (f *failure) refused() bool {
 	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 && (!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
 }
@@ -185,7 +183,7 @@ func (s *Store) run(
 	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
 	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
 	if err == nil && len(page.Result) != len(batch) {
-		err = fmt.Errorf("the answer has the results of %d statements, not of %d", len(page.Result), len(batch))
+		err = fmt.Errorf("got results of %d statements, want %d", len(page.Result), len(batch))
 		err = &failure{status: http.StatusOK, err: err}
 	}
 	if err != nil {
@@ -200,16 +198,13 @@ func (s *Store) run(
 	return page.Result, nil
 }
 
-// maxInteger is the largest integer that D1 takes and gives exactly: its numbers are those of
-// JavaScript.
-const maxInteger = 1 << 53
+const maxInteger = 1 << 53 // D1 has the numbers of JavaScript
 
-// inline writes the numbers and nulls among the arguments of a statement into it, as the API takes
-// strings alone.
+// inline writes numbers and nulls into a statement, as the API takes only strings as arguments.
 func inline(sql string, args []any) (string, []string, error) {
 	parts := strings.Split(sql, "?") // no statement has a question mark in a literal
 	if len(parts) != len(args)+1 {
-		return "", nil, fmt.Errorf("it has %d arguments", len(args))
+		return "", nil, fmt.Errorf("got %d arguments, want %d", len(args), len(parts)-1)
 	}
 	var b strings.Builder
 	texts := []string{}
@@ -224,7 +219,7 @@ func inline(sql string, args []any) (string, []string, error) {
 			texts = append(texts, arg)
 		case int64:
 			if arg > maxInteger || arg < -maxInteger {
-				return "", nil, fmt.Errorf("argument %d is beyond what D1 takes exactly", i+1)
+				return "", nil, fmt.Errorf("argument %d is too large for D1", i+1)
 			}
 			b.WriteString(strconv.FormatInt(arg, 10))
 		case nil:
@@ -239,7 +234,7 @@ func inline(sql string, args []any) (string, []string, error) {
 
 func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 	if r.Columns == nil || r.Rows == nil {
-		return nil, errors.New("the answer lacks its rows")
+		return nil, errors.New("the response lacks its rows")
 	}
 	for i, row := range r.Rows {
 		if len(row) != len(r.Columns) {
@@ -250,18 +245,17 @@ func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 			case nil, string:
 			case float64:
 				if value != math.Trunc(value) || math.Abs(value) > maxInteger {
-					return nil, fmt.Errorf("row %d, column %q has a number that is not an exact integer", i+1, r.Columns[k])
+					return nil, fmt.Errorf("row %d, column %q: not an exact integer", i+1, r.Columns[k])
 				}
 				row[k] = int64(value)
 			default:
-				return nil, fmt.Errorf("row %d, column %q has neither a text, an integer nor null", i+1, r.Columns[k])
+				return nil, fmt.Errorf("row %d, column %q: want a text, an integer or null", i+1, r.Columns[k])
 			}
 		}
 	}
 	return r.Rows, nil
 }
 
-// findDatabase gives the id of the database with a name, "" if there is none.
 func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
 	var found []struct{ Name, UUID string } // the API searches: the name may be a part of others
 	if err := c.get(ctx, c.path("d1/database?name="+url.QueryEscape(name)), &found); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Permissions to read what Settings looks at. Without one, Settings says what to look at by hand.
+// Permissions that Settings needs. Without one it lists the settings to check by hand.
 const (
 	permissionScripts      = "Account, Workers Scripts, Read"
 	permissionZone         = "Zone, Zone, Read"
@@ -17,15 +17,15 @@ const (
 	permissionBots         = "Zone, Bot Management, Read"
 )
 
-// PermissionsSettings are all of them.
+// PermissionsSettings lists all of them.
 const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " + permissionBots
 
-// Severity is how much a remark matters.
+// Severity is the severity of a remark.
 type Severity string
 
 // The severities, the gravest first.
 const (
-	Fault   Severity = "fault"        // something that the service promises does not hold
+	Fault   Severity = "fault"        // it breaks a promise of the service
 	Warning Severity = "warning"      // it may be intended
 	ByHand  Severity = "look by hand" // it could not be read
 )
@@ -35,30 +35,30 @@ type Remark struct {
 	Severity Severity `json:"severity"`
 	Subject  string   `json:"subject"` // a worker, a zone
 	What     string   `json:"what"`
-	Next     string   `json:"next"` // what to do about it
+	Next     string   `json:"next"`
 }
 
 func (r Remark) String() string { return fmt.Sprintf("%s: %s (%s)", r.Subject, r.What, r.Next) }
 
-// IsFault reports whether a promise of the service does not hold.
+// IsFault reports whether the setting breaks a promise of the service.
 func (r Remark) IsFault() bool { return r.Severity == Fault }
 
 const (
 	rewrites  = "it changes HTML, which then differs from what the manifest hashes"
-	automated = ", as every agent is"
+	automated = ", as every agent sends"
 
 	certificates = "SSL/TLS, Edge Certificates"
 	security     = "Security, Settings"
 	bots         = "Security, Settings, Bot traffic"
 )
 
-// zoneSettings are the settings of a zone that stop agents, or change what the service says.
+// zoneSettings lists the settings of a zone that stop agents or change documents.
 var zoneSettings = []struct {
-	name     string // in the API: of a setting, or of a member of bot_management
+	name     string // of a setting, or of a member of bot_management
 	good     string // values, separated by spaces
 	severity Severity
 	what     string
-	where    string // in the dashboard of the zone
+	where    string // in the zone's dashboard
 }{
 	{"always_use_https", "on", Warning, "Always Use HTTPS is off: documents may change on the way", certificates},
 	{"browser_check", "off", Warning, "Browser Integrity Check is on: it turns agents away", security},
@@ -68,17 +68,16 @@ var zoneSettings = []struct {
 	{"security_level", "off essentially_off low medium high", Fault, "Under Attack mode is on: no agent passes its challenge", security},
 	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception", bots},
 	{"ai_bots_protection", "disabled", Fault, "Block AI bots is on: it turns away agents of language models, MCP clients among them", bots},
-	{"content_bots_protection", "disabled", Fault, "Block content bots is on: it blocks what looks automated" + automated, bots},
+	{"content_bots_protection", "disabled", Fault, "Block content bots is on: it blocks automated requests" + automated, bots},
 	{"is_robots_txt_managed", "false", Fault, "robots.txt is managed by Cloudflare, which puts its own rules first", bots},
 	{"cf_robots_variant", "off", Fault, "Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots},
 	{"crawler_protection", "disabled", Warning, "AI Labyrinth is on: " + rewrites, bots},
 	{"enable_js", "false", Warning, "JavaScript Detections is on: " + rewrites, bots},
-	{"sbfm_definitely_automated", "allow", Fault, "Super Bot Fight Mode stops what is definitely automated" + automated, bots},
-	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops what is likely automated" + automated, bots},
+	{"sbfm_definitely_automated", "allow", Fault, "Super Bot Fight Mode stops definitely automated requests" + automated, bots},
+	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops likely automated requests" + automated, bots},
 	{"sbfm_static_resource_protection", "false", Warning, "Super Bot Fight Mode is on for static resources, as the documents are", bots},
 }
 
-// inspection gathers remarks.
 type inspection struct {
 	*client
 	ctx     context.Context
@@ -102,8 +101,7 @@ func (i *inspection) read(subject, what, where, permission, path string, into an
 	return false
 }
 
-// Settings looks for settings that spoil the service of an environment. It returns the gravest
-// first.
+// Settings returns the settings that spoil the service of an environment, the gravest first.
 func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, error) {
 	e, err := c.environment(environment)
 	if err != nil {
@@ -130,7 +128,6 @@ func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, er
 	return i.remarks, nil
 }
 
-// zoneOf finds the zone of a host; its id is "" if the token sees none.
 func (i *inspection) zoneOf(host string) (id, name string) {
 	for at := host; strings.Contains(at, "."); _, at, _ = strings.Cut(at, ".") {
 		var found []struct{ ID, Name string }
@@ -144,7 +141,7 @@ func (i *inspection) zoneOf(host string) (id, name string) {
 	return "", ""
 }
 
-// worker looks at who gets the worker's logs: queries hold e-mail addresses.
+// worker checks who gets the worker's logs: queries contain e-mail addresses.
 func (i *inspection) worker(name string) {
 	var got struct {
 		Logpush bool  `json:"logpush"`
@@ -158,7 +155,7 @@ func (i *inspection) worker(name string) {
 	}
 }
 
-// zone looks at the settings of a zone. What the plan of a zone does not have is good.
+// zone checks the settings of a zone. A setting that its plan lacks is good.
 func (i *inspection) zone(id, name string) {
 	results, refused := map[string]map[string]any{}, map[string]bool{}
 	for _, s := range zoneSettings {

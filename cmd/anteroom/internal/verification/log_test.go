@@ -15,7 +15,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// list makes a key of the log and lists it in the content.
+// list makes a log key and lists it in the content.
 func (s *service) list() {
 	s.t.Helper()
 	listed := &s.site().Service
@@ -158,31 +158,31 @@ func TestLogLost(t *testing.T) {
 // What the log cannot take is refused, before anything is signed.
 func TestLogRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(s *service, survey *Pending, board *site.Scoreboard)
+		change func(s *service, found *survey, board *site.Scoreboard)
 		want   string
 	}{
-		"another board": {func(_ *service, _ *Pending, board *site.Scoreboard) {
+		"another board": {func(_ *service, _ *survey, board *site.Scoreboard) {
 			board.Orgs.ChartersFiled++
-		}, "the log would count charters_filed 0, and the board charters_filed 1 "},
-		"an older key": {func(s *service, survey *Pending, _ *site.Scoreboard) {
+		}, "the log would count charters_filed 0, the board charters_filed 1 "},
+		"an older key": {func(s *service, found *survey, _ *site.Scoreboard) {
 			before := s.key
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
-			survey.Site, survey.kinds[0].new, s.key = s.site(), nil, before
+			found.site, found.kinds[0].fresh, s.key = s.site(), nil, before
 		}, "older than the one that signed last"},
-		"another log": {func(s *service, survey *Pending, _ *site.Scoreboard) {
+		"another log": {func(s *service, found *survey, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()
 			other.verify("11:00:00", "")
-			survey.Site.Log, s.key = other.site().Log, other.key
-		}, "the log has no entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", of a record that was verified"},
-		"the same again": {func(s *service, survey *Pending, _ *site.Scoreboard) {
-			log := survey.Site.Log.Clone()
+			found.site.Log, s.key = other.site().Log, other.key
+		}, "the log lacks entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", a verified record"},
+		"the same again": {func(s *service, found *survey, _ *site.Scoreboard) {
+			log := found.site.Log.Clone()
 			again := tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(id(2), hexSum(canon.Registration("owl", "")))}
 			if _, _, err := log.Append(day+"-2", []tlog.Entry{again, tlog.VerificationOf(day+"-2", day, nil)}, s.key); err != nil {
 				s.t.Fatal(err)
 			}
-			survey.Site.Log = log
+			found.site.Log = log
 		}, "a new record has the record_id and the commitment of entry 2 of the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,20 +191,20 @@ func TestLogRefuses(t *testing.T) {
 			s.register(1, "lark", "", "10:00:00")
 			s.verify("11:00:00", "")
 			s.register(2, "owl", "", "11:10:00")
-			survey := s.take("12:00:00")
-			before := survey.Site.Log.Size()
-			decided, err := s.try(survey, "registrations: [{agent_name: lark, earlier: true, decision: own, reason: r}, {agent_name: owl, decision: vouch, reason: r}]")
+			found := s.take("12:00:00")
+			before := found.site.Log.Size()
+			decided, err := s.try(found, "registrations: [{agent_name: lark, earlier: true, decision: own, reason: r}, {agent_name: owl, decision: vouch, reason: r}]")
 			if err != nil {
 				t.Fatal(err)
 			}
-			current := *decided.Site.Current()
+			current := *decided.site.Current()
 			for range 2 { // the log of the site stays as it is
-				if logged, err := survey.log(decided, &current, nil, s.key); err != nil || len(logged.Added) != 4 || survey.Site.Log.Size() != before {
+				if logged, err := found.appendLog(decided, &current, nil, s.key); err != nil || len(logged.added) != 4 || found.site.Log.Size() != before {
 					t.Fatalf("unchanged: %v", err)
 				}
 			}
-			c.change(s, survey, &current)
-			if _, err := survey.log(decided, &current, nil, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
+			c.change(s, found, &current)
+			if _, err := found.appendLog(decided, &current, nil, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -217,8 +217,8 @@ func TestLogTwins(t *testing.T) {
 	s.list()
 	s.register(1, "lark", "", "10:00:00")
 	s.exec("INSERT INTO registrations SELECT 2, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations")
-	survey := s.take("12:00:00")
-	if _, err := s.try(survey, ""); err == nil || !strings.Contains(err.Error(), "two registrations have the same record_id") {
+	found := s.take("12:00:00")
+	if _, err := s.try(found, ""); err == nil || !strings.Contains(err.Error(), "invalid or duplicate record_id") {
 		t.Errorf("%v", err)
 	}
 }
@@ -256,11 +256,11 @@ func TestLogCountsAsBoards(t *testing.T) {
 				if !lost {
 					answers = decideAtRandom(r, store, verified)
 				}
-				survey := s.take(at.Add(time.Hour).Format(time.RFC3339))
-				if _, err := s.try(survey, answers); err != nil && strings.Contains(err.Error(), "say why, for readers") {
+				found := s.take(at.Add(time.Hour).Format(time.RFC3339))
+				if _, err := s.try(found, answers); err != nil && strings.Contains(err.Error(), "say why, for readers") {
 					answers += "\ncorrection: r"
 				}
-				loaded := s.put(survey, answers)
+				loaded := s.put(found, answers)
 				for n := range store {
 					verified[n] = true
 				}

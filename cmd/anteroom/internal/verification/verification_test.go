@@ -125,21 +125,21 @@ func (s *service) site() *site.Site {
 }
 
 // take surveys everything that is there at a time.
-func (s *service) take(now string) *Pending {
+func (s *service) take(now string) *survey {
 	s.t.Helper()
-	pending, err := Survey(s.t.Context(), s.Store, s.site(), s.content, Scope{}, moment(now))
+	pending, err := newSurvey(s.t.Context(), s.Store, s.site(), s.content, scope{}, moment(now))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return pending
 }
 
-func answersOf(t testing.TB, text string) *Answers {
+func answersOf(t testing.TB, text string) *answers {
 	t.Helper()
 	if !strings.Contains(text, "texts:") {
 		text += "\ntexts: unchanged\n"
 	}
-	a, err := ParseAnswers([]byte(text))
+	a, err := parseAnswers([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,16 +147,16 @@ func answersOf(t testing.TB, text string) *Answers {
 }
 
 // try decides, and gives all faults.
-func (s *service) try(pending *Pending, answers string) (*Decided, error) {
+func (s *service) try(pending *survey, answers string) (*decided, error) {
 	s.t.Helper()
 	a := answersOf(s.t, answers)
 	if a.Through == "" {
-		a.Through = pending.Through
+		a.Through = pending.through
 	}
 	if s.key == nil {
-		return pending.Decide(a, nil)
+		return pending.decide(a, nil)
 	}
-	return pending.Decide(a, s.key)
+	return pending.decide(a, s.key)
 }
 
 // verify makes a verification at a time and puts it into the content.
@@ -165,19 +165,19 @@ func (s *service) verify(now, answers string) *site.Site {
 	return s.put(s.take(now), answers)
 }
 
-func (s *service) put(pending *Pending, answers string) *site.Site {
+func (s *service) put(pending *survey, answers string) *site.Site {
 	s.t.Helper()
 	decided, err := s.try(pending, answers)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, file := range decided.Files {
-		s.content[file.Name] = &fstest.MapFile{Data: file.Text}
+	for _, file := range decided.files {
+		s.content[file.name] = &fstest.MapFile{Data: file.text}
 	}
-	return decided.Site
+	return decided.site
 }
 
-func summaryOf(p *Pending, d *Decided) (text string) {
+func summaryOf(p *survey, d *decided) (text string) {
 	p.summary(d, func(_ bool, line string) { text += line + "\n" })
 	return text
 }
@@ -270,14 +270,14 @@ func TestConversions(t *testing.T) {
 	s.wantCounts(s.verify("12:00:00", vouch), [5]int{1, 3, 1, 1, 0})
 
 	s.register(6, "lark", "", "13:00:00")
-	survey := s.take("14:00:00")
-	if a := survey.kinds[0].subjects[0]; a.vouched != survey.kinds[0].byID[id(1)].hash || len(a.Earlier) != 2 {
-		t.Errorf("the survey forgot: %+v", a)
+	found := s.take("14:00:00")
+	if a := found.kinds[0].subjects[0]; a.vouched != found.kinds[0].byID[id(1)].hash || len(a.old) != 2 {
+		t.Errorf("the found forgot: %+v", a)
 	}
-	if survey.Name != day+"-2" || len(survey.kinds[0].fresh) != 1 || len(survey.kinds[1].fresh) != 0 {
-		t.Errorf("verification %s", survey.Name)
+	if found.name != day+"-2" || len(found.kinds[0].fresh) != 1 || len(found.kinds[1].fresh) != 0 {
+		t.Errorf("verification %s", found.name)
 	}
-	loaded := s.put(survey, vouch)
+	loaded := s.put(found, vouch)
 	s.wantCounts(loaded, [5]int{1, 4, 1, 1, 0})
 	if loaded.Current().File != day+"-2" {
 		t.Errorf("%s is current", loaded.Current().File)
@@ -326,29 +326,29 @@ func TestLateWrites(t *testing.T) {
 	s.register(1, "lark", "", "11:59:00")
 	s.register(2, "lark", "", "12:00:30")
 	s.register(3, "lark", "", "11:59:59")
-	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("12:00:00")}, moment("12:01:00"))
+	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("12:00:00")}, moment("12:01:00"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.wantCounts(s.put(survey, ""), [5]int{0, 1, 0, 0, 0})
+	s.wantCounts(s.put(found, ""), [5]int{0, 1, 0, 0, 0})
 	s.register(4, "lark", "", "11:59:58")
 	s.wantCounts(s.verify("13:00:00", ""), [5]int{0, 4, 0, 0, 0})
 	if found := s.audit(); len(found) > 0 {
 		t.Errorf("late writes are found: %q", found)
 	}
 	s.register(5, "lark", "", "12:57:59")
-	if found := s.audit(); len(found) != 1 || !strings.Contains(found[0], id(5)+" (number 5) came in after the verification "+day+"-2") {
+	if found := s.audit(); len(found) != 1 || !strings.Contains(found[0], id(5)+" (number 5) arrived after verification "+day+"-2") {
 		t.Errorf("what was slipped in: %q", found)
 	}
 	// Once it was verified, after a warning, it is noted, and keeps nothing from being verified.
-	survey = s.take("14:00:00")
-	if len(survey.Odd) != 1 || !strings.Contains(survey.Odd[0], "(number 5) came in after") {
-		t.Errorf("the warning: %q", survey.Odd)
+	found = s.take("14:00:00")
+	if len(found.odd) != 1 || !strings.Contains(found.odd[0], "(number 5) arrived after") {
+		t.Errorf("the warning: %q", found.odd)
 	}
-	s.wantCounts(s.put(survey, ""), [5]int{0, 5, 0, 0, 0})
-	found, err := Audit(t.Context(), s.Store, s.site())
-	if err != nil || len(found.Changed)+len(found.Early) > 0 || len(found.Notes) != 1 || !strings.Contains(found.Notes[0], "(number 5) came in after") {
-		t.Errorf("after that: %+v, %v", found, err)
+	s.wantCounts(s.put(found, ""), [5]int{0, 5, 0, 0, 0})
+	audited, err := Audit(t.Context(), s.Store, s.site())
+	if err != nil || len(audited.Changed)+len(audited.Early) > 0 || len(audited.Notes) != 1 || !strings.Contains(audited.Notes[0], "(number 5) arrived after") {
+		t.Errorf("after that: %+v, %v", audited, err)
 	}
 	s.wantCounts(s.verify("15:00:00", ""), [5]int{0, 5, 0, 0, 0})
 }
@@ -360,10 +360,10 @@ func TestAudit(t *testing.T) {
 		{"a row that is gone", "DELETE FROM registrations WHERE seq = 3", "registration number 3 is gone"},
 		{"several", "DELETE FROM registrations WHERE seq IN (3, 4)", "registrations number 3 to 4 are gone"},
 		{"the last one", "DELETE FROM registrations WHERE seq = 6", "registration number 6 is gone"},
-		{"one that was vouched for", "DELETE FROM registrations WHERE seq = 2", " is gone or was changed, which was verified"},
+		{"one that was vouched for", "DELETE FROM registrations WHERE seq = 2", " is gone or was changed"},
 		{"all", "DELETE FROM registrations", "registrations number 1 to 4 are gone"},
-		{"a name", "UPDATE registrations SET agent_name = 'larks' WHERE seq = 5", id(5) + " (number 5) was changed: its commitment is not that of what it says"},
-		{"a commitment", "UPDATE registrations SET payload_sha256 = '" + hexSum("") + "' WHERE seq = 2", " is gone or was changed, which was verified"},
+		{"a name", "UPDATE registrations SET agent_name = 'larks' WHERE seq = 5", id(5) + " (number 5) was changed: its fields do not match its SHA-256"},
+		{"a commitment", "UPDATE registrations SET payload_sha256 = '" + hexSum("") + "' WHERE seq = 2", " is gone or was changed"},
 		{"a time", "UPDATE registrations SET recorded_at = '2027-03-01T10:00:09Z' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
 		{"a time of the second segment", "UPDATE registrations SET recorded_at = '2027-03-01T11:31:01Z' WHERE seq = 6", "verification " + day + "-2: of the registrations number 5 to 6 at least one has changed"},
 		{"another identifier", "UPDATE registrations SET record_id = '" + id(99) + "' WHERE seq = 1", "of the registrations number 1 to 4 at least one has changed"},
@@ -386,16 +386,16 @@ func TestAudit(t *testing.T) {
 			if c.change != "" {
 				s.exec(c.change)
 			}
-			found := s.audit()
-			if all := strings.Join(found, "\n"); !strings.Contains(all, c.want) || (len(found) == 0) != (c.want == "") {
+			audited := s.audit()
+			if all := strings.Join(audited, "\n"); !strings.Contains(all, c.want) || (len(audited) == 0) != (c.want == "") {
 				t.Errorf("found\n%s\nwant %s", all, c.want)
 			}
-			survey := s.take("14:00:00")
-			said := append(slices.Clone(survey.Broken), survey.Odd...)
-			if slices.ContainsFunc(found, func(f string) bool { return !slices.Contains(said, f) }) {
-				t.Errorf("the survey says %q, and the audit %q", said, found)
+			found := s.take("14:00:00")
+			reported := append(slices.Clone(found.broken), found.odd...)
+			if slices.ContainsFunc(audited, func(f string) bool { return !slices.Contains(reported, f) }) {
+				t.Errorf("the survey reports %q, and the audit %q", reported, audited)
 			}
-			if _, err := s.try(survey, ""); (err != nil) != (len(survey.Broken) > 0) {
+			if _, err := s.try(found, ""); (err != nil) != (len(found.broken) > 0) {
 				t.Errorf("decided: %v", err)
 			}
 		})
@@ -406,20 +406,20 @@ func TestSurveyRefuses(t *testing.T) {
 	s := newService(t)
 	refused := func(ctx context.Context, want string) {
 		t.Helper()
-		_, err := Survey(ctx, s.Store, s.site(), s.content, Scope{}, moment("12:00:00"))
+		_, err := newSurvey(ctx, s.Store, s.site(), s.content, scope{}, moment("12:00:00"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
 	}
 	s.exec("INSERT INTO registrations VALUES (1, 'none', '2027-03-01T10:00:00Z', 'a', NULL, '')")
-	if survey := s.take("12:00:00"); !strings.Contains(survey.Odd[0], `record_id "none"`) {
-		t.Errorf("no record_id: %q", survey.Odd)
+	if found := s.take("12:00:00"); !strings.Contains(found.odd[0], `invalid record_id "none"`) {
+		t.Errorf("no record_id: %q", found.odd)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	refused(canceled, "canceled")
 	s.exec("UPDATE store SET host = 'www.tern.example'")
-	refused(t.Context(), "this store is of the service www.tern.example, and the content of www.anteroom.example")
+	refused(t.Context(), "store belongs to www.tern.example, content is for www.anteroom.example")
 	s.exec("DELETE FROM store")
 	refused(t.Context(), "it has 0 identifiers")
 }
@@ -432,13 +432,13 @@ func TestOdd(t *testing.T) {
 	s.register(3, "lark", "", "10:00:01")
 	s.exec("DELETE FROM registrations WHERE seq = 1")
 	s.exec("INSERT INTO registrations SELECT 4, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
-	survey := s.take("12:00:00")
+	found := s.take("12:00:00")
 	want := []string{
-		"the time of 1 registration is to come: the clock of the host was ahead", "registration number 1 is gone",
-		"registration " + id(3) + " (number 4) is in the store twice",
+		"the time of 1 registration is in the future: the host's clock was ahead", "registration number 1 is gone",
+		"registration " + id(3) + " (number 4): duplicate record_id",
 	}
-	if !slices.Equal(survey.Odd, want) || len(survey.Broken) > 0 {
-		t.Errorf("odd: %q, broken: %q", survey.Odd, survey.Broken)
+	if !slices.Equal(found.odd, want) || len(found.broken) > 0 {
+		t.Errorf("odd: %q, broken: %q", found.odd, found.broken)
 	}
 	s.exec("DELETE FROM registrations WHERE seq = 4")
 	s.wantCounts(s.verify("12:00:00", ""), [5]int{0, 2, 0, 0, 0})
@@ -447,13 +447,13 @@ func TestOdd(t *testing.T) {
 	}
 	// It stays covered, also if a time before it is named.
 	s.register(5, "lark", "", "12:30:00")
-	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("13:00:00")}, moment("14:00:00"))
-	if err != nil || len(survey.Broken)+len(survey.Odd) > 0 {
-		t.Fatalf("%v, %+v", err, survey)
+	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("13:00:00")}, moment("14:00:00"))
+	if err != nil || len(found.broken)+len(found.odd) > 0 {
+		t.Fatalf("%v, %+v", err, found)
 	}
-	s.wantCounts(s.put(survey, ""), [5]int{0, 3, 0, 0, 0})
+	s.wantCounts(s.put(found, ""), [5]int{0, 3, 0, 0, 0})
 	s.exec("INSERT INTO registrations SELECT 0, '" + id(9) + "', recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
-	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, which no record gets") {
+	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, want 1 or more") {
 		t.Errorf("a number below 1: %q", found)
 	}
 }
@@ -465,7 +465,7 @@ func TestLost(t *testing.T) {
 		s.register(n+1, name, "", "10:00:0"+fmt.Sprint(n))
 	}
 	s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}, {agent_name: owl, decision: vouch, reason: r}, {agent_name: probe, decision: own}]"), [5]int{2, 3, 0, 0, 1})
-	if _, err := s.try(s.take("11:30:00"), "lost: a disk"); err == nil || !strings.Contains(err.Error(), "all records are as they were verified") {
+	if _, err := s.try(s.take("11:30:00"), "lost: a disk"); err == nil || !strings.Contains(err.Error(), "no verified record is lost") {
 		t.Errorf("nothing is lost: %v", err)
 	}
 	s.exec("DELETE FROM registrations WHERE seq >= 2")
@@ -519,15 +519,15 @@ func TestRestored(t *testing.T) {
 		if found := strings.ReplaceAll(strings.Join(s.audit(), "\n"), "verification "+day+": ", ""); found != c.audit {
 			t.Errorf("%v: the audit finds\n%s\nwant\n%s", c.since, found, c.audit)
 		}
-		survey := s.take("13:00:00")
-		decided, err := s.try(survey, "lost: a disk")
+		found := s.take("13:00:00")
+		decided, err := s.try(found, "lost: a disk")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if summary := summaryOf(survey, decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
+		if summary := summaryOf(found, decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
 			t.Errorf("%v:\n%s", c.since, summary)
 		}
-		loaded := s.put(survey, "lost: a disk")
+		loaded := s.put(found, "lost: a disk")
 		s.wantCounts(loaded, c.want)
 		if l := loaded.Current().Corrections; len(l) != 1 || l[0].Was != 4 || l[0].Reason != "2 verified registrations lost: a disk" {
 			t.Errorf("%v: the board says %+v", c.since, l)
@@ -551,11 +551,11 @@ func TestRestoredThrough(t *testing.T) {
 	s.exec("DELETE FROM registrations WHERE seq = 2")
 	s.register(3, "hen", "", "12:00:01") // with the number of one that was verified
 	s.register(4, "wren", "", "11:59:00")
-	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{Through: moment("12:00:00")}, moment("13:00:00"))
+	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("12:00:00")}, moment("13:00:00"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.wantCounts(s.put(survey, "lost: a disk"), [5]int{0, 1, 0, 0, 0})
+	s.wantCounts(s.put(found, "lost: a disk"), [5]int{0, 1, 0, 0, 0})
 	s.wantCounts(s.verify("14:00:00", ""), [5]int{0, 3, 0, 0, 0})
 }
 
@@ -565,7 +565,7 @@ func TestNewStore(t *testing.T) {
 	s.register(1, "lark", "", "10:00:00")
 	s.register(2, "owl", "", "10:00:00")
 	s.charter(3, "Tern", "[]", "10:00:00")
-	if _, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{NewStore: true}, moment("11:00:00")); err == nil || !strings.Contains(err.Error(), "leave --new-store out") {
+	if _, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{newStore: true}, moment("11:00:00")); err == nil || !strings.Contains(err.Error(), "drop --new-store") {
 		t.Errorf("before any store was verified: %v", err)
 	}
 	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}]")
@@ -575,14 +575,14 @@ func TestNewStore(t *testing.T) {
 	s.exec("DELETE FROM charters")
 	s.exec("UPDATE store SET id = 'another'")
 	s.register(4, "hen", "", "10:30:00") // also of a time before
-	survey, err := Survey(t.Context(), s.Store, s.site(), s.content, Scope{NewStore: true}, moment("12:00:00"))
+	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{newStore: true}, moment("12:00:00"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.try(survey, ""); err == nil || !strings.Contains(err.Error(), "store "+before+" is gone, with everything that was verified") {
+	if _, err := s.try(found, ""); err == nil || !strings.Contains(err.Error(), "store "+before+" is gone, with everything that was verified") {
 		t.Errorf("without a reason: %v", err)
 	}
-	loaded := s.put(survey, "lost: a disk")
+	loaded := s.put(found, "lost: a disk")
 	s.wantCounts(loaded, [5]int{0, 1, 0, 0, 0})
 	var said []string
 	for _, c := range loaded.Current().Corrections {
@@ -595,7 +595,7 @@ func TestNewStore(t *testing.T) {
 		t.Errorf("the audit finds %q", found)
 	}
 	s.exec("UPDATE store SET id = '" + before + "'")
-	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "the verifications are of store another") {
+	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "verifications belong to another") {
 		t.Errorf("the store before: %v", err)
 	}
 }
@@ -619,11 +619,11 @@ func TestManyRecords(t *testing.T) {
 	for from := 1; from < 12_000; from += 1_000 { // a transaction has a deadline
 		s.exec(fmt.Sprintf(rows, from, from+999, 5_000, hexSum("")))
 	}
-	survey := s.take("12:00:00")
-	if len(survey.kinds[0].subjects) != 5_000 || len(survey.kinds[0].fresh) != 12_000 {
-		t.Errorf("%d agents with %d registrations", len(survey.kinds[0].subjects), len(survey.kinds[0].fresh))
+	found := s.take("12:00:00")
+	if len(found.kinds[0].subjects) != 5_000 || len(found.kinds[0].fresh) != 12_000 {
+		t.Errorf("%d agents with %d registrations", len(found.kinds[0].subjects), len(found.kinds[0].fresh))
 	}
-	s.wantCounts(s.put(survey, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
+	s.wantCounts(s.put(found, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
 	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T00:00:00Z' WHERE seq = 11999")
 	if found := s.audit(); len(found) == 0 {
 		t.Error("a change in the last page is not found")
@@ -656,7 +656,7 @@ func TestDecideFaults(t *testing.T) {
 	s.register(5, "lark", "", "11:30:00")
 	s.register(6, "wren", "", "11:31:00")
 	s.charter(7, "Wren", "[]", "11:32:00")
-	survey := s.take("12:00:00")
+	found := s.take("12:00:00")
 	s.register(8, "late", "", "12:00:00")
 	for _, c := range []struct {
 		answers string
@@ -681,22 +681,22 @@ numbers: {suggestions.originated_internally: 1, suggestions.shipped: -1, orgs.ch
 texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 `,
 			[]string{
-				"registrations[0]: agent_name finch matches no new registration (earlier: true is about those that were verified before)",
-				"registrations[2]: " + id(6) + " is decided by registrations[1] already",
-				"registrations[4]: " + id(5) + " is decided by registrations[3] already",
-				"registrations[5]: there is no registration " + id(77) + " up to " + day + "T12:00:00Z",
-				"registrations[6]: there is no registration " + id(8) + " up to " + day + "T12:00:00Z",
-				"registrations[7]: " + id(2) + " was verified before, and needs a reason to be decided otherwise",
-				"registrations[8]: what record_id " + id(1) + " matches is decided so already",
-				"registrations[9]: what agent_name lark matches is decided so already",
-				"charters[0]: org_name Tern* matches no new charter (earlier: true is about those that were verified before)",
-				"suggestions[0]: there is no suggestion " + id(78) + " up to " + day + "T12:00:00Z",
+				"registrations[0]: agent_name finch matches no new registration (earlier: true selects verified ones)",
+				"registrations[2]: registrations[1] already decides about " + id(6),
+				"registrations[4]: registrations[3] already decides about " + id(5),
+				"registrations[5]: no registration " + id(77) + " up to " + day + "T12:00:00Z",
+				"registrations[6]: no registration " + id(8) + " up to " + day + "T12:00:00Z",
+				"registrations[7]: " + id(2) + " was verified before: a new decision needs a reason",
+				"registrations[8]: the decision about record_id " + id(1) + " is already vouch",
+				"registrations[9]: the decision about agent_name lark is already vouch",
+				"charters[0]: org_name Tern* matches no new charter (earlier: true selects verified ones)",
+				"suggestions[0]: no suggestion " + id(78) + " up to " + day + "T12:00:00Z",
 				"numbers.operations_monitored_through: 2028-01-01 is not a day from 2026-11-20 to " + day,
-				"numbers.orgs.charters_filed: it is counted from the records, and not entered by hand",
-				"numbers.suggestions.shipped: it is not a number from 0 on",
-				"numbers.observed_attention.named_clients: it is not a list of names",
+				"numbers.orgs.charters_filed: counted from the records: it cannot be entered",
+				"numbers.suggestions.shipped: want a number from 0 on",
+				"numbers.observed_attention.named_clients: want a list of names",
 				"numbers.nothing: the board has no such number",
-				"texts.observed_attention.honest_read: numbers beside it change: rewrite it, or say \"unchanged\"",
+				"texts.observed_attention.honest_read: numbers next to it change: rewrite it, or say \"unchanged\"",
 				"texts.observed_attention.update.what_changed: numbers change: say what changed, or \"unchanged\" if the last update is still true",
 				"texts.orgs.offer: the board has no such text",
 				"correction: suggestions.originated_internally falls from 2 to 1: say why, for readers",
@@ -704,13 +704,13 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 		},
 		{
 			"registrations: [{agent_name: wren, decision: own}, {record_id: " + id(6) + ", decision: leave}]",
-			[]string{"registrations[1]: " + id(6) + " is decided by registrations[0] already"},
+			[]string{"registrations[1]: registrations[0] already decides about " + id(6)},
 		},
 		{
 			"charters: [{org_name: W*, decision: own}, {org_name: Wren, decision: own}]\ntexts: {}",
 			[]string{
-				"charters[1]: " + id(7) + " is decided by charters[0] already",
-				"texts.observed_attention.honest_read: numbers beside it change: rewrite it, or say \"unchanged\"",
+				"charters[1]: charters[0] already decides about " + id(7),
+				"texts.observed_attention.honest_read: numbers next to it change: rewrite it, or say \"unchanged\"",
 				"texts.observed_attention.update.what_changed: numbers change: say what changed, or \"unchanged\" if the last update is still true",
 			},
 		},
@@ -718,7 +718,7 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 			"registrations: [{agent_name: lark, earlier: true, decision: leave, reason: a}, {agent_name: l*, earlier: true, decision: own, reason: a}]\n" +
 				"texts: {observed_attention.honest_read: ' ', observed_attention.update.what_changed: much, observed_attention.update.one_ambiguous_read: unchanged}",
 			[]string{
-				"registrations[1]: " + id(1) + " is decided by registrations[0] already",
+				"registrations[1]: registrations[0] already decides about " + id(1),
 			},
 		},
 		{
@@ -727,14 +727,14 @@ texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
 		},
 		{
 			"registrations: [{record_id: " + id(2) + ", decision: vouch, reason: known}]\ncorrection: in vain",
-			[]string{"correction: no number falls (why a record is decided otherwise is the reason of its decision)"},
+			[]string{"correction: no number falls (the reason of a new decision belongs to its answer)"},
 		},
 		{
 			"through: " + day + "T11:59:59Z",
-			[]string{"through: it is " + day + "T11:59:59Z, and this is the verification through " + day + "T12:00:00Z"},
+			[]string{"through: got " + day + "T11:59:59Z, want " + day + "T12:00:00Z, which this verification covers"},
 		},
 	} {
-		_, err := s.try(survey, c.answers)
+		_, err := s.try(found, c.answers)
 		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
 			t.Errorf("got\n%v\nwant\n%s", err, want)
 		}
@@ -748,12 +748,12 @@ func TestDoubt(t *testing.T) {
 	s.exec("INSERT INTO observed VALUES (?, 'claude', 'tools/call', 4), (?, 'claude', 'handshake', 1)", day, day)
 	for _, c := range []struct{ numbers, want string }{
 		{"observed_attention.tool_calls_by_anything_not_auditing_us: 4", ""},
-		{"observed_attention.tool_calls_by_anything_not_auditing_us: 5", "it is 5, and what was seen is 4"},
-		{"observed_attention.named_clients_that_completed_a_handshake: 2", "it is 2, and what was seen is 1"},
+		{"observed_attention.tool_calls_by_anything_not_auditing_us: 5", "got 5, observed 4"},
+		{"observed_attention.named_clients_that_completed_a_handshake: 2", "got 2, observed 1"},
 		{"observed_attention.named_clients: [claude]", ""},
-		{"observed_attention.named_clients: [claude, GhostBot]", `no client was seen that names itself "GhostBot"`},
+		{"observed_attention.named_clients: [claude, GhostBot]", `no client named "GhostBot" was seen`},
 		{"suggestions.originated_internally: 10", ""},
-		{"suggestions.originated_internally: 11", "it is 11, more than ten times what it was"},
+		{"suggestions.originated_internally: 11", "got 11, more than ten times the last 0"},
 	} {
 		path, _, _ := strings.Cut(c.numbers, ":")
 		want := ""
@@ -792,7 +792,7 @@ texts:
 		board.Suggestions.OriginatedInternally != 2 || board.Suggestions.Shipped != 1 {
 		t.Errorf("the board is %+v", board)
 	}
-	text := string(s.content[BoardFile(day)].Data)
+	text := string(s.content[boardFile(day)].Data)
 	if !strings.HasPrefix(text, "# Mine.\n") || !strings.Contains(text, "as_of: "+day+"\n") {
 		t.Errorf("the board's file:\n%s", text)
 	}
@@ -805,7 +805,7 @@ texts:
 	}
 	// Nothing changes but the day.
 	s.verify("2027-03-02T12:00:00Z", "texts: {}")
-	was, is := string(s.content[BoardFile(day+"-2")].Data), string(s.content[BoardFile("2027-03-02")].Data)
+	was, is := string(s.content[boardFile(day+"-2")].Data), string(s.content[boardFile("2027-03-02")].Data)
 	if strings.ReplaceAll(strings.ReplaceAll(was, day, "D"), "2027-03-02", "D") != strings.ReplaceAll(strings.ReplaceAll(is, day, "D"), "2027-03-02", "D") {
 		t.Errorf("the boards differ:\n%s\n%s", was, is)
 	}
@@ -818,29 +818,29 @@ func TestParseAnswersFaults(t *testing.T) {
 	}{
 		{"registrations: [{agent_name: a, decision: vouch}, {agent_name: a, pubkey: b, decision: counted}]\ncharters: [{agent_name: a, decision: own, earlier: true}]", []string{
 			"registrations[0]: a vouch needs a reason",
-			"registrations[1]: it has 2 of agent, agent_name, pubkey, record_id, and needs one",
+			"registrations[1]: got 2 of agent, agent_name, pubkey, record_id, want 1",
 			`registrations[1]: decision "counted" is none of leave, vouch, own`,
 			"charters[0]: agent_name does not name a charter",
-			"charters[0]: it has 0 of org_name, record_id, and needs one",
-			"charters[0]: what was verified before needs a reason to be decided otherwise",
+			"charters[0]: got 0 of org_name, record_id, want 1",
+			"charters[0]: a new decision about verified records needs a reason",
 		}},
 		{"registrations: [{agent_name: a, decision: own, reason: \"a\\nb\"}, {agent_name: a, decision: own, reason: a@b.example}]", []string{
-			"registrations[0]: the reason is not one line",
-			"registrations[1]: the reason holds an address, and what is published never does",
+			"registrations[0]: the text must be one line",
+			"registrations[1]: the text is published and contains an address (remove it)",
 		}},
 		{"lost: ask ada@tern.example\ncorrection: |-\n  a\n  b", []string{
-			"lost: it holds an address, and what is published never does", "correction: it is not one line",
+			"lost: the text is published and contains an address (remove it)", "correction: the text must be one line",
 		}},
-		{"texts: {b: 1, a: []}", []string{"texts.a: it is not a text", "texts.b: it is not a text"}},
-		{"texts: 1", []string{`texts: it is neither "unchanged" nor a mapping of texts`}},
+		{"texts: {b: 1, a: []}", []string{"texts.a: want a text", "texts.b: want a text"}},
+		{"texts: 1", []string{`texts: want "unchanged" or a mapping of texts`}},
 	} {
-		_, err := ParseAnswers([]byte(c.text))
+		_, err := parseAnswers([]byte(c.text))
 		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
 			t.Errorf("got\n%v\nwant\n%s", err, want)
 		}
 	}
-	for _, text := range []string{"registration: []", "registrations: a", "a: [", strings.Repeat("#", MaxAnswers+1)} {
-		if _, err := ParseAnswers([]byte(text)); err == nil {
+	for _, text := range []string{"registration: []", "registrations: a", "a: [", strings.Repeat("#", maxAnswers+1)} {
+		if _, err := parseAnswers([]byte(text)); err == nil {
 			t.Errorf("%.20s: %v", text, err)
 		}
 	}
@@ -853,7 +853,7 @@ func FuzzParseAnswers(f *testing.F) {
 	f.Add("registrations: [{pubkey: \"*\", decision: own}, {record_id: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, earlier: true, decision: leave, reason: a}]")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := ParseAnswers([]byte(text))
+		a, err := parseAnswers([]byte(text))
 		if err != nil {
 			return
 		}
@@ -875,11 +875,11 @@ func BenchmarkSurvey(b *testing.B) {
 	loaded := s.site()
 	b.ReportAllocs()
 	for b.Loop() {
-		pending, err := Survey(b.Context(), s.Store, loaded, s.content, Scope{}, moment("12:00:00"))
+		pending, err := newSurvey(b.Context(), s.Store, loaded, s.content, scope{}, moment("12:00:00"))
 		if err != nil || len(pending.kinds[0].fresh) != 1_000_000 {
 			b.Fatal(err)
 		}
-		if text, err := pending.Template(); err != nil || len(text) > MaxAnswers {
+		if text, err := pending.template(); err != nil || len(text) > maxAnswers {
 			b.Fatal(len(text), err)
 		}
 	}
@@ -906,13 +906,13 @@ func TestEarlierByKey(t *testing.T) {
 // What stays beside numbers that change is shown, and no text of a board is blank.
 func TestStays(t *testing.T) {
 	s := newService(t)
-	if p := s.take("11:00:00"); strings.Contains(summaryOf(p, must(s.try(p, ""))), "Stays") {
+	if p := s.take("11:00:00"); strings.Contains(summaryOf(p, must(s.try(p, ""))), "Unchanged next") {
 		t.Error("no number changes, and a text is shown")
 	}
 	s.register(1, "lark", "", "10:00:00")
 	const read, changed = "texts: {observed_attention.honest_read: ", ", observed_attention.update.what_changed: "
 	for answers, want := range map[string]string{
-		"numbers: {operations_monitored_through: " + day + "}": "Stays beside the new numbers, observed_attention.honest_read: " + s.site().Current().ObservedAttention.HonestRead,
+		"numbers: {operations_monitored_through: " + day + "}": "Unchanged next to the new numbers, observed_attention.honest_read: " + s.site().Current().ObservedAttention.HonestRead,
 		"numbers: {operations_monitored_through: 2020-01-01}":  "is not a day from",
 		read + "One came." + changed + "unchanged}":            "",
 		read + "' '" + changed + "unchanged}":                  "honest_read is blank",
@@ -924,8 +924,8 @@ func TestStays(t *testing.T) {
 		if err == nil {
 			said = summaryOf(p, d)
 		}
-		stays := strings.HasPrefix(want, "Stays")
-		if !strings.Contains(said, want) || strings.Contains(said, "Stays") != stays || (want != "" && !stays) != (err != nil) {
+		stays := strings.HasPrefix(want, "Unchanged next")
+		if !strings.Contains(said, want) || strings.Contains(said, "Unchanged next") != stays || (want != "" && !stays) != (err != nil) {
 			t.Errorf("%s: %v\n%s", answers, err, said)
 		}
 	}
@@ -984,9 +984,9 @@ func TestCompare(t *testing.T) {
 		public  bool
 		want    string
 	}{
-		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is behind https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
-		{facts: continuity.Facts{AsOf: "2027-01-01"}, want: "/scoreboard.json is as of 2027-01-01, and would be as of \"2026-11-20\""},
-		{err: live.ErrUnreachable, want: "the service is unreachable; --offline verifies without a look at what is live"},
+		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is older than https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
+		{facts: continuity.Facts{AsOf: "2027-01-01"}, want: "/scoreboard.json has the date 2027-01-01, and would have \"2026-11-20\""},
+		{err: live.ErrUnreachable, want: "the service is unreachable; --offline verifies without asking the live service"},
 		{err: live.ErrUnreachable, offline: true},
 		{err: live.ErrNothing},
 		{facts: continuity.Facts{Documents: map[string]string{"/gone.html": ""}, Keys: []string{"other"}}},

@@ -1,4 +1,4 @@
-package scaffold
+package project
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// Service is what tells a new service from every other.
+// Service holds the values of a new service.
 type Service struct {
 	Name     string
 	Host     string // the canonical one
@@ -20,7 +20,7 @@ type Service struct {
 	Worker   string // name of the worker on Cloudflare
 }
 
-// Apex is the host that redirects to the canonical one.
+// Apex returns the host that redirects to the canonical one.
 func (s *Service) Apex() string { return strings.TrimPrefix(s.Host, "www.") }
 
 // Limits of names, in characters.
@@ -34,13 +34,12 @@ const (
 type Question struct {
 	Flag, Text string
 	Value      *string
-	Preset     func() string       // the answer if none is given; nil if one must be
-	Optional   bool                // whether the preset answers unasked
-	Check      func(string) string // says what is wanted instead; "" of a good answer
+	Preset     func() string       // the default answer; nil if there is none
+	Optional   bool                // take the preset without asking
+	Check      func(string) string // returns a description of a valid answer, or "" for one
 }
 
-// Questions are all questions about a service, in an order in which presets depend on answers
-// before them alone.
+// Questions lists the questions about a service. Presets depend on earlier answers alone.
 func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
@@ -67,8 +66,7 @@ func (s *Service) Questions() []*Question {
 
 func address(text string) string { return site.Wanted("email", text) }
 
-// serviceName accepts a line that a paragraph of Markdown can begin with, as paragraphs of the
-// pages do.
+// serviceName accepts a line that can begin a paragraph of Markdown.
 func serviceName(name string) string {
 	if want := oneLine(maxServiceName)(name); want != "" {
 		return want
@@ -79,7 +77,6 @@ func serviceName(name string) string {
 	return ""
 }
 
-// oneLine accepts a text that is shown in one line, of at most so many characters.
 func oneLine(most int) func(string) string {
 	return func(text string) string {
 		switch {
@@ -113,8 +110,6 @@ func workerName(name string) string {
 	return site.Wanted("id", name)
 }
 
-// identifier makes a name of lower-case letters, digits and single hyphens from the first of the
-// texts that holds one of them.
 func identifier(texts ...string) string {
 	for _, text := range texts {
 		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
