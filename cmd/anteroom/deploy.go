@@ -71,7 +71,6 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// prepare reads the files that the caller has not set, and compares them with the live service.
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
 	if d.Config == nil {
@@ -96,7 +95,6 @@ func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	return d.Compare(ctx)
 }
 
-// readKey reads the named receipt key, or the one in the data folder if it is published.
 func (d *deployment) readKey(t *cli.Terminal) (err error) {
 	d.Key, err = d.host.ReadKey(t)
 	if !d.host.Receipt.Given() && (err != nil || receiptkey.Public(d.Key) != d.Artifact.Snapshot.CurrentKey) {

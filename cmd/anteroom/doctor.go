@@ -130,7 +130,6 @@ func (d *doctor) run(ctx context.Context) error {
 	return err
 }
 
-// checkDocuments does what generate --check does.
 func (d *doctor) checkDocuments() {
 	const check, fix = "content", "run anteroom generate --check"
 	now := d.t.Now()
@@ -159,7 +158,6 @@ func (d *doctor) checkDocuments() {
 	}
 }
 
-// checkGit reports attributes by which git would damage published files in a clone or a merge.
 func (d *doctor) checkGit(ctx context.Context) {
 	const check = "git"
 	tree, err := git.Find(ctx, filepath.Dir(d.content))
@@ -400,8 +398,6 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 	return nil
 }
 
-// checkMail tries the mail server up to the message, which it does not send, or looks into the mail
-// folder.
 func (d *doctor) checkMail(ctx context.Context) {
 	const check, timeout = "mail", 5 * time.Second
 	relay, err := d.host.Relay()

@@ -62,7 +62,6 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// run generates the documents of s or, if that is nil, of the content folder.
 func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)

@@ -98,8 +98,6 @@ func markdown(text string) string {
 	return b.String()
 }
 
-// addCompletion has shells complete folders, and arguments and flags that are one of several words,
-// as the Use of a command and the usage of a flag list them.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
@@ -130,7 +128,6 @@ func wordsOf(value string) []string {
 	return strings.Split(value, "|")
 }
 
-// places lists the arguments in the Use of a command: FILE, [FILE] or [FILE...].
 func places(cmd *cobra.Command) []string {
 	use, _, _ := strings.Cut(cmd.Use, " --")
 	return strings.Fields(use)[1:]

@@ -128,7 +128,6 @@ func (r *inbox) waits() bool {
 	return r.Outbox.Pending+r.Outbox.Dead > 0 || slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
 }
 
-// lost names the suggestions whose mail never came to the operator's inbox.
 func (r *inbox) lost() (lost []string) {
 	for _, s := range r.Suggestions {
 		if s.Arrived == nil || *s.Arrived {
@@ -192,7 +191,6 @@ func sinceThen(at string, now time.Time) string {
 	}
 }
 
-// firstLine returns the first line that is not blank, shortened.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if letters := []rune(strings.TrimSpace(line)); len(letters) > 100 {

@@ -48,7 +48,6 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkAnswers checks the flags and, unless questions follow, takes presets for the missing ones.
 func checkAnswers(questions []*project.Question, ask, yes bool) (faults error) {
 	for _, q := range questions {
 		if *q.Value == "" && !ask && q.Preset != nil && (yes || q.Optional) && faults == nil {

@@ -69,7 +69,6 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// run takes all steps in their order, as far as they are due.
 func (p *publication) run(ctx context.Context) (err error) {
 	defer func() {
 		for _, end := range p.close {
@@ -220,7 +219,6 @@ func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
 	return "nothing waits (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
 }
 
-// decide verifies the waiting records, unless a verification is not published yet.
 func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
 	_, err := os.Stat(verification.Draft(p.verify.Content))

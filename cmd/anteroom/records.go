@@ -107,7 +107,6 @@ func findRecords(ctx context.Context, r records.Reader, args []string) ([]string
 	return slices.Compact(ids), err
 }
 
-// until names the end of the recorded days.
 func until(through string) string {
 	if through == "" {
 		return "now"

@@ -45,7 +45,6 @@ func runAt(now func() time.Time, args []string, stdin io.Reader, stdout, stderr 
 	return code
 }
 
-// wantsJSON also looks at arguments that are not valid flags.
 func wantsJSON(called *cobra.Command, args []string) bool {
 	cli.Bind(called) // a call that failed early has not done so
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {

@@ -81,7 +81,6 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// generated returns the files to compare with, or nil if the default folder does not exist.
 func (o *statusOptions) generated(chosen bool) (*publish.Artifact, error) {
 	if _, err := os.Stat(o.artifact.public); errors.Is(err, fs.ErrNotExist) && !chosen {
 		return nil, nil
@@ -103,7 +102,6 @@ func (o *statusOptions) askStore(ctx context.Context, found *status) error {
 	return err
 }
 
-// print returns an error if something differs.
 func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 	if o.asJSON {
 		if err := t.PrintObject(found); err != nil {

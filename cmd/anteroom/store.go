@@ -35,7 +35,6 @@ func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print one JSON object")
 }
 
-// orNull returns nil, JSON's null, for "".
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -106,7 +105,6 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
 }
 
-// store opens an existing store to read and repair it.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
 		return s.deployed(ctx)

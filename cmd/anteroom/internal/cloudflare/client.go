@@ -175,7 +175,6 @@ func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*
 	}
 }
 
-// judge returns a failure unless the response is good.
 func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {

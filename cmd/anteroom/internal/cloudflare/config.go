@@ -254,7 +254,6 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 	return errors.Join(faults...)
 }
 
-// setDatabaseID replaces a placeholder in the file, changes no other byte, and parses the result.
 func (c *Config) setDatabaseID(placeholder, id string) error {
 	text, err := os.ReadFile(c.Path)
 	if err == nil {

@@ -141,7 +141,6 @@ func (i *inspection) zoneOf(host string) (id, name string) {
 	return "", ""
 }
 
-// worker checks who gets the worker's logs: queries contain e-mail addresses.
 func (i *inspection) worker(name string) {
 	var got struct {
 		Logpush bool  `json:"logpush"`

@@ -61,7 +61,6 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	return w, nil
 }
 
-// firstWords returns the first line of a failing command that is not a warning of npm.
 func firstWords(err error) string {
 	said, words, _ := strings.Cut(err.Error(), "\n")
 	for line := range strings.Lines(words) {

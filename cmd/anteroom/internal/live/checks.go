@@ -32,7 +32,6 @@ const (
 	notCompared = "no content was compared"
 )
 
-// reach returns nil for an unreadable response, which is a difference.
 func (i *inspection) reach(ctx context.Context, c *Check, method, target, body string, edit func(*http.Request)) *answer {
 	got, err := i.ask(ctx, method, target, body, edit)
 	if err != nil {
@@ -101,7 +100,6 @@ func (m *manifest) newestBoard() (name, sum string) {
 	return name, sum
 }
 
-// board compares the newest board with the generated one, and the document with the endpoint.
 func (i *inspection) board(ctx context.Context, c *Check) string {
 	var document, endpoint shownBoard
 	if !i.read(ctx, c, "GET", scoreboard, "", &document) || !i.read(ctx, c, "GET", rosterPath, "", &endpoint) {
@@ -160,14 +158,13 @@ func orNoKey(key string) string {
 	return "the key " + key
 }
 
-// contact implements RFC 9116, section 2.5.5.
 func (i *inspection) contact(ctx context.Context, c *Check) string {
 	const path = paths.SecurityTxtPath
 	got := i.reach(ctx, c, "GET", path, "", nil)
 	if got == nil {
 		return ""
 	}
-	at := paths.SecurityTxtExpires(got.body)
+	at := paths.SecurityTxtExpires(got.body) // RFC 9116, section 2.5.5
 	left, detail := at.Sub(i.options.Now()), "expires at "+at.Format(time.RFC3339)
 	switch {
 	case got.wrong() != "":
@@ -272,7 +269,6 @@ func (i *inspection) redirects(ctx context.Context, c *Check) string {
 	return fmt.Sprintf("%d, as generated", compared)
 }
 
-// plainHTTP wants a redirect to https, and no writes.
 func (i *inspection) plainHTTP(ctx context.Context, c *Check) string {
 	host := i.Base.Host
 	if i.plain != nil {

@@ -53,8 +53,6 @@ func (i *inspection) sample() map[string]bool {
 	return chosen
 }
 
-// plan lists all documents that were generated or that the live manifest lists, of a log a sample,
-// and the endpoints whose responses depend on the content alone.
 func (i *inspection) plan() []document {
 	known := map[string]document{health.Manifest: {path: health.Manifest}}
 	for _, d := range i.manifest.Documents {
@@ -155,7 +153,6 @@ var marks = []struct{ text, what string }{
 	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
 }
 
-// rewriting recognizes what a CDN wrote into a document.
 func rewriting(got, want []byte) string {
 	for _, m := range marks {
 		if bytes.Contains(got, []byte(m.text)) && !bytes.Contains(want, []byte(m.text)) {

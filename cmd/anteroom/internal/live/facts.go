@@ -50,7 +50,6 @@ func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 	return facts, err
 }
 
-// boards reads the manifest's documents, the date of the newest board, and the receipt keys.
 func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Facts) error {
 	for _, d := range p.manifest.Documents {
 		facts.Documents[d.Path] = d.SHA256

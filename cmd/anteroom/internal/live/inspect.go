@@ -162,7 +162,6 @@ func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Opt
 	return r, ctx.Err()
 }
 
-// await waits until the service names the wanted version.
 func (i *inspection) await(ctx context.Context, want string) (err error) {
 	said := ""
 	for {
@@ -192,7 +191,6 @@ func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadl
 
 func orNone(s string) string { return cmp.Or(s, "unknown") }
 
-// run makes all checks concurrently. A check adds its differences, or returns the detail.
 func (i *inspection) run(ctx context.Context) []Check {
 	i.fetched = sync.OnceValue(func() []document { return i.fetch(ctx) })
 	all := []struct {
@@ -260,7 +258,6 @@ type liveness struct {
 	Failing []string `json:"failing"`
 }
 
-// identify recognizes a service by its manifest or its health check.
 func (a *asker) identify(ctx context.Context) (p published, err error) {
 	read := func(path string, into any) (got *answer, wrong string, err error) {
 		got, err = a.get(ctx, path)

@@ -136,7 +136,6 @@ func (a *asker) ask(ctx context.Context, method, target, body string, edit func(
 	}
 }
 
-// sleep reports whether it ended before ctx.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -237,7 +236,6 @@ func (a *answer) isJSON() bool {
 	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")
 }
 
-// failing reports a temporary failure of the server, or of a CDN before it.
 func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
 
 func (a *answer) redirects() bool { return a.status >= 300 && a.status < 400 }
@@ -253,7 +251,6 @@ func (a *answer) wrong() string {
 	return ""
 }
 
-// object decodes a JSON object. It describes a bad response like wrong.
 func (a *answer) object(into any) string {
 	if wrong := a.wrong(); wrong != "" {
 		return wrong

@@ -83,14 +83,13 @@ func (p *preview) show(ctx context.Context, second bool) bool {
 	return err == nil
 }
 
-// start serves. A preview signs receipts only if the content publishes no key.
 func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents *static.Documents) (err error) {
 	var unlimited int64
 	config := native.Config{
 		Data: p.data, Create: true, Snapshot: known, Documents: documents, WritesPerMinute: &unlimited,
 		Log: slog.New(slog.NewTextHandler(p.t.Err, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
-	if known.CurrentKey == "" {
+	if known.CurrentKey == "" { // a published key signs elsewhere
 		config.Key = receiptkey.New()
 	}
 	if p.host, err = native.Open(config); err != nil {

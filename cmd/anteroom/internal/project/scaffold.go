@@ -154,7 +154,6 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	return files, err
 }
 
-// edits lists the changes to the built-in content, after the host name, by files or patterns.
 func (s *Service) edits(now time.Time, today, expires string) map[string][]edit {
 	return map[string][]edit{
 		"pages/*.md": {{"updated: ", today}},
@@ -239,7 +238,6 @@ func (e edit) apply(text []byte) ([]byte, error) {
 	return bytes.Join([][]byte{text[:found[0][2]], []byte(e.value), text[found[0][3]:]}, nil), nil
 }
 
-// quoted returns a text as a YAML scalar in one line.
 func quoted(text string) string {
 	line, err := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
 	if err != nil {
@@ -248,7 +246,6 @@ func quoted(text string) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// firstBoard resets the counts of another service's board, and the texts about its observations.
 func firstBoard(board []byte, today string) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Load(board, &document); err != nil {

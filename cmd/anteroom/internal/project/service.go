@@ -66,7 +66,6 @@ func (s *Service) Questions() []*Question {
 
 func address(text string) string { return site.Wanted("email", text) }
 
-// serviceName accepts a line that can begin a paragraph of Markdown.
 func serviceName(name string) string {
 	if want := oneLine(maxServiceName)(name); want != "" {
 		return want

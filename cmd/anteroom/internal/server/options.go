@@ -166,7 +166,6 @@ func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	return key, err
 }
 
-// privateFiles lists the files and folders with addresses or secrets, of data and mail.
 func (o *Options) privateFiles() []string {
 	database := filepath.Join(o.Data, sqlite.FileName)
 	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
@@ -182,7 +181,6 @@ func (o *Options) privateFiles() []string {
 	return files
 }
 
-// isMissing includes a missing folder.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

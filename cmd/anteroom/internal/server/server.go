@@ -132,7 +132,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	return err
 }
 
-// readSecrets reads the receipt key and the address of the mail server, and makes their files private.
 func (s *server) readSecrets() (relay string, err error) {
 	if err := s.makePrivate(s.o.SMTPFile); err != nil {
 		return "", err
@@ -230,7 +229,6 @@ func (s *server) read() (*site, error) {
 	return next, nil
 }
 
-// checkKey refuses documents that publish another receipt key. Documents without a key are served.
 func (s *server) checkKey(known *snapshot.Snapshot) error {
 	host := turn.HostInfo{PublicKey: receiptkey.Public(s.key)}
 	switch signing.KeyStateOf(&host, known) {
@@ -247,7 +245,6 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 	return nil
 }
 
-// follow reloads on a hangup, until ctx is done.
 func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
 	for {
 		select {
@@ -259,7 +256,6 @@ func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload serves the new files, or keeps the old ones if it refuses them.
 func (s *server) reload() {
 	var next *site
 	err := s.monitor.reload(func() (err error) {
@@ -280,7 +276,6 @@ func faultLine(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
-// logger writes durations as seconds in JSON.
 func (o *Options) logger(t *cli.Terminal) *slog.Logger {
 	if o.LogFormat != LogJSON {
 		return t.Logger()
@@ -329,7 +324,6 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 	return m, nil
 }
 
-// start tells the service manager that the host is ready and, once ctx is done, that it stops.
 func (m *monitor) start(ctx context.Context, host *native.Host) {
 	var running context.Context
 	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -345,7 +339,6 @@ func (m *monitor) start(ctx context.Context, host *native.Host) {
 	})
 }
 
-// reload reports and counts a reload, and returns its error.
 func (m *monitor) reload(reload func() error) error {
 	m.warn(notify.Reloading())
 	err := reload()

@@ -116,7 +116,6 @@ func (f *faults) add(place, format string, args ...any) {
 	}
 }
 
-// in adds the lines of the answers' file, and returns nil without faults.
 func (f faults) in(a *answers) error {
 	if len(f) == 0 {
 		return nil
@@ -168,7 +167,6 @@ func parseAnswers(text []byte) (*answers, error) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// faultsOfYAML leaves the names of Go types out.
 func faultsOfYAML(err error) (list faults) {
 	message := strings.NewReplacer(" in type verification.answers", "", " in type verification.answer", "", "yaml: ", "",
 		"<unknown position>", "").Replace(err.Error())
@@ -181,7 +179,6 @@ func faultsOfYAML(err error) (list faults) {
 	return list
 }
 
-// emptied reports whether a file of answers has only comments and white space.
 func emptied(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -231,7 +228,6 @@ func (a *answer) check(kind, at string, wrong *faults) {
 	wrong.checkLine(at, a.Reason)
 }
 
-// checkLine refuses a text that cannot be published as a line.
 func (f *faults) checkLine(at, text string) {
 	if strings.Contains(text, "@") {
 		f.add(at, "the text is published and contains an address (remove it)")

@@ -261,7 +261,6 @@ func (b *board) setTexts(a *answers, numbersChanged bool, day string) {
 		[3]string{"one_ambiguous_read", "!!str", update[newAmbiguous]}))
 }
 
-// correct replaces the corrections: why numbers fall, and which records were lost.
 func (b *board) correct(v *survey, a *answers, d *decided) {
 	root := b.doc.Content[0]
 	for i := 0; i < len(root.Content); i += 2 {

@@ -24,7 +24,6 @@ func Draft(content string) string { return filepath.Join(content, ".verification
 
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)$`)
 
-// begun returns the time up to which a draft covers records, or "" without a draft.
 func begun(draft string) (through string, err error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +35,6 @@ func begun(draft string) (through string, err error) {
 	return through, err
 }
 
-// forget removes the draft of a written verification, left by a process that was killed.
 func forget(content string, s *site.Site) error {
 	through, err := begun(Draft(content))
 	n := len(s.Verifications)
@@ -97,7 +95,6 @@ func unmarked(text []byte) []byte {
 	return b.Bytes()
 }
 
-// withFaults writes each fault before its line, or at the top.
 func withFaults(text []byte, wrong error) []byte {
 	list := faults(nil)
 	if !errors.As(wrong, &list) {

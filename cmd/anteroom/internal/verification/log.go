@@ -43,8 +43,6 @@ func (l *logged) String() string {
 	return strings.Join(kinds, ", ")
 }
 
-// appendLog appends a verification to a copy of the site's log. document is the published form of
-// the new board. It refuses a log that would not count what the board counts.
 func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, signer note.Signer) (*logged, error) {
 	s := &stage{log: v.site.Log, next: v.site.Log.Next(signer.Name()), logged: map[string]int64{}}
 	err := s.records(v, d)

@@ -7,8 +7,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 )
 
-// summary shows a verification and what readers will see, line by line. changed marks the numbers
-// that change.
 func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 	say := func(format string, args ...any) { show(false, fmt.Sprintf(format, args...)) }
 	say("Verification %s, of everything recorded through %s:", v.name, v.through)

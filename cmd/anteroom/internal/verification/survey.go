@@ -184,8 +184,6 @@ func (v *survey) ownName(names ...string) string {
 	return ""
 }
 
-// ownRecord returns the first of own_names that a record matches, or "". Such a record is set apart
-// unless the operator decides otherwise.
 func (v *survey) ownRecord(kind string, r *records.Record) string {
 	switch kind {
 	case site.Registration:

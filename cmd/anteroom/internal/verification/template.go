@@ -131,7 +131,6 @@ func (s *sheet) others(a *subject, how string, names []string) {
 	}
 }
 
-// names groups the names of agents by their skeletons, and by the keys they registered.
 func (k *scanned) names() (alike, byKey map[string][]string) {
 	alike, byKey = map[string][]string{}, map[string][]string{}
 	for _, a := range k.subjects {
@@ -189,7 +188,6 @@ func (s *sheet) describe(a *subject) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fold summarizes agents without an answer each, by their names with * for digits.
 func (s *sheet) fold(agents []*subject) {
 	type pattern struct{ agents, registrations int }
 	patterns := map[string]pattern{}
@@ -304,8 +302,6 @@ func (v *survey) numbers(s *sheet) {
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-// writeTexts writes the texts of the board, to be confirmed or rewritten; of the dated updates the
-// last one.
 func (v *survey) writeTexts(s *sheet) error {
 	b, err := v.currentBoard()
 	if err != nil {

@@ -82,7 +82,6 @@ func write(folder, name string, files []file) (err error) {
 	return disk.SyncFolder(folder)
 }
 
-// begin notes on the disk that the files of a verification are incomplete from now on.
 func begin(folder, name string) error {
 	if err := disk.WriteNew(inside(folder, project.Unfinished), []byte(name+"\n")); err != nil {
 		return err
