@@ -66,7 +66,8 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
-	flags.StringArrayVar(&erasures, "erasures", nil, "a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
+	flags.StringArrayVar(&erasures, "erasures", nil,
+		"a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -93,7 +94,8 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
 		if c.Erased > 0 {
-			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(int(c.Erased), "record"))
+			t.Printf("erased again, as they were after this backup was made: the addresses of %s",
+				cli.Plural(int(c.Erased), "record"))
 		}
 		if c.ErasedBy != "" {
 			t.Printf("the newest file here that knows of erasures is %s: an address erased later is back "+

@@ -61,11 +61,14 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f := cmd.Flags()
 	d.host.Receipt.AddFlag(f)
 	d.webhook.AddFlag(f)
-	f.StringVar(&d.host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
+	f.StringVar(&d.host.Data, "data", server.DefaultData,
+		"the `folder` whose receipt.key to use, if the documents publish it")
 	wranglerFlags(f, &d.Environment, &d.wrangler)
 	d.artifact.add(f)
-	f.StringVar(&d.Location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
-	f.StringVar(&d.Jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
+	f.StringVar(&d.Location, "location", "",
+		"where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
+	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
+		"what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
 	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
 	return cmd
@@ -133,7 +136,8 @@ func (a *artifactFlags) read() (*publish.Artifact, error) { return publish.Read(
 
 func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
 	f := cmd.Flags()
-	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, each with a --reason")
+	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
+		"each with a --reason")
 	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	f.StringArrayVar(reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
 }

@@ -185,7 +185,8 @@ func (d *doctor) checkGit(ctx context.Context) {
 		return
 	}
 	if len(changed) > 0 {
-		d.add(check, warning, fmt.Sprintf("put %q first in .gitattributes, and run git add --renormalize .", lineends.Attribute),
+		d.add(check, warning, fmt.Sprintf("put %q first in .gitattributes, and run git add --renormalize .",
+			lineends.Attribute),
 			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
 	}
 	if merged == "union" {
@@ -200,7 +201,8 @@ func (d *doctor) checkGit(ctx context.Context) {
 // checkKeys compares the keys with the content. The key of a deployed service need not be here.
 func (d *doctor) checkKeys() {
 	const check, hint = "key", "name its file with --key-file, or give it in ANTEROOM_KEY"
-	file, published, remote := filepath.Join(d.content, serviceFile), d.site.Service.ReceiptKeys.Current, d.store.remote != ""
+	file, remote := filepath.Join(d.content, serviceFile), d.store.remote != ""
+	published := d.site.Service.ReceiptKeys.Current
 	read := d.host.ReadKey
 	if remote {
 		read = d.host.Receipt.Read
@@ -221,7 +223,8 @@ func (d *doctor) checkKeys() {
 		}
 	case remote:
 	case published == "":
-		d.add(check, warning, "anteroom key rotate makes one and publishes its public half", "the content publishes no receipt key")
+		d.add(check, warning, "anteroom key rotate makes one and publishes its public half",
+			"the content publishes no receipt key")
 	default:
 		d.add(check, faulty, hint, "the content publishes a receipt key, and its secret half is missing")
 	}
@@ -276,7 +279,8 @@ func (d *doctor) checkStore(ctx context.Context) {
 	}
 	defer store.Close()
 	if err := sound(ctx, store, name); err != nil {
-		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder with anteroom restore")
+		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
+			"with anteroom restore")
 		return
 	}
 	var covered []int64
@@ -306,7 +310,8 @@ func (d *doctor) checkStore(ctx context.Context) {
 	if since, err := records.Unfinished(ctx, store); err != nil {
 		d.addError(check, faulty, err, "try again")
 	} else if since > 0 && !remote {
-		what := fmt.Sprintf("an address that was erased at %s is still in %s", time.UnixMilli(since).UTC().Format(time.RFC3339), name)
+		what := fmt.Sprintf("an address that was erased at %s is still in %s",
+			time.UnixMilli(since).UTC().Format(time.RFC3339), name)
 		if readers := sqlite.Readers(name); len(readers) > 0 {
 			what += ", which is read by " + strings.Join(readers, ", ")
 		}
@@ -361,7 +366,8 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 		return err
 	}
 	if messages.Dead > 0 {
-		d.add(check, warning, "anteroom records outbox list shows them; once mail works, anteroom records outbox revive sends them",
+		d.add(check, warning, "anteroom records outbox list shows them; once mail works, anteroom records outbox "+
+			"revive sends them",
 			"given up: %s; the newest error: %.200q", cli.Plural(int(messages.Dead), "message"), messages.Error)
 	}
 	if late, _ := rows[0][0][0].(int64); late > 0 {
@@ -369,7 +375,8 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 			"undelivered for more than an hour: %s; the newest error: %.200q", cli.Plural(int(late), "message"), messages.Error)
 	}
 	if d.inbox != "" && d.site != nil {
-		found, err := lookIntoInbox(ctx, store, d.site, d.store.mail(verification.Mail{Inbox: d.inbox, Outbox: d.host.Outbox}), now)
+		found, err := lookIntoInbox(ctx, store, d.site,
+			d.store.mail(verification.Mail{Inbox: d.inbox, Outbox: d.host.Outbox}), now)
 		if err != nil {
 			return err
 		}
@@ -390,7 +397,8 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 	if d.site != nil && extent.New > 0 {
 		day, err := time.Parse(time.DateOnly, d.site.Current().AsOf)
 		if age := int(now.Sub(day).Hours() / 24); err == nil && age > stale {
-			d.add(check, warning, "run anteroom verify", "to be verified: %s; the last verification is %s old", waiting, cli.Plural(age, "day"))
+			d.add(check, warning, "run anteroom verify", "to be verified: %s; the last verification is %s old", waiting,
+				cli.Plural(age, "day"))
 			return nil
 		}
 	}
@@ -405,7 +413,8 @@ func (d *doctor) checkMail(ctx context.Context) {
 		d.addError(check, faulty, err, "name the file with --smtp-file")
 		return
 	}
-	if folder, local := strings.CutPrefix(cmp.Or(relay, "maildir:"+filepath.Join(d.host.Data, native.MailFolder)), "maildir:"); local {
+	relay = cmp.Or(relay, "maildir:"+filepath.Join(d.host.Data, native.MailFolder))
+	if folder, local := strings.CutPrefix(relay, "maildir:"); local {
 		entries, err := os.ReadDir(filepath.Join(folder, "new"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.addError(check, faulty, err, "name the mail folder with --outbox")
@@ -415,11 +424,13 @@ func (d *doctor) checkMail(ctx context.Context) {
 		return
 	}
 	if d.site == nil {
-		d.add(check, warning, "repair the content first", "the mail server was not asked: the content names sender and recipient")
+		d.add(check, warning, "repair the content first",
+			"the mail server was not asked: the content names sender and recipient")
 		return
 	}
 	if d.host.Copies() == "" {
-		d.add(check, warning, "give serve --outbox too, a folder for copies", "a suggestion is lost if the mail server accepts its mail and loses it")
+		d.add(check, warning, "give serve --outbox too, a folder for copies",
+			"a suggestion is lost if the mail server accepts its mail and loses it")
 	}
 	names := d.site.Service.Relay
 	to := &snapshot.Snapshot{

@@ -53,7 +53,8 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 
 func mailFlags(flags *pflag.FlagSet, mail *verification.Mail) {
 	inboxFlag(flags, &mail.Inbox)
-	flags.StringVar(&mail.Outbox, "outbox", "", "the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
+	flags.StringVar(&mail.Outbox, "outbox", "",
+		"the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
 }
 
 func inboxFlag(flags *pflag.FlagSet, folder *string) {
@@ -85,7 +86,9 @@ type waitingSuggestion struct {
 	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or within an hour of filing
 }
 
-func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail verification.Mail, now time.Time) (*inbox, error) {
+func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail verification.Mail,
+	now time.Time,
+) (*inbox, error) {
 	if err := mail.Check(); err != nil {
 		return nil, err
 	}
@@ -110,7 +113,10 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail ver
 		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
 		texts, arrived := mail.Texts(list), mail.Arrived(list)
 		for _, r := range list {
-			one := waitingSuggestion{ID: r.ID, At: r.At, Kind: r.Values[0], Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID)}
+			one := waitingSuggestion{
+				ID: r.ID, At: r.At, Kind: r.Values[0],
+				Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID),
+			}
 			if text, is := texts[r.ID]; is {
 				one.Text = &text
 			}
@@ -125,7 +131,8 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail ver
 }
 
 func (r *inbox) waits() bool {
-	return r.Outbox.Pending+r.Outbox.Dead > 0 || slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
+	return r.Outbox.Pending+r.Outbox.Dead > 0 ||
+		slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
 }
 
 func (r *inbox) lost() (lost []string) {

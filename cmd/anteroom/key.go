@@ -81,7 +81,8 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 			}
 			t.Printf("%s", public)
 			t.Printf("")
-			t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)", filepath.Join(content, serviceFile))
+			t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)",
+				filepath.Join(content, serviceFile))
 			return nil
 		},
 	}
@@ -203,7 +204,8 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 	t.Printf("Next, in this order:")
 	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
 	t.Printf("2. %s.", keepFile(out, known, "key-file"))
-	t.Printf("3. Start the server again, or run anteroom deploy: the key and the content that publishes it go live together.")
+	t.Printf("3. Start the server again, or run anteroom deploy: the key and the content that publishes it go " +
+		"live together.")
 	return nil
 }
 

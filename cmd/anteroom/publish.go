@@ -63,7 +63,8 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
 	flags.StringVar(&p.address, "addr", defaultAddress, "the `address` at which the server on this machine listens")
-	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with --remote, the canonical host)")
+	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with "+
+		"--remote, the canonical host)")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
 	return cmd
@@ -101,7 +102,8 @@ func (p *publication) run(ctx context.Context) (err error) {
 			err = cli.ErrInterrupted
 		}
 		if err != nil {
-			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on from there)", step.name))
+			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on "+
+				"from there)", step.name))
 		}
 		if did != "" {
 			p.t.Printf("%-9s %s", step.name, did)
@@ -271,7 +273,8 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if staged, err := tree.Run(ctx, others...); err != nil {
 		return "", err
 	} else if staged != "" {
-		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with --no-commit)",
+		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with "+
+			"--no-commit)",
 			strings.ReplaceAll(staged, "\n", ", "))
 	}
 	add := append([]string{"add", "--"}, ours...)
@@ -309,7 +312,8 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 		return "deployed", p.deployment.run(ctx, p.t)
 	}
 	if p.reload == "" {
-		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload the server yourself)",
+		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload the "+
+			"server yourself)",
 			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
 	}
 	command := exec.CommandContext(ctx, "sh", "-c", p.reload)

@@ -81,7 +81,10 @@ func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
 		return
 	}
 	t.Printf("%s", v.Get("verdict").Text)
-	for _, name := range []string{"fields_match", "hash_ok", "signature_ok", "checked_against_public_key", "recomputed_sha256"} {
+	for _, name := range []string{
+		"fields_match", "hash_ok", "signature_ok", "checked_against_public_key",
+		"recomputed_sha256",
+	} {
 		member := v.Get(name)
 		text := string(member.Raw)
 		if member.Kind == jsondoc.String {

@@ -31,7 +31,8 @@ import (
 func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
 	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
-		recordsObservedCommand(w), parent("outbox", outboxListCommand(w), outboxReviveCommand(w)), recordsEraseCommand(w), recordsAuditCommand(w))
+		recordsObservedCommand(w), parent("outbox", outboxListCommand(w),
+			outboxReviveCommand(w)), recordsEraseCommand(w), recordsAuditCommand(w))
 	w.flags.add(cmd.PersistentFlags())
 	return cmd
 }
@@ -46,11 +47,15 @@ type runE = func(*cobra.Command, []string) error
 
 // reads runs work on a store that it only reads. check, which may be nil, refuses arguments and
 // flags before the store is opened.
-func (w *storeWork) reads(check func(args []string) error, work func(context.Context, records.Reader, []string) error) runE {
+func (w *storeWork) reads(check func(args []string) error,
+	work func(context.Context, records.Reader, []string) error,
+) runE {
 	return onStore(w.flags.reader, check, work)
 }
 
-func (w *storeWork) changes(check func(args []string) error, work func(context.Context, records.Store, []string) error) runE {
+func (w *storeWork) changes(check func(args []string) error,
+	work func(context.Context, records.Store, []string) error,
+) runE {
 	open := func(ctx context.Context) (records.Store, error) { return w.flags.store(ctx, w.t.Logger()) }
 	return onStore(open, check, work)
 }
@@ -185,7 +190,8 @@ func printCounts(t *cli.Terminal, c *records.Counts, through string) {
 		return
 	}
 	t.Printf("")
-	t.Printf("%s of one name, each registration at most %s after the one before:", cli.Plural(int(c.Bursts), "burst"), burstLength)
+	t.Printf("%s of one name, each registration at most %s after the one before:",
+		cli.Plural(int(c.Bursts), "burst"), burstLength)
 	for _, b := range c.Largest {
 		t.Printf("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, records.Text(b.Name))
 	}
@@ -199,32 +205,35 @@ func recordsObservedCommand(work *storeWork) *cobra.Command {
 	var days records.Days
 	cmd := &cobra.Command{
 		Use: "observed",
-		RunE: work.reads(func([]string) error { return checkDays(days) }, func(ctx context.Context, store records.Reader, _ []string) error {
-			seen, err := records.Observed(ctx, store, days)
-			if err != nil {
-				return err
-			}
-			seen = records.Bound(seen)
-			a := records.AttentionOf(seen)
-			object := struct {
-				Since   *string `json:"since"`
-				Through *string `json:"through"`
-				records.Attention
-				Observed []records.Observation `json:"observed"`
-			}{orNull(days.Since), orNull(days.Through), a, append([]records.Observation{}, seen...)}
-			return t.Answer(object, func() {
-				t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it may be lost.", until(days.Through))
-				t.Printf("")
-				printClients(t, seen)
-				t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
-				t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
-				t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
-				t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
-				if a.MoreClients {
-					t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients, records.OtherClients)
+		RunE: work.reads(func([]string) error { return checkDays(days) },
+			func(ctx context.Context, store records.Reader, _ []string) error {
+				seen, err := records.Observed(ctx, store, days)
+				if err != nil {
+					return err
 				}
-			})
-		}),
+				seen = records.Bound(seen)
+				a := records.AttentionOf(seen)
+				object := struct {
+					Since   *string `json:"since"`
+					Through *string `json:"through"`
+					records.Attention
+					Observed []records.Observation `json:"observed"`
+				}{orNull(days.Since), orNull(days.Through), a, append([]records.Observation{}, seen...)}
+				return t.Answer(object, func() {
+					t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it "+
+						"may be lost.", until(days.Through))
+					t.Printf("")
+					printClients(t, seen)
+					t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
+					t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
+					t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
+					t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
+					if a.MoreClients {
+						t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients,
+							records.OtherClients)
+					}
+				})
+			}),
 	}
 	sinceFlag(cmd.Flags(), &days.Since)
 	throughFlag(cmd.Flags(), &days.Through)
@@ -325,7 +334,8 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.Printf("%s: erased %s and %s of the outbox", ids[i], cli.Plural(int(e.Contacts), "contact"), cli.Plural(int(e.Messages), "message"))
+				t.Printf("%s: erased %s and %s of the outbox", ids[i], cli.Plural(int(e.Contacts), "contact"),
+					cli.Plural(int(e.Messages), "message"))
 			}
 			if len(missing) < len(ids) {
 				work.printLeftovers(store, ids, messages)
@@ -358,7 +368,8 @@ func (w *storeWork) printLeftovers(store records.Store, ids, messages []string) 
 func finishErasure(ctx context.Context, t *cli.Terminal, store records.Store) error {
 	reader, err := records.Finish(ctx, store)
 	if reader != "" {
-		t.Printf("It is erased for all readers. It leaves the database file once another process stops reading, and serve sees to that: %s", reader)
+		t.Printf("It is erased for all readers. It leaves the database file once another process stops reading, "+
+			"and serve sees to that: %s", reader)
 	}
 	return err
 }
@@ -372,7 +383,8 @@ func (w *storeWork) leftovers(ids []string) (files []string) {
 	}
 	const messages = native.MailFolder + "/[cn]*/*" // cur and new
 	data := os.DirFS(w.flags.data)
-	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder + "/tmp/*", messages} {
+	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder +
+		"/tmp/*", messages} {
 		names, _ := fs.Glob(data, pattern)
 		for _, name := range names {
 			about := func(id string) bool {
@@ -411,14 +423,17 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 				t.Printf("%s", finding)
 			}
 			if n := len(found.Changed); n > 0 {
-				return fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; if they are lost for good, "+
+				return fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
+					"if they are lost for good, "+
 					"anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
 			}
 			if n := len(found.Early); n > 0 {
-				return fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, or another program "+
+				return fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, or "+
+					"another program "+
 					"wrote into %s (look at them; anteroom verify counts them)", cli.Plural(n, "record"), store.Name())
 			}
-			t.Printf("%s: everything is as it was verified (%s).", store.Name(), cli.Plural(len(s.Verifications), "verification"))
+			t.Printf("%s: everything is as it was verified (%s).", store.Name(),
+				cli.Plural(len(s.Verifications), "verification"))
 			return nil
 		}),
 	}

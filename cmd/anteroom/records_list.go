@@ -207,7 +207,9 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 }
 
-func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error, place *records.Place) error {
+func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error,
+	place *records.Place,
+) error {
 	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses, place) {
 		if err != nil {
 			return err

@@ -40,10 +40,15 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
 	flags.BoolVar(&o.Create, "create", false, "begin with a new database if the data folder has none")
 	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of this other service, a `host`")
-	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front sends the caller's address")
-	flags.StringSliceVar(&o.Hosts, "host", nil, "an extra host `name` to serve, beyond those of the content; may be given several times")
-	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
-	flags.StringVar(&o.LogFormat, "log-format", server.LogText, "the form of the log, `text|json`; JSON has durations in seconds")
-	flags.StringVar(&o.MetricsAddress, "metrics-addr", "", "an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464")
+	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "",
+		"the `header` in which a proxy in front sends the caller's address")
+	flags.StringSliceVar(&o.Hosts, "host", nil,
+		"an extra host `name` to serve, beyond those of the content; may be given several times")
+	flags.Int64Var(&writesPerMinute, "write-limit", 0,
+		"writes a minute for one caller, 0 for no limit (default as the content says)")
+	flags.StringVar(&o.LogFormat, "log-format", server.LogText,
+		"the form of the log, `text|json`; JSON has durations in seconds")
+	flags.StringVar(&o.MetricsAddress, "metrics-addr", "",
+		"an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464")
 	return cmd
 }

@@ -74,7 +74,8 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	o.artifact.add(flags)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.DurationVar(&o.inspect.Wait, "wait", 0, "how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
+	flags.DurationVar(&o.inspect.Wait, "wait", 0,
+		"how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)

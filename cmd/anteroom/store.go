@@ -65,7 +65,8 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	generatedFlags(flags, &o.Public, &o.Snapshot)
 	o.Receipt.AddFlag(flags)
 	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
-	flags.StringVar(&o.Outbox, "outbox", "", "a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
+	flags.StringVar(&o.Outbox, "outbox", "",
+		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
 	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
 }
@@ -80,7 +81,8 @@ type storeFlags struct {
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
+	flags.StringVar(&s.remote, "remote", "",
+		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }
 

@@ -52,7 +52,10 @@ type core struct {
 var stampedVersion, stampedCommit, stampedTime, stampedModified string
 
 func thisProgram() *program {
-	p := &program{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Snapshot: snapshot.Format}
+	p := &program{
+		Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Snapshot: snapshot.Format,
+	}
 	stamps := map[string]string{"vcs.revision": stampedCommit, "vcs.time": stampedTime, "vcs.modified": stampedModified}
 	if stampedVersion != "" {
 		p.Version = stampedVersion

@@ -54,7 +54,8 @@ func Bind(cmd *cobra.Command) (err error) {
 	settings, err := settings(cmd.Root())
 	flags := cmd.Flags()
 	given := func(name string) bool {
-		return flags.Changed(name) && Chosen(flags, name) || os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
+		return flags.Changed(name) && Chosen(flags, name) ||
+			os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)
@@ -103,7 +104,8 @@ func settings(root *cobra.Command) (map[string]string, error) {
 			case string, bool, int64:
 				words = append(words, fmt.Sprint(one))
 			default:
-				faults = append(faults, fmt.Errorf("%s: %s must be a text, a number, true, false or a list of these", SettingsFile, key))
+				faults = append(faults, fmt.Errorf("%s: %s must be a text, a number, true, false or a list of these",
+					SettingsFile, key))
 			}
 		}
 		if names.Lookup(key) == nil {
@@ -154,7 +156,8 @@ func unknown(what string, cmd *cobra.Command, meant []string) error {
 func AddHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
-	help.Use, help.Short, help.Long = "help [COMMAND]", "Print the help of a command", "Help prints what --help of a command prints."
+	help.Use, help.Short = "help [COMMAND]", "Print the help of a command"
+	help.Long = "Help prints what --help of a command prints."
 	help.Args = cobra.ArbitraryArgs
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)

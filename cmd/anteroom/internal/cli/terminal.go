@@ -110,7 +110,8 @@ func (t *Terminal) Fail(err error) {
 	}
 	if faulty := ContentError(nil); errors.As(err, &faulty) {
 		t.Complain("", faulty.Error())
-		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(), Plural(len(faulty.Faults()), "fault"))
+		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(),
+			Plural(len(faulty.Faults()), "fault"))
 	}
 	t.Complain("anteroom: ", err.Error())
 }
@@ -292,7 +293,9 @@ func ByteSize(n int64) string {
 
 // Ask asks a question on standard error until a line of lines is a valid answer. An empty line means
 // preset. check describes a valid answer, or returns "" for one.
-func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
+func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string,
+	check func(string) string,
+) (string, error) {
 	if preset != "" {
 		question += " [" + preset + "]"
 	}
@@ -377,14 +380,15 @@ func (t *Terminal) Edit(file string) error {
 
 // Choose asks a question with some words as answers, and returns the first letter of the answer.
 func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
-	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "", func(answer string) string {
-		for _, letter := range letters {
-			if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
-				return ""
+	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "",
+		func(answer string) string {
+			for _, letter := range letters {
+				if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
+					return ""
+				}
 			}
-		}
-		return "want one of " + strings.Join(letters, ", ")
-	})
+			return "want one of " + strings.Join(letters, ", ")
+		})
 	return strings.ToLower(answer[:min(1, len(answer))]), err
 }
 

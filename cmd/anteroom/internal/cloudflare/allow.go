@@ -37,7 +37,8 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 		case slices.Contains(names[:i], name):
 			return nil, fmt.Errorf("--allow %s is given twice", name)
 		case reason == "" || total > longestReasons:
-			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name, longestReasons)
+			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name,
+				longestReasons)
 		case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
 			return nil, errors.New("a --reason has control characters, or is not UTF-8 (write it in one line)")
 		case cli.SecretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
@@ -63,7 +64,8 @@ func refuse(found []continuity.Regression, allowances []Allowance) error {
 		if forked {
 			evidence = "\n" + evidence
 		}
-		refused = append(refused, fmt.Errorf("%s: %s (%sallow it with --allow %s --reason TEXT)%s", r.Kind, text, r.Hint, r.Kind, evidence))
+		refused = append(refused, fmt.Errorf("%s: %s (%sallow it with --allow %s --reason TEXT)%s", r.Kind, text,
+			r.Hint, r.Kind, evidence))
 	}
 	return errors.Join(refused...)
 }

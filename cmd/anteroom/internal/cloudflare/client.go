@@ -65,10 +65,14 @@ type client struct {
 // connect makes a client from the environment. account is the one in wrangler.toml; if it is "", the
 // account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
 func connect(ctx context.Context, account, permission string) (*client, error) {
-	c := &client{token: strings.TrimSpace(os.Getenv(TokenVariable)), account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable)))}
+	c := &client{
+		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
+		account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable))),
+	}
 	c.http = &http.Client{
-		Timeout:       longestCall,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the API alone
+		Timeout: longestCall,
+		// the token is for the API alone
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var faults []error
 	if c.token == "" || strings.ContainsFunc(c.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -80,7 +84,8 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", AccountVariable, c.account))
 	}
 	var err error
-	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
+	base := cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4")
+	c.base, err = url.Parse(strings.TrimSuffix(base, "/"))
 	// The token leaves this machine encrypted only.
 	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !turn.IsLoopback(c.base.Hostname()) {
 		faults = append(faults, fmt.Errorf("%s is not an https URL (leave it unset for Cloudflare's own API)", baseVariable))
@@ -157,7 +162,9 @@ func (c *client) options(tries int) []option.RequestOption {
 	}
 }
 
-func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+func (c *client) try(tries int, request *http.Request,
+	do func(*http.Request) (*http.Response, error),
+) (*http.Response, error) {
 	for try := 1; ; try++ {
 		response, err := c.judge(do(request))
 		var f *failure
@@ -220,7 +227,8 @@ func (c *client) explain(what, permission string, err error) error {
 	case f.has(10089):
 		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
 	case denied(f), f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
-		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable, permission, AccountVariable)
+		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable,
+			permission, AccountVariable)
 	case f.status == http.StatusTooManyRequests:
 		next = " (wait five minutes, and try again)"
 	case f.status == 0:
@@ -291,7 +299,8 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 		} `json:"data"`
 		Rows *int `json:"rows"`
 	}
-	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, SUM(_sample_interval) AS n"
+	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, " +
+		"SUM(_sample_interval) AS n"
 	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
 	if err := s.client.ask(ctx, http.MethodPost, s.client.path("analytics_engine/sql"), query, &answer); err != nil {
 		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)

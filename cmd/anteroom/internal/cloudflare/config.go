@@ -206,7 +206,8 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 			used[value] = name
 		}
 		own("name", e.Name)
-		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations || o.Traces.Enabled {
+		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations ||
+			o.Traces.Enabled {
 			fault("%s: observability may log e-mail addresses, which are in queries "+
 				"(set redact_query_string = true, logs.invocation_logs = false and traces.enabled = false)", name)
 		}
@@ -231,7 +232,8 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		db := e.Databases[0]
 		own("database_id", db.ID)
 		if !uuid.MatchString(db.ID) || db.Name == "" || db.Binding != databaseBinding {
-			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name, databaseBinding, placeholderID)
+			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name,
+				databaseBinding, placeholderID)
 		}
 		equal("send_email.destination_address", e.Mail[0].Destination, s.RelayTo)
 		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{s.RelayFrom})

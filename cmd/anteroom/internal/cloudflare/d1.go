@@ -101,7 +101,8 @@ func (s *Store) Forget(context.Context) (reader string, err error) { return "", 
 
 // RetentionNote explains where an erased address stays longer.
 func (s *Store) RetentionNote() string {
-	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps the names of clients for three months"
+	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps the names " +
+		"of clients for three months"
 }
 
 // Close closes the connections to the API.
@@ -159,7 +160,8 @@ func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int6
 // refused reports whether the API certainly changed nothing. In an error of D1 itself (7500) the
 // words of SQLite mean that the transaction was rolled back.
 func (f *failure) refused() bool {
-	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 && (!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
+	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 &&
+		(!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
 }
 
 func (s *Store) run(
@@ -276,7 +278,8 @@ func (c *client) createDatabase(ctx context.Context, name, location, jurisdictio
 	if jurisdiction != "" {
 		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
 	} else {
-		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present, d1.DatabaseNewParamsPrimaryLocationHint(location))
+		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present,
+			d1.DatabaseNewParamsPrimaryLocationHint(location))
 	}
 	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
 	if err != nil {

@@ -111,7 +111,8 @@ func (d *Deployment) checkArtifact() error {
 	}
 	if public := receiptkey.Public(d.Key); d.Key != nil && public != d.Artifact.Snapshot.CurrentKey {
 		return fmt.Errorf("public/ does not publish the receipt key as the current one: its public half is %s "+
-			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom key check compares them)", public)
+			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom "+
+			"key check compares them)", public)
 	}
 	expires := paths.SecurityTxtExpires(d.Artifact.File(paths.SecurityTxtPath))
 	if expired, notice := project.Expiry(expires, d.Now); expired {
@@ -174,7 +175,8 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 		e, _ := d.Config.environment(name)
 		for _, host := range e.domains() {
 			if found, err := lookup(ctx, host); err == nil && len(found) > 0 {
-				what := fmt.Sprintf("%s resolves to %s, and would be moved to the new worker %s", host, strings.Join(found, ", "), e.Name)
+				what := fmt.Sprintf("%s resolves to %s, and would be moved to the new worker %s", host,
+					strings.Join(found, ", "), e.Name)
 				if err := refuse([]continuity.Regression{{Kind: AllowDNS, What: what}}, d.Allowances); err != nil {
 					return err
 				}
@@ -251,8 +253,8 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	defer store.Close()
 	extent, err := records.Measure(ctx, store, nil)
 	if err == nil && extent.Store != want {
-		err = fmt.Errorf("wrong store %s: got %s, verifications belong to %s (bring its records there, as to move a service; "+
-			"if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
+		err = fmt.Errorf("wrong store %s: got %s, verifications belong to %s "+
+			"(bring its records there, as to move a service; if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
 	}
 	return err
 }

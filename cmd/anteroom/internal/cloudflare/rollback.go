@@ -92,7 +92,8 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	}
 	var list []deployed
 	if err := readJSON(said, &list); err != nil || len(list) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("plan a rollback: wrangler lists no deployment of the environment %s", environment))
+		return nil, errors.Join(err, fmt.Errorf("plan a rollback: wrangler lists no deployment of the environment %s",
+			environment))
 	}
 	slices.SortFunc(list, func(a, b deployed) int { return b.On.Compare(a.On) })
 	if len(list[0].Versions) != 1 {
@@ -112,9 +113,11 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	case uuid.MatchString(id) && id != from:
 		to = id
 	case id == "":
-		return nil, errors.New("plan a rollback: no version before the live one (name one; wrangler versions list shows them)")
+		return nil, errors.New("plan a rollback: no version before the live one (name one; wrangler versions list " +
+			"shows them)")
 	default:
-		return nil, fmt.Errorf("plan a rollback: %q is live, or not among the latest deployments (name another; wrangler versions list shows them)", id)
+		return nil, fmt.Errorf("plan a rollback: %q is live, or not among the latest deployments (name another; "+
+			"wrangler versions list shows them)", id)
 	}
 	r := &Rollback{Environment: environment}
 	if r.From, err = w.version(ctx, environment, from); err != nil {

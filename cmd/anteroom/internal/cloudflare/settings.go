@@ -18,7 +18,8 @@ const (
 )
 
 // PermissionsSettings lists all of them.
-const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " + permissionBots
+const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " +
+	permissionBots
 
 // Severity is the severity of a remark.
 type Severity string
@@ -65,17 +66,35 @@ var zoneSettings = []struct {
 	{"email_obfuscation", "off", Warning, "Email Address Obfuscation is on: " + rewrites, security},
 	{"rocket_loader", "off", Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
 	{"automatic_https_rewrites", "off", Warning, "Automatic HTTPS Rewrites is on: " + rewrites, certificates},
-	{"security_level", "off essentially_off low medium high", Fault, "Under Attack mode is on: no agent passes its challenge", security},
+	{
+		"security_level", "off essentially_off low medium high", Fault,
+		"Under Attack mode is on: no agent passes its challenge", security,
+	},
 	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception", bots},
-	{"ai_bots_protection", "disabled", Fault, "Block AI bots is on: it turns away agents of language models, MCP clients among them", bots},
-	{"content_bots_protection", "disabled", Fault, "Block content bots is on: it blocks automated requests" + automated, bots},
+	{
+		"ai_bots_protection", "disabled", Fault,
+		"Block AI bots is on: it turns away agents of language models, MCP clients among them", bots,
+	},
+	{
+		"content_bots_protection", "disabled", Fault,
+		"Block content bots is on: it blocks automated requests" + automated, bots,
+	},
 	{"is_robots_txt_managed", "false", Fault, "robots.txt is managed by Cloudflare, which puts its own rules first", bots},
-	{"cf_robots_variant", "off", Fault, "Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots},
+	{
+		"cf_robots_variant", "off", Fault,
+		"Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots,
+	},
 	{"crawler_protection", "disabled", Warning, "AI Labyrinth is on: " + rewrites, bots},
 	{"enable_js", "false", Warning, "JavaScript Detections is on: " + rewrites, bots},
-	{"sbfm_definitely_automated", "allow", Fault, "Super Bot Fight Mode stops definitely automated requests" + automated, bots},
+	{
+		"sbfm_definitely_automated", "allow", Fault,
+		"Super Bot Fight Mode stops definitely automated requests" + automated, bots,
+	},
 	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops likely automated requests" + automated, bots},
-	{"sbfm_static_resource_protection", "false", Warning, "Super Bot Fight Mode is on for static resources, as the documents are", bots},
+	{
+		"sbfm_static_resource_protection", "false", Warning,
+		"Super Bot Fight Mode is on for static resources, as the documents are", bots,
+	},
 }
 
 type inspection struct {
@@ -149,7 +168,8 @@ func (i *inspection) worker(name string) {
 	where := "Workers & Pages, " + name + ", Settings"
 	path := i.path("workers/scripts/" + url.PathEscape(name) + "/script-settings")
 	if i.read(name, "what is logged of it", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
-		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries",
+		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with "+
+			"their queries",
 			"remove it in the dashboard at "+where)
 	}
 }

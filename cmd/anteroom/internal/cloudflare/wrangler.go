@@ -87,7 +87,8 @@ func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 	if self, err := os.Executable(); err == nil && filepath.Base(self) == "anteroom" {
 		path = filepath.Dir(self) + string(os.PathListSeparator) + path
 	}
-	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true", "NO_COLOR=1", "CI=1")
+	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true",
+		"NO_COLOR=1", "CI=1")
 	var out, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &out, &complaint
 	err := command.Run()

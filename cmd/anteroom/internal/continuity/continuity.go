@@ -94,7 +94,8 @@ const (
 const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
 		"anteroom verify makes a new board"
-	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, with a line revoked: REASON"
+	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, " +
+		"with a line revoked: REASON"
 	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they exist, " +
 		"a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
@@ -142,7 +143,8 @@ func checkLog(published, next *Facts, add func(path, hint, format string, args .
 		return
 	}
 	faulty := map[string]bool{}
-	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) { // the newest of a tree sorts before those of a size
+	// the newest of a tree sorts before those of a size
+	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) {
 		tree, text := tlog.TreePath(p), published.Checkpoints[p]
 		if now := next.Checkpoints[p]; faulty[tree] || bytes.Equal(now, text) {
 			continue
@@ -214,7 +216,10 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 
 // FromSite returns the facts of a content's boards and log.
 func FromSite(s *site.Site) Facts {
-	facts := Facts{AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys, Checkpoints: map[string][]byte{}}
+	facts := Facts{
+		AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys,
+		Checkpoints: map[string][]byte{},
+	}
 	for i := range s.Scoreboards {
 		board := &s.Scoreboards[i]
 		facts.Documents[answers.BoardPath(board)] = assets.SumOf(answers.BoardDocument(board))
@@ -285,8 +290,8 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 				continue
 			default:
 				file := filepath.Join(public, name)
-				return Facts{}, fmt.Errorf("read %s: not JSON: a merge or an edit has damaged it (run git restore --source HEAD -- %s; "+
-					"if HEAD has the damage, remove the file and run anteroom generate)", file, file)
+				return Facts{}, fmt.Errorf("read %s: not JSON: a merge or an edit has damaged it "+
+					"(run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)", file, file)
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}

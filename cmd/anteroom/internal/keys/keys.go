@@ -45,7 +45,8 @@ func (Secret[K]) kind() *kind[K] {
 // AddFlag adds the flag that names the file.
 func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
 	k := s.kind()
-	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can be given in "+k.variable)
+	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can "+
+		"be given in "+k.variable)
 }
 
 // Given reports whether a key is named.
@@ -151,11 +152,13 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (a
 	}
 	for _, retired := range published.Retired {
 		if retired.PublicKey == public {
-			return "retired", fmt.Errorf("%s retired this receipt key on %s (sign with the secret of receipt_keys.current)", file, retired.RetiredOn)
+			return "retired", fmt.Errorf("%s retired this receipt key on %s (sign with the secret of "+
+				"receipt_keys.current)", file, retired.RetiredOn)
 		}
 	}
 	if published.Current == "" {
-		return "none", fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, and generate)", file)
+		return "none", fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, "+
+			"and generate)", file)
 	}
 	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
 		"or make and publish a new one with anteroom key rotate)", file)
@@ -220,7 +223,8 @@ func Signer(t *cli.Terminal, secret *Log, listed []string, file string) (*tlog.K
 	case err != nil || key == nil && len(listed) == 0:
 		return nil, err
 	case key == nil:
-		return nil, fmt.Errorf("%s lists log keys, of which the last one must sign (name its file with --log-key-file, or give it in %s; "+
+		return nil, fmt.Errorf("%s lists log keys, of which the last one must sign (name its file with "+
+			"--log-key-file, or give it in %s; "+
 			"if it is lost, anteroom key rotate --log lists a new one)", file, logs.variable)
 	}
 	_, err = CheckLog(key.Public, listed, file)
@@ -241,7 +245,8 @@ func CheckLog(public string, listed []string, file string) (as string, err error
 		return "none", fmt.Errorf("%s does not list this log key (sign with the secret of the last, %s, "+
 			"or make and list a new one with anteroom key rotate --log)", file, last)
 	}
-	return "earlier", fmt.Errorf("%s lists a newer log key than this one (sign with the secret of the last, %s)", file, last)
+	return "earlier", fmt.Errorf("%s lists a newer log key than this one (sign with the secret of the last, %s)",
+		file, last)
 }
 
 // NewLog makes the next log key of a service in the file out, and returns its public half.

@@ -32,7 +32,9 @@ const (
 	notCompared = "no content was compared"
 )
 
-func (i *inspection) reach(ctx context.Context, c *Check, method, target, body string, edit func(*http.Request)) *answer {
+func (i *inspection) reach(ctx context.Context, c *Check, method, target, body string,
+	edit func(*http.Request),
+) *answer {
 	got, err := i.ask(ctx, method, target, body, edit)
 	if err != nil {
 		c.differs(target, "cannot be read: %v", err)
@@ -93,7 +95,8 @@ type shownBoard struct {
 
 func (m *manifest) newestBoard() (name, sum string) {
 	for _, d := range m.Documents {
-		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); tlog.IsBoard(d.Path) && (name == "" || tlog.CompareNames(at, name) > 0) {
+		if at := strings.TrimSuffix(path.Base(d.Path), ".json"); tlog.IsBoard(d.Path) &&
+			(name == "" || tlog.CompareNames(at, name) > 0) {
 			name, sum = at, d.SHA256
 		}
 	}
@@ -209,7 +212,8 @@ func (i *inspection) selftest(ctx context.Context, c *Check) string {
 // agents sends requests of simple programs, which a CDN may take for intruders.
 func (i *inspection) agents(ctx context.Context, c *Check) string {
 	for _, agent := range []string{"", "python-requests/2.32.5", "curl/8.14.1"} {
-		got := i.reach(ctx, c, "GET", presencePath, "", func(r *http.Request) { r.Header.Set("User-Agent", agent) }) // "" sends none
+		// "" sends none
+		got := i.reach(ctx, c, "GET", presencePath, "", func(r *http.Request) { r.Header.Set("User-Agent", agent) })
 		if got != nil && (got.status != http.StatusOK || !got.isJSON()) {
 			c.differs(presencePath, "responds with %d and %s to the User-Agent %q (switch bot protection off at the CDN)",
 				got.status, orNone(got.header.Get("Content-Type")), agent)
@@ -242,7 +246,8 @@ func (i *inspection) unknown(ctx context.Context, c *Check) string {
 func (i *inspection) twins(ctx context.Context, c *Check) string {
 	got := i.reach(ctx, c, "GET", frontPage, "", func(r *http.Request) { r.Header.Set("Accept", "text/markdown") })
 	if got != nil && i.artifact != nil && !bytes.Equal(got.body, i.artifact.File(api.Twin(frontPage))) {
-		c.differs(frontPage, "responds to Accept: text/markdown with another document than %s (keep the CDN from caching pages without Accept)", api.Twin(frontPage))
+		c.differs(frontPage, "responds to Accept: text/markdown with another document than %s (keep the CDN from "+
+			"caching pages without Accept)", api.Twin(frontPage))
 	}
 	return "the front page has a Markdown twin"
 }
@@ -282,7 +287,8 @@ func (i *inspection) plainHTTP(ctx context.Context, c *Check) string {
 		return "no response"
 	}
 	if !reads.redirects() || !strings.HasPrefix(reads.header.Get("Location"), "https://") {
-		c.differs(presencePath, "responds with %d over plain http, want a redirect to https (switch that on at the CDN or the proxy)", reads.status)
+		c.differs(presencePath, "responds with %d over plain http, want a redirect to https (switch that on at "+
+			"the CDN or the proxy)", reads.status)
 	}
 	if writes, err := i.ask(ctx, "POST", dryRunPath, dryRunBody, plain); err == nil && writes.status < 300 {
 		c.differs(dryRunPath, "accepts a write over plain http")

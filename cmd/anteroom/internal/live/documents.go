@@ -90,7 +90,8 @@ func (i *inspection) plan() []document {
 	}
 	for _, route := range api.Routes {
 		if slices.ContainsFunc(route.Operations, func(op *api.Operation) bool {
-			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil && slices.Contains(op.Methods, "GET")
+			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil &&
+				slices.Contains(op.Methods, "GET")
 		}) {
 			request := turn.Request{Method: "GET", Target: route.Path, Host: i.name()}
 			current := &turn.Turn{Request: request, Host: turn.HostInfo{Extra: []string{i.name()}}}
@@ -148,7 +149,10 @@ func (i *inspection) difference(d *document) string {
 var marks = []struct{ text, what string }{
 	{"/cdn-cgi/l/email-protection", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
 	{"data-cfemail", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{"/cdn-cgi/challenge-platform/", "has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)"},
+	{
+		"/cdn-cgi/challenge-platform/",
+		"has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)",
+	},
 	{"static.cloudflareinsights.com", "has a script that measures visitors (switch web analytics off at the CDN)"},
 	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
 }

@@ -135,7 +135,10 @@ type inspection struct {
 // compares documents, manifest and endpoints with each other. The error is about a service that
 // cannot be compared, and wraps ErrNothing, ErrUnreachable or ErrForeign, or is the error of ctx.
 func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Options) (*Report, error) {
-	i := &inspection{asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o, deadline: time.Now().Add(o.Wait)}
+	i := &inspection{
+		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
+		deadline: time.Now().Add(o.Wait),
+	}
 	r := &Report{URL: s.String(), Compared: artifact != nil, OK: true}
 	if i.options.Now == nil {
 		i.options.Now = time.Now
@@ -297,7 +300,8 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 		hint = "name the address that it redirects to"
 	case document.failing() || answer.failing():
 		why, hint = ErrUnreachable, "try again, and look at its log"
-	case document.status == http.StatusNotFound && answer.status == http.StatusNotFound, document.status == http.StatusGone:
+	case document.status == http.StatusNotFound && answer.status == http.StatusNotFound,
+		document.status == http.StatusGone:
 		why, hint = ErrNothing, "deploy it, or check the address"
 	}
 	return p, fmt.Errorf("ask %s: %s %s: %w (%s)", a, health.Manifest, p.manifestWrong, why, hint)

@@ -57,7 +57,8 @@ func New(address string) (*Service, error) {
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
 		return nil, fmt.Errorf("read the address of the service: %q lacks the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port", base.Redacted())
+		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port",
+			base.Redacted())
 	}
 	return &Service{Base: base}, nil
 }
@@ -126,7 +127,8 @@ func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 }
 
 // ask sends a request with a JSON body or none, after edit, and repeats it if it fails temporarily.
-func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request)) (got *answer, err error) {
+func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request),
+) (got *answer, err error) {
 	for n := 1; ; n++ {
 		got, err = a.askOnce(ctx, method, target, body, edit)
 		passing := err == nil && got.failing() || errors.Is(err, errBroken)

@@ -4,8 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"log/slog"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path"
@@ -41,7 +41,8 @@ func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error
 	}
 	defer listener.Close()
 	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
-		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is for its writer alone: choose one such as 127.0.0.1:8081)", address))
+		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is for its writer alone: "+
+			"choose one such as 127.0.0.1:8081)", address))
 	}
 	data, err := os.MkdirTemp("", "anteroom-preview-")
 	if err != nil {

@@ -204,7 +204,7 @@ func hiddenPart(document string) string {
 }
 
 func secretIn(name string) (string, error) {
-	const read = 1 << 20 // bytes; a file of a key is short
+	const read = 1 << 20                                                    // bytes; a file of a key is short
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() { // reading a pipe may never end
 		return "", nil
 	}
@@ -217,7 +217,8 @@ func secretIn(name string) (string, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
 		return "a database", nil
-	case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
+	case slices.ContainsFunc(receipt.SecretPrefixes,
+		func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
 		return "a secret key", nil
 	}
 	return "", err

@@ -252,7 +252,8 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 		return nil, err
 	}
 	reset(&document, today)
-	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false), yaml.WithQuotePreference(yaml.QuoteDouble))
+	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false),
+		yaml.WithQuotePreference(yaml.QuoteDouble))
 }
 
 var firstTexts = map[string]string{

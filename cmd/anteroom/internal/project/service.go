@@ -43,7 +43,10 @@ type Question struct {
 func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
-		{Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host, Check: wwwHost},
+		{
+			Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host,
+			Check: wwwHost,
+		},
 		{
 			Flag: "contact", Text: "the operator's e-mail address, for callers and for messages of the service",
 			Value: &s.Contact, Check: address,
@@ -81,7 +84,8 @@ func oneLine(most int) func(string) string {
 		switch {
 		case strings.TrimSpace(text) == "":
 			return "want a text"
-		case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
+		case !utf8.ValidString(text) || strings.ContainsFunc(text,
+			func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
 			return "want one line without control and invisible characters"
 		case strings.TrimSpace(text) != text:
 			return "want no space around it"
@@ -111,7 +115,8 @@ func workerName(name string) string {
 
 func identifier(texts ...string) string {
 	for _, text := range texts {
-		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		words := strings.FieldsFunc(strings.ToLower(text),
+			func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 		id := strings.Join(words, "-")
 		if id = strings.TrimRight(id[:min(len(id), maxWorkerName)], "-"); id != "" {
 			return id

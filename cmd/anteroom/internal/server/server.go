@@ -87,7 +87,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if errors.Is(err, sqlite.ErrNone) {
 		hint := "give --create to begin a new one"
 		if store := first.snapshot.Store; store != "" {
-			hint = "bring back the verified store " + store + " with anteroom restore; if it is gone for good, anteroom verify --new-store"
+			hint = "bring back the verified store " + store +
+				" with anteroom restore; if it is gone for good, anteroom verify --new-store"
 		}
 		err = fmt.Errorf("no database in %s (name the right folder with --data, or %s)", o.Data, hint)
 	}
@@ -104,15 +105,18 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		verified += n
 	}
 	if o.LogFormat != LogJSON {
-		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
+		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(),
+			cli.Plural(int(count), "record"), max(0, count-verified))
 	}
 	if count < verified {
-		s.log.Warn("the store has fewer records than were verified (anteroom records audit names the missing ones)", "records", count, "verified", verified)
+		s.log.Warn("the store has fewer records than were verified (anteroom records audit names the missing ones)",
+			"records", count, "verified", verified)
 	}
 	if err := errors.Join(err, t.Out.Flush()); err != nil {
 		return errors.Join(err, s.host.Close())
 	}
-	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified, "address", "http://"+listener.Addr().String())
+	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified,
+		"address", "http://"+listener.Addr().String())
 	s.serving = first
 	ended := make(chan struct{})
 	following, stop := context.WithCancel(ctx)
@@ -280,12 +284,13 @@ func (o *Options) logger(t *cli.Terminal) *slog.Logger {
 	if o.LogFormat != LogJSON {
 		return t.Logger()
 	}
-	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindDuration {
-			a.Value = slog.Float64Value(a.Value.Duration().Seconds())
-		}
-		return a
-	}}))
+	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err},
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Value.Kind() == slog.KindDuration {
+				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+			}
+			return a
+		}}))
 }
 
 // visibleJSONLines writes the invisible characters of JSON as escapes.

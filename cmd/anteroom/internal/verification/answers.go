@@ -131,7 +131,8 @@ const maxAnswers = 8 << 20 // bytes of a file
 func parseAnswers(text []byte) (*answers, error) {
 	a := &answers{lines: map[string]int{}}
 	if len(text) > maxAnswers {
-		return nil, faults{{what: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * in a name)", maxAnswers>>20)}}
+		return nil, faults{{what: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * "+
+			"in a name)", maxAnswers>>20)}}
 	}
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)

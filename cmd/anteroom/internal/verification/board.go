@@ -92,7 +92,8 @@ func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
 	b.setNumbers(v, d, a)
 	b.setTexts(a, slices.ContainsFunc(b.changes, func(c change) bool { return c.was != c.is }), v.day())
 	b.correct(v, a, d)
-	if b.text, err = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false)); err != nil {
+	if b.text, err = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120),
+		yaml.WithCompactSeqIndent(false)); err != nil {
 		wrong.add("", "write the board: %v", err)
 	}
 	return b
@@ -172,7 +173,10 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 // clients.
 func (v *survey) doubt(c change, value any) string {
 	attention := records.AttentionOf(v.seen)
-	most, observed := map[string]int{completedHandshake: attention.CompletedHandshake, toolCalls: int(attention.ToolCalls)}[c.path]
+	most, observed := map[string]int{
+		completedHandshake: attention.CompletedHandshake,
+		toolCalls:          int(attention.ToolCalls),
+	}[c.path]
 	if list, _ := value.([]any); v.seen != nil {
 		known := slices.Clone(v.site.Current().ObservedAttention.NamedClients)
 		for _, o := range v.seen {
@@ -272,7 +276,8 @@ func (b *board) correct(v *survey, a *answers, d *decided) {
 	current, lost := v.site.Current().File, map[string]string{} // by the numbers that count the lost records
 	for i, k := range v.kinds {
 		if k.lost > 0 {
-			lost[site.Numbers[1+i].Path] = fmt.Sprintf("%s lost: %s", cli.Plural(k.lost, "verified "+k.kind.Name), d.verification.Lost)
+			lost[site.Numbers[1+i].Path] = fmt.Sprintf("%s lost: %s", cli.Plural(k.lost, "verified "+k.kind.Name),
+				d.verification.Lost)
 		}
 	}
 	tag := "!!str"

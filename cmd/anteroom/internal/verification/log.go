@@ -92,7 +92,8 @@ func (s *stage) records(v *survey, d *decided) error {
 		ids := map[string]bool{}
 		for _, r := range slices.Concat(k.old, k.fresh) {
 			if ids[r.ID] || !isID(r.ID) {
-				return fmt.Errorf("a %s has an invalid or duplicate record_id, which the log cannot name (run anteroom records audit)", k.kind.Name)
+				return fmt.Errorf("a %s has an invalid or duplicate record_id, which the log cannot name (run anteroom "+
+					"records audit)", k.kind.Name)
 			}
 			ids[r.ID], stored[r.hash] = true, true
 			as, fresh := k.kind.Name, r.by == ""
@@ -101,7 +102,8 @@ func (s *stage) records(v *survey, d *decided) error {
 			}
 			switch at, logged := s.logged[r.hash]; {
 			case logged && (at >= s.next || fresh && !lost):
-				return fmt.Errorf("a new record has the record_id and the commitment of entry %d of the log (run anteroom records audit)", at)
+				return fmt.Errorf("a new record has the record_id and the commitment of entry %d of the log (run "+
+					"anteroom records audit)", at)
 			case logged:
 				s.correct(at, as)
 			case fresh || lost || s.log.Current() == nil:

@@ -32,7 +32,8 @@ type Mail struct {
 // Check refuses an inbox that is not a Maildir.
 func (m Mail) Check() error {
 	if m.Inbox != "" && len(maildirs(m.Inbox)) == 0 {
-		return fmt.Errorf("read the inbox: %s is not a Maildir, with a folder new or cur (name the folder that your mail program reads)", m.Inbox)
+		return fmt.Errorf("read the inbox: %s is not a Maildir, with a folder new or cur (name the folder that "+
+			"your mail program reads)", m.Inbox)
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ func textsIn(folder string, suggestions []records.Record, copies bool) map[strin
 				continue
 			}
 			const skew = 24 * time.Hour // between two clocks
-			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail && info.ModTime().After(oldest.Add(-skew)) {
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail &&
+				info.ModTime().After(oldest.Add(-skew)) {
 				files, paths[info] = append(files, info), filepath.Join(folder, name, entry.Name())
 			}
 		}

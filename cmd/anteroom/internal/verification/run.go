@@ -49,7 +49,8 @@ func (o *Options) Check() error {
 		refused = append(refused, errors.New("--yes needs the decisions of --answers FILE"))
 	}
 	if o.LogKey.File == "-" && !o.Template && (!o.Yes || o.Answers == "-") {
-		refused = append(refused, errors.New("--log-key-file - needs --answers FILE --yes, as questions are answered at standard input too"))
+		refused = append(refused, errors.New("--log-key-file - needs --answers FILE --yes, as questions are "+
+			"answered at standard input too"))
 	}
 	if _, err := parseThrough(o.Through); err != nil {
 		refused = append(refused, fmt.Errorf("--through %w", err))
@@ -228,7 +229,8 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 		}
 		text = a.Through
 	case !o.Template && !t.Interactive:
-		return nil, through, errors.New("verify: no terminal for an editor (--template prints the decisions to make, --answers FILE --yes makes them)")
+		return nil, through, errors.New("verify: no terminal for an editor (--template prints the decisions to " +
+			"make, --answers FILE --yes makes them)")
 	case !o.Template:
 		file = Draft(o.Content)
 		if text, err = begun(file); err != nil {
@@ -268,7 +270,8 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	}
 	second, _ := rows[0][0][0].(int64)
 	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
-		return fmt.Errorf("verify: this machine's clock is %s ahead of the clock of %s (set it)", ahead.Round(time.Second), r.Name())
+		return fmt.Errorf("verify: this machine's clock is %s ahead of the clock of %s (set it)",
+			ahead.Round(time.Second), r.Name())
 	}
 	return nil
 }

@@ -95,7 +95,10 @@ func scan(
 	}
 	rows, named := make([]row, len(list)), map[string]bool{}
 	for i := range list {
-		rows[i] = row{Record: &list[i], hash: site.RecordHash(kind.Name, list[i].ID, list[i].SHA256), was: site.Choices[kind.Name][0]}
+		rows[i] = row{
+			Record: &list[i], hash: site.RecordHash(kind.Name, list[i].ID, list[i].SHA256),
+			was: site.Choices[kind.Name][0],
+		}
 		s.all = append(s.all, &rows[i])
 	}
 	for hash, e := range ledger.Entries() {
@@ -122,7 +125,8 @@ func scan(
 				doubtful = begin
 			}
 			if len(anomalies)+len(s.altered) == 0 {
-				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name, s.verified.Last+1, covered.Last)}
+				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name,
+					s.verified.Last+1, covered.Last)}
 			}
 			for _, anomaly := range anomalies {
 				s.broken = append(s.broken, "verification "+v.File+": "+anomaly)
@@ -205,7 +209,9 @@ func cover(before site.Coverage, segment []*row, last int64) site.Coverage {
 // previous one or, without by, the new ones. anomalies explain a digest that differs. altered are
 // records that do not match their commitments. early are records that the previous verification
 // should have covered by their time. last is the time of the last verification.
-func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, altered, early []string) {
+func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, altered,
+	early []string,
+) {
 	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
 	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {
 		earliest = through.Add(-lateness).Format(time.RFC3339)

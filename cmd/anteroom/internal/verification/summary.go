@@ -44,7 +44,8 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 	}
 	for _, c := range d.site.Current().Corrections {
 		say("")
-		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.site.Current().Number(c.Number), c.Reason))
+		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was,
+			d.site.Current().Number(c.Number), c.Reason))
 	}
 	read := d.site.Current().ObservedAttention.HonestRead
 	if changes && read == v.site.Current().ObservedAttention.HonestRead {

@@ -211,7 +211,8 @@ func (v *survey) nowOwn(k *scanned) (ids, remarks []string) {
 				remarks = append(remarks, fmt.Sprintf("charter %q was counted, and own_names has %q", s.text, own))
 				continue
 			}
-			remarks = append(remarks, fmt.Sprintf("%q was counted, with %s, and own_names has %q", s.text, cli.Plural(len(s.old), kind), own))
+			remarks = append(remarks, fmt.Sprintf("%q was counted, with %s, and own_names has %q", s.text,
+				cli.Plural(len(s.old), kind), own))
 			break
 		}
 	}
@@ -219,5 +220,6 @@ func (v *survey) nowOwn(k *scanned) (ids, remarks []string) {
 }
 
 func like(pattern string) *regexp.Regexp {
-	return regexp.MustCompile("(?s)^" + strings.NewReplacer(`\\\*`, `\*`, `\*`, ".*").Replace(regexp.QuoteMeta(pattern)) + "$")
+	return regexp.MustCompile("(?s)^" + strings.NewReplacer(`\\\*`, `\*`, `\*`,
+		".*").Replace(regexp.QuoteMeta(pattern)) + "$")
 }

@@ -76,7 +76,8 @@ func (v *survey) template() ([]byte, error) {
 	}
 	s.line("through: %s", v.through)
 	if len(v.broken) > 0 {
-		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup and verify again.\n"+
+		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup and "+
+			"verify again.\n"+
 			"If they are lost for good, say why. The reason is published.",
 			strings.Join(v.broken, "\n  "))
 		s.line(`lost: ""`)
@@ -173,7 +174,8 @@ func (s *sheet) describe(a *subject) {
 		s.note("  ", "%q", a.text)
 	}
 	if len(a.fresh) > 1 {
-		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.fresh), "registration"), cli.Plural(bursts, "burst"), first, last)
+		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.fresh), "registration"), cli.Plural(bursts, "burst"),
+			first, last)
 	} else {
 		s.note("  ", "  1 registration, %s", first)
 	}
@@ -261,7 +263,8 @@ func (v *survey) charters(s *sheet) {
 
 func (v *survey) suggestions(s *sheet) {
 	shown := 0
-	v.section(s, v.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", func(r *row) {
+	v.section(s, v.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their "+
+		"texts\nunder these identifiers.", func(r *row) {
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
 		if text := v.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
 			shown += len(text)

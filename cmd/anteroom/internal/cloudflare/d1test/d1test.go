@@ -41,7 +41,8 @@ type Server struct {
 // lead to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler)) // applies the migrations
+	// applies the migrations
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
