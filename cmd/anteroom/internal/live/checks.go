@@ -114,9 +114,7 @@ func (i *inspection) board(ctx context.Context, c *Check) string {
 	want, differs := document, false
 	name, sum := i.manifest.newestBoard()
 	if i.artifact != nil {
-		if err := json.Unmarshal(i.artifact.File(scoreboard), &want); err != nil {
-			return c.end(Skipped, "read the generated "+scoreboard+": "+err.Error())
-		}
+		json.Unmarshal(i.artifact.File(scoreboard), &want) // as it was generated
 		wantName, wantSum := i.generated.newestBoard()
 		if differs = i.manifestWrong == "" && (name != wantName || sum != wantSum); differs {
 			c.differs(scoreboard, "is %s, want %s", words(name, &document), words(wantName, &want))

@@ -424,20 +424,20 @@ func TestUnreachable(t *testing.T) {
 		address string
 		want    error
 	}{
-		"no host no-such-host.invalid": {"http://no-such-host.invalid", ErrNothing},
-		"look up the host: server misbehaving":  {"http://some-host.invalid", ErrUnreachable},
-		"is the server running?":                {gone.URL, ErrUnreachable},
-		"its certificate does not match":          {secure.URL, ErrUnreachable},
-		"try http://":                           {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
+		"no host no-such-host.invalid":         {"http://no-such-host.invalid", ErrNothing},
+		"look up the host: server misbehaving": {"http://some-host.invalid", ErrUnreachable},
+		"is the server running?":               {gone.URL, ErrUnreachable},
+		"its certificate does not match":       {secure.URL, ErrUnreachable},
+		"try http://":                          {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
 		"no response within 200ms": {start(func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte("{"))
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}), ErrUnreachable},
-		"responds with 404":                           {start(http.NotFound), ErrNothing},
+		"responds with 404":                     {start(http.NotFound), ErrNothing},
 		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign},
 		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), ErrForeign},
-		"responds with 502":                           {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
+		"responds with 502":                     {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
 		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), ErrForeign},
 		"redirects to itself":                   {loop, ErrForeign},
 		"broke off":                             {start(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), ErrUnreachable},

@@ -45,10 +45,7 @@ type Report struct {
 func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output *generator.Output,
 	check bool, now time.Time,
 ) (*Report, error) {
-	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
-	if err != nil {
-		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
-	}
+	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
 	warnings := []string{}
 	expired, notice := Expiry(expires, now)
 	if expired {

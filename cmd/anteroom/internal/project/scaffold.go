@@ -96,7 +96,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
 	shipped, err := site.Load(content.Files)
 	if err != nil {
-		return nil, fmt.Errorf("read the built-in content: %w", err)
+		return nil, err
 	}
 	files := map[string][]byte{".gitignore": gitignore, ".gitattributes": gitattributes}
 	edits := s.edits(now.UTC(), today, expires)
@@ -121,7 +121,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		files["content/scoreboard/"+today+".yaml"], err = firstBoard(board, today)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write the first board: %w", err)
+		return nil, err
 	}
 	v := &site.Verification{Host: s.Host, Through: today + "T00:00:00Z", Told: map[string]int{}}
 	for _, n := range site.Numbers {

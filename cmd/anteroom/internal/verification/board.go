@@ -51,13 +51,11 @@ const (
 	newAmbiguous   = "observed_attention.update.one_ambiguous_read"
 )
 
-func (v *survey) currentBoard() (*board, error) {
+func (v *survey) currentBoard() *board {
 	b := &board{doc: &yaml.Node{}, values: map[string]*yaml.Node{}}
-	if err := yaml.Load(v.board, b.doc); err != nil {
-		return nil, fmt.Errorf("read the current board: %w", err)
-	}
+	yaml.Load(v.board, b.doc) // newSurvey has read it too
 	b.index(b.doc.Content[0], "")
-	return b, nil
+	return b
 }
 
 func (b *board) index(node *yaml.Node, path string) {
@@ -80,11 +78,7 @@ func (b *board) index(node *yaml.Node, path string) {
 // newBoard makes the current board one with the numbers, dates and texts of the answers. The
 // verification gets the entered numbers.
 func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
-	b, err := v.currentBoard()
-	if err != nil {
-		wrong.add("", "%v", err)
-		return nil
-	}
+	b := v.currentBoard()
 	b.wrong = wrong
 	for _, path := range []string{"as_of", "counts_verified_by_hand_through", "observed_attention.as_of"} {
 		b.set(path, v.day())
@@ -92,10 +86,7 @@ func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
 	b.setNumbers(v, d, a)
 	b.setTexts(a, slices.ContainsFunc(b.changes, func(c change) bool { return c.was != c.is }), v.day())
 	b.correct(v, a, d)
-	if b.text, err = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120),
-		yaml.WithCompactSeqIndent(false)); err != nil {
-		wrong.add("", "write the board: %v", err)
-	}
+	b.text, _ = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false))
 	return b
 }
 

@@ -41,10 +41,7 @@ func TestTemplate(t *testing.T) {
 	s := withHostile(t)
 	pending := s.take("12:00:00")
 	pending.seen = []records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}}
-	text, err := pending.template()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := pending.template()
 	a, err := parseAnswers(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -80,6 +77,7 @@ func TestTemplateShows(t *testing.T) {
 	s := newService(t)
 	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern*"]`), 1)
 	s.register(1, "lark", "", "08:00:00")
+	s.register(20, "hen", "", "08:00:01")
 	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
 	s.register(2, "lark", "key one", "10:00:00")
 	s.register(3, "lark", "key one", "10:10:00")
@@ -91,14 +89,11 @@ func TestTemplateShows(t *testing.T) {
 	s.register(9, "own\u202e", "", "11:02:00")
 	s.charter(10, "Tern & Co", `[{"position":"scout","agent_name":"tern 7","allocation":20}]`, "11:03:00")
 	s.suggest(11, "11:04:00")
-	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 9")
+	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 10")
 	s.exec("INSERT INTO observed VALUES (?, 'tern', 'tools/call', 4)", day)
-	text, err := s.take("12:00:00").template()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := s.take("12:00:00").template()
 	for _, want := range []string{
-		"# Odd: registration " + id(9) + " (number 9) was changed",
+		"# Odd: registration " + id(9) + " (number 10) was changed",
 		"# Registrations: 8 new, of 6 agents.\n",
 		"  # \"lark\", with several keys\n  #   3 registrations in 2 bursts, 2027-03-01T10:00:00Z to 2027-03-01T10:20:01Z\n  #   1 registration verified before; you vouched for it\n" +
 			"  #   looks like \"l\\u00a0ark\"\n  #   looks like \"lаrk\"\n  - {decision: leave, reason: \"\", agent: \"" + id(2) + "\"}\n",
@@ -115,16 +110,17 @@ func TestTemplateShows(t *testing.T) {
 		}
 	}
 	// What was counted before own_names had it can be set apart by an answer that is there.
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark"]`), 1)
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark", "hen"]`), 1)
 	pending := s.take("12:00:00")
-	if text, err = pending.template(); err != nil {
-		t.Fatal(err)
-	}
-	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`}) {
+	text = pending.template()
+	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`, `"hen" was counted, with 1 registration, and own_names has "hen"`}) {
 		t.Errorf("the audit says of own_names %q", own)
 	}
 	proposal := "  # \"lark\" was counted, with 1 registration, and own_names has \"lark\". To set it apart, remove the # before its answer:\n" +
 		"  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
+	if other := strings.NewReplacer(`"lark"`, `"hen"`, id(1), id(20)).Replace(proposal); !strings.Contains(string(text), proposal+other) {
+		t.Errorf("proposals of own_names:\n%s", text)
+	}
 	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#-", "-", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
 	if err != nil || !strings.Contains(string(d.verification.Encode()), "corrects: '"+day+"'") {
 		t.Errorf("a proposal of own_names: %v\n%s", err, text)
@@ -133,8 +129,8 @@ func TestTemplateShows(t *testing.T) {
 		t.Logf("%s", text)
 	}
 	s.put(pending, "")
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["lark"]`), []byte(`["tern*"]`), 1)
-	if text = must(s.take("13:00:00").template()); !strings.Contains(string(text), "  #- {decision: own, reason: a name of own_names, earlier: true, record_id: \""+id(10)+"\"}\n") {
+	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["lark", "hen"]`), []byte(`["tern*"]`), 1)
+	if text = s.take("13:00:00").template(); !strings.Contains(string(text), "  #- {decision: own, reason: a name of own_names, earlier: true, record_id: \""+id(10)+"\"}\n") {
 		t.Errorf("no proposal for a charter:\n%s", text)
 	}
 }
@@ -147,10 +143,7 @@ func TestTemplateFolds(t *testing.T) {
 	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1, 1200, 1000, hexSum("")))
 	s.register(9, "zoe", "", "11:00:00")
 	pending := s.take("12:00:00")
-	text, err := pending.template()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := pending.template()
 	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
 	if n := strings.Count(string(text), "- {decision: leave"); n != maxListed || listed < 0 ||
 		!strings.Contains(string(text), "\n  # 501 more agents get the proposed decision unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
@@ -164,11 +157,7 @@ func TestTemplateFolds(t *testing.T) {
 // edits are what somebody does with a draft, one after the other.
 func (s *service) edit(draft string, pending *survey, edits ...func(string) string) (shown []string, d *decided, err error) {
 	s.t.Helper()
-	template, err := pending.template()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	d, err = edit(draft, template, func() error {
+	d, err = edit(draft, pending.template(), func() error {
 		text, err := os.ReadFile(draft)
 		if shown = append(shown, string(text)); err != nil || len(shown) > len(edits) {
 			s.t.Fatalf("opened %d times: %v\n%s", len(shown), err, text)
@@ -275,7 +264,7 @@ func TestTemplateTexts(t *testing.T) {
 	s.charter(5000, "Tern", "[]", "10:51:00")
 	p := s.take("11:00:00")
 	p.texts = map[string]string{id(10): "one\nlost: all\r- {decision: own}\u2028through: x", id(11): strings.Repeat("long", maxTexts), id(12): "short"}
-	text := string(must(p.template()))
+	text := string(p.template())
 	for _, want := range []string{
 		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n", "#   has the key of \"lark\"\n",
 		"suggestions:\n  # 2 more after these",
@@ -288,7 +277,7 @@ func TestTemplateTexts(t *testing.T) {
 	if len(a.Suggestions) != maxListed || len(a.Charters) != 1 || a.Lost != "" || strings.Contains(text, "longlong") {
 		t.Errorf("%d suggestions, %d charters", len(a.Suggestions), len(a.Charters))
 	}
-	s.wantCounts(s.put(p, text), [5]int{0, 2, 1, maxListed + 2, 0})
+	s.put(p, text, 0, 2, 1, maxListed+2, 0)
 }
 
 // FuzzTemplate holds that neither a name nor a text becomes an answer, and that faults go out of a

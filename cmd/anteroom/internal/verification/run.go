@@ -158,15 +158,11 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	if len(suggestions) > 0 {
 		v.texts = o.Mail.Texts(suggestions)
 	}
-	template, err := v.template()
-	if err != nil {
-		return nil, err
-	}
 	if o.Template {
-		_, err = t.Out.Write(template)
+		_, err = t.Out.Write(v.template())
 		return nil, err
 	}
-	return o.decide(ctx, t, v, key, a, template)
+	return o.decide(ctx, t, v, key, a)
 }
 
 // Published is the result of Compare.
@@ -277,7 +273,7 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 }
 
 func (o *Options) decide(
-	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers, template []byte,
+	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
 ) (*site.Site, error) {
 	draft, again := Draft(o.Content), "anteroom verify"
 	if o.Publishing {
@@ -299,7 +295,7 @@ func (o *Options) decide(
 		if a != nil {
 			d, err = decide(a)
 		} else {
-			d, err = edit(draft, template, func() error { return t.Edit(draft) }, decide)
+			d, err = edit(draft, v.template(), func() error { return t.Edit(draft) }, decide)
 		}
 		if errors.Is(err, cli.ErrInterrupted) {
 			err = errors.New("the editor was interrupted, and nothing was written")

@@ -15,6 +15,8 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // survey holds the records no verification covers yet, and the context to decide about them.
@@ -81,10 +83,10 @@ func newSurvey(
 	case v.seen == nil:
 		v.seen = []records.Observation{}
 	}
-	if v.board, err = fs.ReadFile(content, boardFile(s.Current().File)); err != nil {
-		return nil, fmt.Errorf("read the current board: %w", err)
+	if v.board, err = fs.ReadFile(content, boardFile(s.Current().File)); err == nil {
+		err = yaml.Load(v.board, &yaml.Node{})
 	}
-	return v, nil
+	return v, err
 }
 
 func surveyOf(s *site.Site) *survey {

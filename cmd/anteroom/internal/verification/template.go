@@ -64,7 +64,7 @@ func (k *scanned) member() string {
 
 // template returns the file in which an operator decides. It proposes the harmless decisions. Only
 // its comments contain what callers sent.
-func (v *survey) template() ([]byte, error) {
+func (v *survey) template() []byte {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
 		"Change what is not right, save, and leave the editor. You then see a summary,\n"+
@@ -86,13 +86,11 @@ func (v *survey) template() ([]byte, error) {
 	v.charters(s)
 	v.suggestions(s)
 	v.numbers(s)
-	if err := v.writeTexts(s); err != nil {
-		return nil, err
-	}
+	v.writeTexts(s)
 	s.line("")
 	s.note("", "If a number falls, say why, for readers.")
 	s.line(`correction: ""`)
-	return s.Bytes(), nil
+	return s.Bytes()
 }
 
 func (v *survey) registrations(s *sheet) {
@@ -305,11 +303,8 @@ func (v *survey) numbers(s *sheet) {
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-func (v *survey) writeTexts(s *sheet) error {
-	b, err := v.currentBoard()
-	if err != nil {
-		return err
-	}
+func (v *survey) writeTexts(s *sheet) {
+	b := v.currentBoard()
 	texts := mapping([3]string{newWhatChanged, "!!str", unchanged}, [3]string{newAmbiguous, "!!str", unchanged})
 	last := fmt.Sprintf("%s[%d].", updates, len(b.values[updates].Content)-1)
 	for _, path := range b.texts {
@@ -320,12 +315,8 @@ func (v *survey) writeTexts(s *sheet) error {
 		text.Style = yaml.FoldedStyle
 		texts.Content = append(texts.Content, scalar("!!str", path), text)
 	}
-	text, err := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	if err != nil {
-		return fmt.Errorf("write the texts of the board: %w", err)
-	}
+	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
 	s.note("", "\nTexts of the board. Rewrite what is no longer true. You confirm what you leave.\n"+
 		"%s and\n%s add an update of this day.", newWhatChanged, newAmbiguous)
 	s.Write(text)
-	return nil
 }

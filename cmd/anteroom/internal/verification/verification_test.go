@@ -153,19 +153,25 @@ func (s *service) try(pending *survey, answers string) (*decided, error) {
 	if a.Through == "" {
 		a.Through = pending.through
 	}
+	return s.decide(pending, a)
+}
+
+func (s *service) decide(pending *survey, a *answers) (*decided, error) {
 	if s.key == nil {
 		return pending.decide(a, nil)
 	}
 	return pending.decide(a, s.key)
 }
 
-// verify makes a verification at a time and puts it into the content.
-func (s *service) verify(now, answers string) *site.Site {
+// verify makes a verification at a time and puts it into the content. Its board must count want.
+func (s *service) verify(now, answers string, want ...int) *site.Site {
 	s.t.Helper()
-	return s.put(s.take(now), answers)
+	return s.put(s.take(now), answers, want...)
 }
 
-func (s *service) put(pending *survey, answers string) *site.Site {
+// put does the same for a survey. want are conversions, registrations, charters, suggestions and
+// excluded records; without it any counts are right.
+func (s *service) put(pending *survey, answers string, want ...int) *site.Site {
 	s.t.Helper()
 	decided, err := s.try(pending, answers)
 	if err != nil {
@@ -174,28 +180,19 @@ func (s *service) put(pending *survey, answers string) *site.Site {
 	for _, file := range decided.files {
 		s.content[file.name] = &fstest.MapFile{Data: file.text}
 	}
+	var got []int
+	for i := range want {
+		got = append(got, site.Numbers[i].Of(decided.site.Current()))
+	}
+	if !slices.Equal(got, want) {
+		s.t.Errorf("the board counts %v, want %v", got, want)
+	}
 	return decided.site
 }
 
 func summaryOf(p *survey, d *decided) (text string) {
 	p.summary(d, func(_ bool, line string) { text += line + "\n" })
 	return text
-}
-
-// counts are conversions, registrations, charters, suggestions and excluded records of the current
-// board.
-func counts(s *site.Site) (list [5]int) {
-	for i := range list {
-		list[i] = site.Numbers[i].Of(s.Current())
-	}
-	return list
-}
-
-func (s *service) wantCounts(loaded *site.Site, want [5]int) {
-	s.t.Helper()
-	if got := counts(loaded); got != want {
-		s.t.Errorf("the board counts %v, want %v", got, want)
-	}
 }
 
 func (s *service) audit() []string {
@@ -257,102 +254,6 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// One agent is one conversion in however many verifications it is vouched for, until that is taken
-// back.
-func TestConversions(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.register(2, "lark", "", "10:00:01")
-	s.register(3, "", "a key", "10:00:02")
-	s.charter(4, "Tern & Co", `[{"agent_name":"tern"}]`, "10:00:03")
-	s.suggest(5, "10:00:04")
-	vouch := "registrations: [{agent_name: lark, decision: vouch, reason: it answered}]"
-	s.wantCounts(s.verify("12:00:00", vouch), [5]int{1, 3, 1, 1, 0})
-
-	s.register(6, "lark", "", "13:00:00")
-	found := s.take("14:00:00")
-	if a := found.kinds[0].subjects[0]; a.vouched != found.kinds[0].byID[id(1)].hash || len(a.old) != 2 {
-		t.Errorf("the found forgot: %+v", a)
-	}
-	if found.name != day+"-2" || len(found.kinds[0].fresh) != 1 || len(found.kinds[1].fresh) != 0 {
-		t.Errorf("verification %s", found.name)
-	}
-	loaded := s.put(found, vouch)
-	s.wantCounts(loaded, [5]int{1, 4, 1, 1, 0})
-	if loaded.Current().File != day+"-2" {
-		t.Errorf("%s is current", loaded.Current().File)
-	}
-
-	// One of the three is the operator's, the others stay. The board says why a number fell.
-	loaded = s.verify("15:00:00", "registrations: [{record_id: "+id(1)+", decision: own, reason: it was a try}]\ncorrection: A try was counted.")
-	s.wantCounts(loaded, [5]int{1, 3, 1, 1, 1})
-	if c := loaded.Current().Corrections; len(c) != 1 || c[0].Number != "pilot_waitlist.registrations_recorded" || c[0].Was != 4 || c[0].Board != day+"-2" || c[0].Reason != "A try was counted." {
-		t.Errorf("the corrections are %+v", c)
-	}
-	if name := loaded.Current().File; name != day+"-3" {
-		t.Errorf("%s is current", name)
-	}
-	// The vouch is taken back, and the correction of the board before does not stay.
-	loaded = s.verify("2027-03-02T12:00:00Z", "registrations: [{agent_name: lark, earlier: true, decision: leave, reason: it was somebody else}]\ncorrection: one agent was another")
-	s.wantCounts(loaded, [5]int{0, 4, 1, 1, 0})
-	if c := loaded.Current().Corrections; len(c) != 2 || c[0].Number != "pilot_waitlist.verified_organic_agent_conversions" || c[1].Number != "excluded_from_counts.development_seed_and_test_records" || c[1].Reason != "one agent was another" {
-		t.Errorf("the corrections are %+v", c)
-	}
-	var corrects []string
-	for _, d := range loaded.Verifications[len(loaded.Verifications)-1].Decisions {
-		corrects = append(corrects, d.Corrects)
-	}
-	slices.Sort(corrects)
-	if !slices.Equal(corrects, []string{day, day + "-2"}) {
-		t.Errorf("it corrects %q", corrects)
-	}
-	// Charters and suggestions are set apart by themselves.
-	loaded = s.verify("2027-03-03T12:00:00Z", "charters: [{record_id: "+id(4)+", decision: own, reason: mine}]\nsuggestions: [{record_id: "+id(5)+", decision: own, reason: mine}]\ncorrection: c")
-	s.wantCounts(loaded, [5]int{0, 4, 0, 0, 2})
-	if found := s.audit(); len(found) > 0 {
-		t.Errorf("the audit finds %q", found)
-	}
-	for name, file := range s.content {
-		if text := string(file.Data); strings.HasPrefix(name, "verifications/") && (strings.Contains(text, "lark") || strings.Contains(text, "Tern") || strings.Contains(text, "a key")) {
-			t.Errorf("%s holds a name:\n%s", name, text)
-		}
-	}
-}
-
-// A write that was committed a little after its time is counted once, in the next verification, and
-// is told from one that was slipped in.
-func TestLateWrites(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "11:59:00")
-	s.register(2, "lark", "", "12:00:30")
-	s.register(3, "lark", "", "11:59:59")
-	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("12:00:00")}, moment("12:01:00"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.wantCounts(s.put(found, ""), [5]int{0, 1, 0, 0, 0})
-	s.register(4, "lark", "", "11:59:58")
-	s.wantCounts(s.verify("13:00:00", ""), [5]int{0, 4, 0, 0, 0})
-	if found := s.audit(); len(found) > 0 {
-		t.Errorf("late writes are found: %q", found)
-	}
-	s.register(5, "lark", "", "12:57:59")
-	if found := s.audit(); len(found) != 1 || !strings.Contains(found[0], id(5)+" (number 5) arrived after verification "+day+"-2") {
-		t.Errorf("what was slipped in: %q", found)
-	}
-	// Once it was verified, after a warning, it is noted, and keeps nothing from being verified.
-	found = s.take("14:00:00")
-	if len(found.odd) != 1 || !strings.Contains(found.odd[0], "(number 5) arrived after") {
-		t.Errorf("the warning: %q", found.odd)
-	}
-	s.wantCounts(s.put(found, ""), [5]int{0, 5, 0, 0, 0})
-	audited, err := Audit(t.Context(), s.Store, s.site())
-	if err != nil || len(audited.Changed)+len(audited.Early) > 0 || len(audited.Notes) != 1 || !strings.Contains(audited.Notes[0], "(number 5) arrived after") {
-		t.Errorf("after that: %+v, %v", audited, err)
-	}
-	s.wantCounts(s.verify("15:00:00", ""), [5]int{0, 5, 0, 0, 0})
-}
-
 // The audit names what is not as it was verified, and what is new beside it is verified by nobody.
 func TestAudit(t *testing.T) {
 	for _, c := range []struct{ name, change, want string }{
@@ -402,204 +303,6 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-func TestSurveyRefuses(t *testing.T) {
-	s := newService(t)
-	refused := func(ctx context.Context, want string) {
-		t.Helper()
-		_, err := newSurvey(ctx, s.Store, s.site(), s.content, scope{}, moment("12:00:00"))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v\nwant %s", err, want)
-		}
-	}
-	s.exec("INSERT INTO registrations VALUES (1, 'none', '2027-03-01T10:00:00Z', 'a', NULL, '')")
-	if found := s.take("12:00:00"); !strings.Contains(found.odd[0], `invalid record_id "none"`) {
-		t.Errorf("no record_id: %q", found.odd)
-	}
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	refused(canceled, "canceled")
-	s.exec("UPDATE store SET host = 'www.tern.example'")
-	refused(t.Context(), "store belongs to www.tern.example, content is for www.anteroom.example")
-	s.exec("DELETE FROM store")
-	refused(t.Context(), "it has 0 identifiers")
-}
-
-// What is odd about new records is said, and does not keep them from being verified.
-func TestOdd(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.register(2, "lark", "", "23:00:00") // by a clock that was ahead
-	s.register(3, "lark", "", "10:00:01")
-	s.exec("DELETE FROM registrations WHERE seq = 1")
-	s.exec("INSERT INTO registrations SELECT 4, record_id, recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
-	found := s.take("12:00:00")
-	want := []string{
-		"the time of 1 registration is in the future: the host's clock was ahead", "registration number 1 is gone",
-		"registration " + id(3) + " (number 4): duplicate record_id",
-	}
-	if !slices.Equal(found.odd, want) || len(found.broken) > 0 {
-		t.Errorf("odd: %q, broken: %q", found.odd, found.broken)
-	}
-	s.exec("DELETE FROM registrations WHERE seq = 4")
-	s.wantCounts(s.verify("12:00:00", ""), [5]int{0, 2, 0, 0, 0})
-	if found := s.audit(); len(found) > 0 {
-		t.Errorf("the audit finds %q", found)
-	}
-	// It stays covered, also if a time before it is named.
-	s.register(5, "lark", "", "12:30:00")
-	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("13:00:00")}, moment("14:00:00"))
-	if err != nil || len(found.broken)+len(found.odd) > 0 {
-		t.Fatalf("%v, %+v", err, found)
-	}
-	s.wantCounts(s.put(found, ""), [5]int{0, 3, 0, 0, 0})
-	s.exec("INSERT INTO registrations SELECT 0, '" + id(9) + "', recorded_at, agent_name, pubkey, payload_sha256 FROM registrations WHERE seq = 3")
-	if found := s.audit(); len(found) == 0 || !strings.Contains(found[0], "has the number 0, want 1 or more") {
-		t.Errorf("a number below 1: %q", found)
-	}
-}
-
-// Records that are lost for good are said to be, and what is left is verified from then on.
-func TestLost(t *testing.T) {
-	s := newService(t)
-	for n, name := range []string{"lark", "owl", "probe", "tern"} {
-		s.register(n+1, name, "", "10:00:0"+fmt.Sprint(n))
-	}
-	s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}, {agent_name: owl, decision: vouch, reason: r}, {agent_name: probe, decision: own}]"), [5]int{2, 3, 0, 0, 1})
-	if _, err := s.try(s.take("11:30:00"), "lost: a disk"); err == nil || !strings.Contains(err.Error(), "no verified record is lost") {
-		t.Errorf("nothing is lost: %v", err)
-	}
-	s.exec("DELETE FROM registrations WHERE seq >= 2")
-	s.register(9, "newcomer", "", "11:40:00") // its number was one before
-	if _, err := s.try(s.take("12:00:00"), ""); err == nil || !strings.Contains(err.Error(), "lost: REASON") {
-		t.Errorf("a loss that is not said: %v", err)
-	}
-	loaded := s.verify("12:00:00", "lost: a disk")
-	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 0})
-	if c := loaded.Current().Corrections; len(c) != 3 || c[0].Was != 2 || c[1].Reason != "3 verified registrations lost: a disk" {
-		t.Errorf("the board says of it %+v", c)
-	}
-	if found := s.audit(); len(found) > 0 {
-		t.Errorf("after that the audit finds %q", found)
-	}
-	s.register(3, "lark", "", "12:30:00")
-	s.wantCounts(s.verify("13:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: again}, {agent_name: newcomer, earlier: true, decision: own, reason: mine}]"), [5]int{1, 2, 0, 0, 1})
-	verifications := s.site().Verifications
-	if d := verifications[len(verifications)-1].Decisions; len(d) != 2 || d[1].Corrects != day+"-2" {
-		t.Errorf("it corrects a verification whose coverage counts no more: %+v", d)
-	}
-	s.exec("DELETE FROM registrations WHERE seq = 1")
-	if found := s.audit(); len(found) != 2 || !strings.Contains(found[0], "registration number 1 is gone") {
-		t.Errorf("another loss: %q", found)
-	}
-}
-
-// A store that was restored from a backup gives numbers again. What it recorded since is new, and
-// is decided as such. What was verified and is gone is published, also if no number falls.
-func TestRestored(t *testing.T) {
-	for _, c := range []struct {
-		since []string // who registers after the restore
-		want  [5]int
-		audit string
-	}{
-		{[]string{"tern-1", "tern-2", "hen"}, [5]int{1, 3, 0, 0, 2}, "registrations number 3 to 4 hold other records than were verified: the store was restored from before " + day + "T11:00:00Z"},
-		{[]string{"hen", "owl"}, [5]int{1, 4, 0, 0, 0}, "registrations number 3 to 4 hold other records than were verified: the store was restored from before " + day + "T11:00:00Z"},
-		{[]string{"hen"}, [5]int{1, 3, 0, 0, 0}, "registration number 3 holds another record than was verified: the store was restored from before " + day + "T11:00:00Z\nregistration number 4 is gone"},
-		{nil, [5]int{1, 2, 0, 0, 0}, "registrations number 3 to 4 are gone"},
-	} {
-		s := newService(t)
-		s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern-*"]`), 1)
-		for n := 1; n <= 4; n++ {
-			s.register(n, fmt.Sprint("lark ", n), "", "10:00:00")
-		}
-		s.wantCounts(s.verify("11:00:00", "registrations: [{agent_name: lark 1, decision: vouch, reason: r}]"), [5]int{1, 4, 0, 0, 0})
-		s.exec("DELETE FROM registrations WHERE seq > 2")
-		for n, name := range c.since {
-			s.register(n+10, name, "", "12:00:00")
-		}
-		if found := strings.ReplaceAll(strings.Join(s.audit(), "\n"), "verification "+day+": ", ""); found != c.audit {
-			t.Errorf("%v: the audit finds\n%s\nwant\n%s", c.since, found, c.audit)
-		}
-		found := s.take("13:00:00")
-		decided, err := s.try(found, "lost: a disk")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if summary := summaryOf(found, decided); !strings.Contains(summary, fmt.Sprintf("registrations: %d in the store, %d new since", 2+len(c.since), len(c.since))) {
-			t.Errorf("%v:\n%s", c.since, summary)
-		}
-		loaded := s.put(found, "lost: a disk")
-		s.wantCounts(loaded, c.want)
-		if l := loaded.Current().Corrections; len(l) != 1 || l[0].Was != 4 || l[0].Reason != "2 verified registrations lost: a disk" {
-			t.Errorf("%v: the board says %+v", c.since, l)
-		}
-		if found := s.audit(); len(found) > 0 {
-			t.Errorf("%v: after that the audit finds %q", c.since, found)
-		}
-		s.register(20, "finch", "", "13:30:00")
-		if list := s.take("14:00:00").kinds[0].fresh; len(list) != 1 || list[0].ID != id(20) {
-			t.Errorf("%v: new after that: %+v", c.since, list)
-		}
-	}
-}
-
-// What came after a template was made waits, whatever number it has.
-func TestRestoredThrough(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.register(2, "owl", "", "10:00:00")
-	s.verify("11:00:00", "")
-	s.exec("DELETE FROM registrations WHERE seq = 2")
-	s.register(3, "hen", "", "12:00:01") // with the number of one that was verified
-	s.register(4, "wren", "", "11:59:00")
-	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{through: moment("12:00:00")}, moment("13:00:00"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.wantCounts(s.put(found, "lost: a disk"), [5]int{0, 1, 0, 0, 0})
-	s.wantCounts(s.verify("14:00:00", ""), [5]int{0, 3, 0, 0, 0})
-}
-
-// A store that is gone for good is replaced by another one, and its loss is published.
-func TestNewStore(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.register(2, "owl", "", "10:00:00")
-	s.charter(3, "Tern", "[]", "10:00:00")
-	if _, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{newStore: true}, moment("11:00:00")); err == nil || !strings.Contains(err.Error(), "drop --new-store") {
-		t.Errorf("before any store was verified: %v", err)
-	}
-	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}]")
-	verifications := s.site().Verifications
-	before := verifications[len(verifications)-1].Store
-	s.exec("DELETE FROM registrations")
-	s.exec("DELETE FROM charters")
-	s.exec("UPDATE store SET id = 'another'")
-	s.register(4, "hen", "", "10:30:00") // also of a time before
-	found, err := newSurvey(t.Context(), s.Store, s.site(), s.content, scope{newStore: true}, moment("12:00:00"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.try(found, ""); err == nil || !strings.Contains(err.Error(), "store "+before+" is gone, with everything that was verified") {
-		t.Errorf("without a reason: %v", err)
-	}
-	loaded := s.put(found, "lost: a disk")
-	s.wantCounts(loaded, [5]int{0, 1, 0, 0, 0})
-	var said []string
-	for _, c := range loaded.Current().Corrections {
-		said = append(said, c.Reason)
-	}
-	if want := []string{"verified records lost: a disk", "2 verified registrations lost: a disk", "1 verified charter lost: a disk"}; !slices.Equal(said, want) {
-		t.Errorf("the board says %q", said)
-	}
-	if found := s.audit(); len(found) > 0 {
-		t.Errorf("the audit finds %q", found)
-	}
-	s.exec("UPDATE store SET id = '" + before + "'")
-	if _, err := Audit(t.Context(), s.Store, s.site()); err == nil || !strings.Contains(err.Error(), "verifications belong to another") {
-		t.Errorf("the store before: %v", err)
-	}
-}
-
 func TestNextOfDay(t *testing.T) {
 	for name, want := range map[string]string{day: day + "-2", day + "-2": day + "-3", day + "-9": day + "-10", day + "-99": day + "-100"} {
 		if got := nextOfDay(name); got != want {
@@ -612,162 +315,6 @@ func TestNextOfDay(t *testing.T) {
 const rows = `WITH RECURSIVE n(i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 	INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256)
 	SELECT printf('%%032x', i), strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', '2027-03-01', (i / 50) || ' seconds'), 'agent ' || (i %% %d), '%s' FROM n`
-
-// A walk goes through more records than are read at once.
-func TestManyRecords(t *testing.T) {
-	s := newService(t)
-	for from := 1; from < 12_000; from += 1_000 { // a transaction has a deadline
-		s.exec(fmt.Sprintf(rows, from, from+999, 5_000, hexSum("")))
-	}
-	found := s.take("12:00:00")
-	if len(found.kinds[0].subjects) != 5_000 || len(found.kinds[0].fresh) != 12_000 {
-		t.Errorf("%d agents with %d registrations", len(found.kinds[0].subjects), len(found.kinds[0].fresh))
-	}
-	s.wantCounts(s.put(found, "registrations: [{agent_name: agent 7, decision: vouch, reason: known}, {agent_name: agent 1*, decision: own}]"), [5]int{1, 12_000 - 3*1_111, 0, 0, 3 * 1_111})
-	s.exec("UPDATE registrations SET recorded_at = '2027-03-01T00:00:00Z' WHERE seq = 11999")
-	if found := s.audit(); len(found) == 0 {
-		t.Error("a change in the last page is not found")
-	}
-}
-
-// An answer may name a record by the first digits of its identifier.
-func TestBeginningOfIdentifier(t *testing.T) {
-	s := newService(t)
-	for n, name := range map[string]string{"abcdef1": "finch", "abcdef2": "wren"} {
-		s.exec("INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES (?, ?, ?, ?)",
-			n+strings.Repeat("0", 25), when("10:00:00"), name, hexSum(canon.Registration(name, "")))
-	}
-	pending := s.take("11:00:00")
-	if _, err := s.try(pending, "registrations: [{record_id: abcdef, decision: own}]"); err == nil ||
-		!strings.Contains(err.Error(), "registrations[0]: several record identifiers begin with abcdef: abcdef10") {
-		t.Error(err)
-	}
-	s.wantCounts(s.put(pending, "registrations: [{agent: abcdef1, decision: vouch, reason: r}, {record_id: abcdef20, decision: own}]"), [5]int{1, 1, 0, 0, 1})
-}
-
-// All faults of decisions, numbers and texts are listed at once.
-func TestDecideFaults(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.register(2, "tern", "", "10:00:01")
-	s.charter(3, "Tern & Co", "[]", "10:00:02")
-	s.suggest(4, "10:00:03")
-	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]\nnumbers: {suggestions.originated_internally: 2}")
-	s.register(5, "lark", "", "11:30:00")
-	s.register(6, "wren", "", "11:31:00")
-	s.charter(7, "Wren", "[]", "11:32:00")
-	found := s.take("12:00:00")
-	s.register(8, "late", "", "12:00:00")
-	for _, c := range []struct {
-		answers string
-		want    []string
-	}{
-		{
-			`
-registrations:
-  - {agent_name: finch, decision: own}
-  - {agent_name: wr*, decision: own}
-  - {agent_name: wren, decision: leave}
-  - {record_id: ` + id(5) + `, decision: own}
-  - {record_id: ` + id(5) + `, decision: leave}
-  - {record_id: ` + id(77) + `, decision: own}
-  - {record_id: ` + id(8) + `, decision: own}
-  - {record_id: ` + id(2) + `, decision: own}
-  - {record_id: ` + id(1) + `, decision: vouch, reason: known}
-  - {agent_name: lark, earlier: true, decision: vouch, reason: known}
-charters: [{org_name: Tern*, decision: own}]
-suggestions: [{record_id: ` + id(78) + `, decision: own}]
-numbers: {suggestions.originated_internally: 1, suggestions.shipped: -1, orgs.charters_filed: 3, nothing: 1, operations_monitored_through: 2028-01-01, observed_attention.named_clients: [1]}
-texts: {orgs.offer: other, observed_attention.update.one_ambiguous_read: none}
-`,
-			[]string{
-				"registrations[0]: agent_name finch matches no new registration (earlier: true selects verified ones)",
-				"registrations[2]: registrations[1] already decides about " + id(6),
-				"registrations[4]: registrations[3] already decides about " + id(5),
-				"registrations[5]: no registration " + id(77) + " up to " + day + "T12:00:00Z",
-				"registrations[6]: no registration " + id(8) + " up to " + day + "T12:00:00Z",
-				"registrations[7]: " + id(2) + " was verified before: a new decision needs a reason",
-				"registrations[8]: the decision about record_id " + id(1) + " is already vouch",
-				"registrations[9]: the decision about agent_name lark is already vouch",
-				"charters[0]: org_name Tern* matches no new charter (earlier: true selects verified ones)",
-				"suggestions[0]: no suggestion " + id(78) + " up to " + day + "T12:00:00Z",
-				"numbers.operations_monitored_through: 2028-01-01 is not a day from 2026-11-20 to " + day,
-				"numbers.orgs.charters_filed: counted from the records: it cannot be entered",
-				"numbers.suggestions.shipped: want a number from 0 on",
-				"numbers.observed_attention.named_clients: want a list of names",
-				"numbers.nothing: the board has no such number",
-				"texts.observed_attention.honest_read: numbers next to it change: rewrite it, or say \"unchanged\"",
-				"texts.observed_attention.update.what_changed: numbers change: say what changed, or \"unchanged\" if the last update is still true",
-				"texts.orgs.offer: the board has no such text",
-				"correction: suggestions.originated_internally falls from 2 to 1: say why, for readers",
-			},
-		},
-		{
-			"registrations: [{agent_name: wren, decision: own}, {record_id: " + id(6) + ", decision: leave}]",
-			[]string{"registrations[1]: registrations[0] already decides about " + id(6)},
-		},
-		{
-			"charters: [{org_name: W*, decision: own}, {org_name: Wren, decision: own}]\ntexts: {}",
-			[]string{
-				"charters[1]: charters[0] already decides about " + id(7),
-				"texts.observed_attention.honest_read: numbers next to it change: rewrite it, or say \"unchanged\"",
-				"texts.observed_attention.update.what_changed: numbers change: say what changed, or \"unchanged\" if the last update is still true",
-			},
-		},
-		{
-			"registrations: [{agent_name: lark, earlier: true, decision: leave, reason: a}, {agent_name: l*, earlier: true, decision: own, reason: a}]\n" +
-				"texts: {observed_attention.honest_read: ' ', observed_attention.update.what_changed: much, observed_attention.update.one_ambiguous_read: unchanged}",
-			[]string{
-				"registrations[1]: registrations[0] already decides about " + id(1),
-			},
-		},
-		{
-			"registrations: [{record_id: " + id(2) + ", decision: own, reason: mine}]\nnumbers: {suggestions.originated_internally: 1}",
-			[]string{"correction: suggestions.originated_internally falls from 2 to 1: say why, for readers"},
-		},
-		{
-			"registrations: [{record_id: " + id(2) + ", decision: vouch, reason: known}]\ncorrection: in vain",
-			[]string{"correction: no number falls (the reason of a new decision belongs to its answer)"},
-		},
-		{
-			"through: " + day + "T11:59:59Z",
-			[]string{"through: got " + day + "T11:59:59Z, want " + day + "T12:00:00Z, which this verification covers"},
-		},
-	} {
-		_, err := s.try(found, c.answers)
-		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
-			t.Errorf("got\n%v\nwant\n%s", err, want)
-		}
-	}
-}
-
-// A number that is more than was seen, or ten times what it was, and a client that nobody saw have
-// to be confirmed.
-func TestDoubt(t *testing.T) {
-	s := newService(t)
-	s.exec("INSERT INTO observed VALUES (?, 'claude', 'tools/call', 4), (?, 'claude', 'handshake', 1)", day, day)
-	for _, c := range []struct{ numbers, want string }{
-		{"observed_attention.tool_calls_by_anything_not_auditing_us: 4", ""},
-		{"observed_attention.tool_calls_by_anything_not_auditing_us: 5", "got 5, observed 4"},
-		{"observed_attention.named_clients_that_completed_a_handshake: 2", "got 2, observed 1"},
-		{"observed_attention.named_clients: [claude]", ""},
-		{"observed_attention.named_clients: [claude, GhostBot]", `no client named "GhostBot" was seen`},
-		{"suggestions.originated_internally: 10", ""},
-		{"suggestions.originated_internally: 11", "got 11, more than ten times the last 0"},
-	} {
-		path, _, _ := strings.Cut(c.numbers, ":")
-		want := ""
-		if c.want != "" {
-			want = "numbers." + path + ": " + c.want + " (if it is right, say confirm: [" + path + "])"
-		}
-		if _, err := s.try(s.take("12:00:00"), "numbers: {"+c.numbers+"}"); (err == nil) != (want == "") || err != nil && err.Error() != want {
-			t.Errorf("%s: %v, want %s", c.numbers, err, want)
-		}
-		if _, err := s.try(s.take("12:00:00"), "numbers: {"+c.numbers+"}\nconfirm: ["+path+"]"); err != nil && !strings.Contains(err.Error(), "name them in named_clients") {
-			t.Errorf("%s, confirmed: %v", c.numbers, err) // a completed handshake needs its client
-		}
-	}
-}
 
 // A board is the one before it, with its comments, and what changes.
 func TestBoard(t *testing.T) {
@@ -811,41 +358,6 @@ texts:
 	}
 }
 
-func TestParseAnswersFaults(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		want []string
-	}{
-		{"registrations: [{agent_name: a, decision: vouch}, {agent_name: a, pubkey: b, decision: counted}]\ncharters: [{agent_name: a, decision: own, earlier: true}]", []string{
-			"registrations[0]: a vouch needs a reason",
-			"registrations[1]: got 2 of agent, agent_name, pubkey, record_id, want 1",
-			`registrations[1]: decision "counted" is none of leave, vouch, own`,
-			"charters[0]: agent_name does not name a charter",
-			"charters[0]: got 0 of org_name, record_id, want 1",
-			"charters[0]: a new decision about verified records needs a reason",
-		}},
-		{"registrations: [{agent_name: a, decision: own, reason: \"a\\nb\"}, {agent_name: a, decision: own, reason: a@b.example}]", []string{
-			"registrations[0]: the text must be one line",
-			"registrations[1]: the text is published and contains an address (remove it)",
-		}},
-		{"lost: ask ada@tern.example\ncorrection: |-\n  a\n  b", []string{
-			"lost: the text is published and contains an address (remove it)", "correction: the text must be one line",
-		}},
-		{"texts: {b: 1, a: []}", []string{"texts.a: want a text", "texts.b: want a text"}},
-		{"texts: 1", []string{`texts: want "unchanged" or a mapping of texts`}},
-	} {
-		_, err := parseAnswers([]byte(c.text))
-		if want := strings.Join(c.want, "\n"); fmt.Sprint(err) != want {
-			t.Errorf("got\n%v\nwant\n%s", err, want)
-		}
-	}
-	for _, text := range []string{"registration: []", "registrations: a", "a: [", strings.Repeat("#", maxAnswers+1)} {
-		if _, err := parseAnswers([]byte(text)); err == nil {
-			t.Errorf("%.20s: %v", text, err)
-		}
-	}
-}
-
 // FuzzParseAnswers holds that answers which are taken have one thing that each is about.
 func FuzzParseAnswers(f *testing.F) {
 	f.Add("registrations: [{agent_name: lark, decision: vouch, reason: it answered}]\ntexts: unchanged\n")
@@ -879,54 +391,8 @@ func BenchmarkSurvey(b *testing.B) {
 		if err != nil || len(pending.kinds[0].fresh) != 1_000_000 {
 			b.Fatal(err)
 		}
-		if text, err := pending.template(); err != nil || len(text) > maxAnswers {
-			b.Fatal(len(text), err)
-		}
-	}
-}
-
-// What was verified of an agent without a name is decided otherwise by its key, and of a charter by
-// its org.
-func TestEarlierByKey(t *testing.T) {
-	s := newService(t)
-	s.register(1, "", "a key", "10:00:00")
-	s.register(2, "lark", "a key", "10:00:01")
-	s.register(3, "", "another", "10:00:02")
-	s.wantCounts(s.verify("11:00:00", ""), [5]int{0, 3, 0, 0, 0})
-	s.wantCounts(s.verify("12:00:00", "registrations: [{pubkey: a key, earlier: true, decision: own, reason: mine}]\ncorrection: c"), [5]int{0, 2, 0, 0, 1})
-	loaded := s.verify("13:00:00", "registrations: [{pubkey: another, earlier: true, decision: vouch, reason: met}]")
-	s.wantCounts(loaded, [5]int{1, 2, 0, 0, 1})
-	if d := loaded.Verifications[len(loaded.Verifications)-1].Decisions; len(d) != 1 || d[0].Agent != d[0].Records || d[0].Corrects != day {
-		t.Errorf("the vouch is %+v", d)
-	}
-	s.register(4, "", "another", "13:00:01")
-	s.wantCounts(s.verify("14:00:00", "registrations: [{pubkey: another, decision: vouch, reason: again}]"), [5]int{1, 3, 0, 0, 1})
-}
-
-// What stays beside numbers that change is shown, and no text of a board is blank.
-func TestStays(t *testing.T) {
-	s := newService(t)
-	if p := s.take("11:00:00"); strings.Contains(summaryOf(p, must(s.try(p, ""))), "Unchanged next") {
-		t.Error("no number changes, and a text is shown")
-	}
-	s.register(1, "lark", "", "10:00:00")
-	const read, changed = "texts: {observed_attention.honest_read: ", ", observed_attention.update.what_changed: "
-	for answers, want := range map[string]string{
-		"numbers: {operations_monitored_through: " + day + "}": "Unchanged next to the new numbers, observed_attention.honest_read: " + s.site().Current().ObservedAttention.HonestRead,
-		"numbers: {operations_monitored_through: 2020-01-01}":  "is not a day from",
-		read + "One came." + changed + "unchanged}":            "",
-		read + "' '" + changed + "unchanged}":                  "honest_read is blank",
-		read + "One." + changed + "One.}":                      "updates[1].one_ambiguous_read is blank",
-	} {
-		p := s.take("12:00:00")
-		d, err := s.try(p, answers)
-		said := fmt.Sprint(err)
-		if err == nil {
-			said = summaryOf(p, d)
-		}
-		stays := strings.HasPrefix(want, "Unchanged next")
-		if !strings.Contains(said, want) || strings.Contains(said, "Unchanged next") != stays || (want != "" && !stays) != (err != nil) {
-			t.Errorf("%s: %v\n%s", answers, err, said)
+		if text := pending.template(); len(text) > maxAnswers {
+			b.Fatal(len(text))
 		}
 	}
 }

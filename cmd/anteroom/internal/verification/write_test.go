@@ -84,6 +84,9 @@ func TestKilled(t *testing.T) {
 					if full && !errors.Is(err, syscall.ENOSPC) {
 						t.Errorf("step %d: %v", at, err)
 					}
+					if n := left(folder); full && name == "write" && n%len(written()) != 0 {
+						t.Errorf("step %d: a failed write left %d files", at, n)
+					}
 					if err := finish(folder); err != nil {
 						t.Fatalf("step %d: %v", at, err)
 					}
