@@ -103,7 +103,6 @@ type ContentError interface {
 	Faults() []Fault // whose files are named with the folder
 }
 
-// Fail prints an error.
 func (t *Terminal) Fail(err error) {
 	if errors.Is(err, ErrSilent) {
 		return
@@ -124,8 +123,7 @@ func (t *Terminal) Complain(prefix, text string) {
 	}
 }
 
-// ErrorReport is an error in JSON.
-type ErrorReport struct {
+type errorReport struct {
 	Code    string  `json:"code"`      // usage, content or failed
 	Exit    int     `json:"exit_code"` // of the program
 	Message string  `json:"message"`
@@ -147,7 +145,7 @@ func (t *Terminal) FailJSON(err error, code int) {
 	if t.sent.bytes > 0 || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
 		return
 	}
-	r := ErrorReport{Code: "failed", Exit: code}
+	r := errorReport{Code: "failed", Exit: code}
 	if code == ExitUsage {
 		r.Code = "usage"
 	}
@@ -169,7 +167,7 @@ func (t *Terminal) FailJSON(err error, code int) {
 			r.Faults = nil
 		}
 	}
-	t.PrintObject(map[string]ErrorReport{"error": r})
+	t.PrintObject(map[string]errorReport{"error": r})
 }
 
 // SplitHint splits off the next step, in brackets at the end of an error. A single word in brackets
@@ -195,18 +193,15 @@ func SplitHint(line string) (message, hint string) {
 	return line, ""
 }
 
-// Warnf prints a warning.
 func (t *Terminal) Warnf(format string, args ...any) {
 	t.Complain("anteroom: warning: ", fmt.Sprintf(format, args...))
 }
 
-// Printf prints a line to standard output.
 func (t *Terminal) Printf(format string, args ...any) {
 	line, _ := quote.Visible(fmt.Sprintf(format, args...))
 	fmt.Fprintln(t.Out, line)
 }
 
-// Highlight prints a line in colour.
 func (t *Terminal) Highlight(line string) {
 	line, _ = quote.Visible(line)
 	if t.Colour {
@@ -215,7 +210,6 @@ func (t *Terminal) Highlight(line string) {
 	fmt.Fprintln(t.Out, line)
 }
 
-// PrintLines prints the lines of a text.
 func (t *Terminal) PrintLines(text string) {
 	for line := range strings.Lines(text) {
 		t.Printf("%s", strings.TrimSuffix(line, "\n"))

@@ -27,7 +27,7 @@ import (
 // Variables of wrangler.
 const (
 	TokenVariable   = "CLOUDFLARE_API_TOKEN"
-	AccountVariable = "CLOUDFLARE_ACCOUNT_ID"
+	accountVariable = "CLOUDFLARE_ACCOUNT_ID"
 	baseVariable    = "CLOUDFLARE_API_BASE_URL"
 )
 
@@ -67,7 +67,7 @@ type client struct {
 func connect(ctx context.Context, account, permission string) (*client, error) {
 	c := &client{
 		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
-		account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable))),
+		account: cmp.Or(account, strings.TrimSpace(os.Getenv(accountVariable))),
 	}
 	c.http = &http.Client{
 		Timeout: longestCall,
@@ -81,7 +81,7 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 			TokenVariable, permission))
 	}
 	if c.account != "" && !accountID.MatchString(c.account) {
-		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", AccountVariable, c.account))
+		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", accountVariable, c.account))
 	}
 	var err error
 	base := cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4")
@@ -99,7 +99,7 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	}
 	if err != nil {
 		err = c.explain("ask for the token's accounts", permissionAccounts, err)
-		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, AccountVariable)
+		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, accountVariable)
 	}
 	c.account = list.Result[0].ID
 	return c, nil
@@ -228,7 +228,7 @@ func (c *client) explain(what, permission string, err error) error {
 		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
 	case denied(f), f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
 		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable,
-			permission, AccountVariable)
+			permission, accountVariable)
 	case f.status == http.StatusTooManyRequests:
 		next = " (wait five minutes, and try again)"
 	case f.status == 0:

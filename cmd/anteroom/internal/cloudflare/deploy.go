@@ -23,12 +23,12 @@ import (
 	paths "anteroom/generator/published"
 )
 
-// AllowDNS allows to take over a host name that resolves to another place.
-const AllowDNS = "dns"
+// allowDNS allows to move a host name from another place.
+const allowDNS = "dns"
 
 // Allowances lists the regressions that --allow of deploy accepts.
 var Allowances = []string{
-	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), AllowDNS,
+	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), allowDNS,
 }
 
 // Deployment deploys a service.
@@ -177,7 +177,7 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 			if found, err := lookup(ctx, host); err == nil && len(found) > 0 {
 				what := fmt.Sprintf("%s resolves to %s, and would be moved to the new worker %s", host,
 					strings.Join(found, ", "), e.Name)
-				if err := refuse([]continuity.Regression{{Kind: AllowDNS, What: what}}, d.Allowances); err != nil {
+				if err := refuse([]continuity.Regression{{Kind: allowDNS, What: what}}, d.Allowances); err != nil {
 					return err
 				}
 			}

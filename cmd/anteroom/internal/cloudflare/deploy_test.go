@@ -273,7 +273,7 @@ func TestDeployRefuses(t *testing.T) {
 	d.Wrangler.config = config
 	os.Remove(filepath.Join(d.stub, "fail"))
 	refused("dns: www.anteroom.example resolves to 192.0.2.1, and would be moved to the new worker anteroom")
-	d.Allowances = []Allowance{{Name: AllowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
+	d.Allowances = []Allowance{{Name: allowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || d.Allowances[1].Needed {
 		t.Fatalf("allowed: %v\n%s%s", err, said, calls)
 	}

@@ -28,7 +28,7 @@ type Severity string
 const (
 	Fault   Severity = "fault"        // it breaks a promise of the service
 	Warning Severity = "warning"      // it may be intended
-	ByHand  Severity = "look by hand" // it could not be read
+	byHand  Severity = "look by hand" // it could not be read
 )
 
 // Remark is a setting of the account or of a zone that spoils the service.
@@ -116,7 +116,7 @@ func (i *inspection) read(subject, what, where, permission, path string, into an
 	if denied(err) {
 		why = "the token lacks the permission " + permission
 	}
-	i.say(ByHand, subject, what+" could not be read: "+why, "look in the dashboard at "+where)
+	i.say(byHand, subject, what+" could not be read: "+why, "look in the dashboard at "+where)
 	return false
 }
 
@@ -140,7 +140,7 @@ func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, er
 			i.zone(id, name)
 		}
 	}
-	order := []Severity{Fault, Warning, ByHand}
+	order := []Severity{Fault, Warning, byHand}
 	slices.SortStableFunc(i.remarks, func(a, b Remark) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})

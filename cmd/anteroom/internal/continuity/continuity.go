@@ -198,7 +198,7 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 		f := &files[i]
 		switch {
 		case f.Path == manifestPath:
-			if err := facts.AddManifest(f.Content()); err != nil {
+			if err := facts.addManifest(f.Content()); err != nil {
 				return Facts{}, err
 			}
 		case f.Path == tlog.KeysPath:
@@ -243,8 +243,7 @@ func isCheckpoint(p string) bool {
 	return tlog.IsCheckpoint(p) || tlog.Published(p) && path.Dir(p) == tlog.TreePath(p)+"/checkpoints"
 }
 
-// AddManifest adds the documents and the current receipt key of a manifest.
-func (f *Facts) AddManifest(text []byte) error {
+func (f *Facts) addManifest(text []byte) error {
 	var manifest struct {
 		ReceiptKey string `json:"receipt_key"`
 		Documents  []struct {

@@ -133,7 +133,7 @@ type inspection struct {
 
 // Inspect compares all published documents of a service with the artifact. If that is nil, it
 // compares documents, manifest and endpoints with each other. The error is about a service that
-// cannot be compared, and wraps ErrNothing, ErrUnreachable or ErrForeign, or is the error of ctx.
+// cannot be compared, and wraps ErrNothing, ErrUnreachable or errForeign, or is the error of ctx.
 func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Options) (*Report, error) {
 	i := &inspection{
 		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
@@ -292,7 +292,7 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	if p.liveWrong = wrong; p.manifestWrong == "" || p.liveWrong == "" {
 		return p, nil
 	}
-	why, hint := ErrForeign, "check the address"
+	why, hint := errForeign, "check the address"
 	switch to := document.header.Get("Location"); {
 	case document.redirects() && (to == a.String()+health.Manifest || to == health.Manifest):
 		hint = "it redirects to itself: check what is before the service, such as a CDN that speaks plain HTTP to it"

@@ -400,7 +400,7 @@ func TestWait(t *testing.T) {
 // one checks that an error wraps one of the reasons, or with nil none.
 func one(t *testing.T, what string, err, want error) {
 	t.Helper()
-	for _, reason := range []error{ErrNothing, ErrUnreachable, ErrForeign} {
+	for _, reason := range []error{ErrNothing, ErrUnreachable, errForeign} {
 		if err == nil || errors.Is(err, reason) != (reason == want) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
@@ -435,11 +435,11 @@ func TestUnreachable(t *testing.T) {
 			<-r.Context().Done()
 		}), ErrUnreachable},
 		"responds with 404":                     {start(http.NotFound), ErrNothing},
-		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign},
-		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), ErrForeign},
+		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), errForeign},
+		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), errForeign},
 		"responds with 502":                     {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
-		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), ErrForeign},
-		"redirects to itself":                   {loop, ErrForeign},
+		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), errForeign},
+		"redirects to itself":                   {loop, errForeign},
 		"broke off":                             {start(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), ErrUnreachable},
 		"more than 25 MiB":                      {start(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, maxBody+1)) }), nil},
 	} {
@@ -553,7 +553,7 @@ func TestFacts(t *testing.T) {
 		want error // nil is any other
 	}{
 		{answered("", 404, ""), ErrNothing},
-		{answered("", 200, "<html>"), ErrForeign},
+		{answered("", 200, "<html>"), errForeign},
 		{answered("", 500, ""), ErrUnreachable},
 		{answered("/manifest.json", 404, ""), nil},
 		{answered("/scoreboard.json", 200, "<html>"), nil},

@@ -32,8 +32,7 @@ var (
 	ErrNothing = errors.New("nothing is published there")
 	// ErrUnreachable: no response, or only failures, so the published documents are unknown.
 	ErrUnreachable = errors.New("the service is unreachable")
-	// ErrForeign: other software responds.
-	ErrForeign = errors.New("this is not a service of this software")
+	errForeign = errors.New("this is not a service of this software")
 )
 
 var errBroken = errors.New("the response broke off")

@@ -34,7 +34,7 @@ type Options struct {
 	ClientIPHeader   string
 	Hosts            []string
 	WritesPerMinute  *int64 // nil for the limit of the content
-	LogFormat        string // LogText or LogJSON; "" is text
+	LogFormat        string // LogText or logJSON; "" is text
 	MetricsAddress   string // "" for none
 	Version, Commit  string // of this program, for the metrics
 }
@@ -48,7 +48,7 @@ const ReceiptKey = "receipt.key"
 // The formats of the log.
 const (
 	LogText = "text"
-	LogJSON = "json"
+	logJSON = "json"
 )
 
 // Check refuses invalid options.
@@ -72,8 +72,8 @@ func (o *Options) Check() error {
 			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
 		}
 	}
-	if format := o.LogFormat; format != "" && format != LogText && format != LogJSON {
-		fault("--log-format %q is neither %s nor %s", format, LogText, LogJSON)
+	if format := o.LogFormat; format != "" && format != LogText && format != logJSON {
+		fault("--log-format %q is neither %s nor %s", format, LogText, logJSON)
 	}
 	if o.WritesPerMinute != nil && *o.WritesPerMinute < 0 {
 		fault("--write-limit is %d (give a number from 0 on)", *o.WritesPerMinute)

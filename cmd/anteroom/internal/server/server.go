@@ -104,7 +104,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	for _, n := range first.snapshot.Covered {
 		verified += n
 	}
-	if o.LogFormat != LogJSON {
+	if o.LogFormat != logJSON {
 		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(),
 			cli.Plural(int(count), "record"), max(0, count-verified))
 	}
@@ -281,7 +281,7 @@ func faultLine(err error) string {
 }
 
 func (o *Options) logger(t *cli.Terminal) *slog.Logger {
-	if o.LogFormat != LogJSON {
+	if o.LogFormat != logJSON {
 		return t.Logger()
 	}
 	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err},

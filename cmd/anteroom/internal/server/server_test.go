@@ -270,7 +270,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	o := f.options()
-	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = LogJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
+	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = logJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
 	log := make(lines, 100_000)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -336,7 +336,7 @@ func TestLogOfStrangers(t *testing.T) {
 		`" level=ERROR msg="commit failed"`, `","level":"ERROR","x":"`, `\" status=200`, `\\" status=200`, `\`, `\ status=200`, `AAAA`, `AAAA\AAAA"`, `"anteroom-secret:"`,
 	} {
 		path = "/anteroom-secret:" + path
-		for _, format := range []string{LogText, LogJSON} {
+		for _, format := range []string{LogText, logJSON} {
 			var out bytes.Buffer
 			options := Options{LogFormat: format}
 			options.logger(cli.New(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
@@ -344,7 +344,7 @@ func TestLogOfStrangers(t *testing.T) {
 			if strings.Contains(line, "AAAA") {
 				t.Errorf("%s: a key is shown: %s", format, line)
 			}
-			if format == LogJSON {
+			if format == logJSON {
 				var got struct {
 					Level, Path string
 					Status      int

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,69 +68,6 @@ func TestTemplate(t *testing.T) {
 	a.Suggestions = nil
 	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, and 16 new suggestions have no answer") {
 		t.Errorf("without through: %v", err)
-	}
-}
-
-// What a person needs to decide is in the template, and nothing that acts on a terminal.
-func TestTemplateShows(t *testing.T) {
-	s := newService(t)
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern*"]`), 1)
-	s.register(1, "lark", "", "08:00:00")
-	s.register(20, "hen", "", "08:00:01")
-	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
-	s.register(2, "lark", "key one", "10:00:00")
-	s.register(3, "lark", "key one", "10:10:00")
-	s.register(4, "l\u00a0ark", "", "10:10:01")
-	s.register(5, "lark", "key two", "10:20:01")
-	s.register(6, "", "key one", "11:00:00")
-	s.register(7, "lаrk", "", "11:01:00") // with the Cyrillic а
-	s.register(8, "tern 7", "", "11:02:00")
-	s.register(9, "own\u202e", "", "11:02:00")
-	s.charter(10, "Tern & Co", `[{"position":"scout","agent_name":"tern 7","allocation":20}]`, "11:03:00")
-	s.suggest(11, "11:04:00")
-	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 10")
-	s.exec("INSERT INTO observed VALUES (?, 'tern', 'tools/call', 4)", day)
-	text := s.take("12:00:00").template()
-	for _, want := range []string{
-		"# Odd: registration " + id(9) + " (number 10) was changed",
-		"# Registrations: 8 new, of 6 agents.\n",
-		"  # \"lark\", with several keys\n  #   3 registrations in 2 bursts, 2027-03-01T10:00:00Z to 2027-03-01T10:20:01Z\n  #   1 registration verified before; you vouched for it\n" +
-			"  #   looks like \"l\\u00a0ark\"\n  #   looks like \"lаrk\"\n  - {decision: leave, reason: \"\", agent: \"" + id(2) + "\"}\n",
-		"  # key \"key one\", without a name\n  #   1 registration, 2027-03-01T11:00:00Z\n  #   has the key of \"lark\"\n",
-		"  # \"tern 7\"\n  #   1 registration, 2027-03-01T11:02:00Z\n  #   own_names has \"tern*\"\n  - {decision: own, reason: a name of own_names, agent: \"" + id(8) + "\"}\n",
-		`"own\u202e"`,
-		"# Charters: 1 new.", "  #   \"scout\" \"tern 7\", 20\n  #   own_names has \"tern*\"\n  - {decision: own, ",
-		"  # \"idea\", filed as \"anonymous\" 2027-03-01T11:04:00Z\n  #   SHA-256 of the text ",
-		"#   \"tern\": 4 requests\n", "  suggestions.shipped: 0\n", "  observed_attention.named_clients: []\n", "  operations_monitored_through: 2026-11-20\n",
-		"  observed_attention.update.what_changed: unchanged\n", "  observed_attention.honest_read: >-\n",
-	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("it does not show %q", want)
-		}
-	}
-	// What was counted before own_names had it can be set apart by an answer that is there.
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark", "hen"]`), 1)
-	pending := s.take("12:00:00")
-	text = pending.template()
-	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`, `"hen" was counted, with 1 registration, and own_names has "hen"`}) {
-		t.Errorf("the audit says of own_names %q", own)
-	}
-	proposal := "  # \"lark\" was counted, with 1 registration, and own_names has \"lark\". To set it apart, remove the # before its answer:\n" +
-		"  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
-	if other := strings.NewReplacer(`"lark"`, `"hen"`, id(1), id(20)).Replace(proposal); !strings.Contains(string(text), proposal+other) {
-		t.Errorf("proposals of own_names:\n%s", text)
-	}
-	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#-", "-", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
-	if err != nil || !strings.Contains(string(d.verification.Encode()), "corrects: '"+day+"'") {
-		t.Errorf("a proposal of own_names: %v\n%s", err, text)
-	}
-	if t.Failed() {
-		t.Logf("%s", text)
-	}
-	s.put(pending, "")
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["lark", "hen"]`), []byte(`["tern*"]`), 1)
-	if text = s.take("13:00:00").template(); !strings.Contains(string(text), "  #- {decision: own, reason: a name of own_names, earlier: true, record_id: \""+id(10)+"\"}\n") {
-		t.Errorf("no proposal for a charter:\n%s", text)
 	}
 }
 

@@ -100,6 +100,10 @@ func (s *service) step(line string) string {
 			result += "-\n"
 		}
 		result = strings.TrimRight(result, "-\n") // changed, early, notes and own
+	case "template": // without its introduction, and the texts of the board
+		_, result, _ = strings.Cut(string(s.take(first).template()), "quote what callers sent.\n")
+		result, _, _ = strings.Cut(result, "\n\n# Texts of the board.")
+		result = "| " + strings.ReplaceAll(result, "\n", "\n| ")
 	case "verify", "try":
 		result = s.decided(scope{}, first, words, name == "try")
 	case "through":
