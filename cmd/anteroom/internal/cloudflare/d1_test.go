@@ -169,6 +169,21 @@ func TestOpen(t *testing.T) {
 		wantError(t, err, want)
 	}
 	path := server.Config("production")
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "")
+	for accounts, want := range map[string]string{
+		`[{"id":"a"},{"id":"b"}]`:           "the token in CLOUDFLARE_API_TOKEN has 2 accounts (set CLOUDFLARE_ACCOUNT_ID, or account_id in wrangler.toml)",
+		`[{"id":"` + d1test.Account + `"}]`: "",
+	} {
+		server.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			d1test.Answer(w, 200, `{"success":true,"errors":[],"result":`+accounts+`}`)
+		})
+		if _, err := openConfig(t, path); want != "" {
+			wantError(t, err, want)
+		} else if err != nil {
+			t.Errorf("the only account of the token: %v", err)
+		}
+	}
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", d1test.Account)
 	server.Exec("DELETE FROM d1_migrations WHERE name LIKE '0003%'")
 	_, err := openConfig(t, path)
 	wantError(t, err, "missing migration 0003", "(run anteroom deploy --env production)")

@@ -35,6 +35,13 @@ func TestRollback(t *testing.T) {
 	write(t, filepath.Join(d.stub, "deployed"), "")
 	_, err = w.PlanRollback(t.Context(), Production, "")
 	wantError(t, err, "wrangler lists no deployment")
+	for list, want := range map[string]string{
+		"what": "read wrangler's output: not JSON: \"what\\n\"", `[{"versions":[{"version_id":"a"},{"version_id":"b"}]}]`: "2 versions share the requests (finish that deployment",
+	} {
+		write(t, filepath.Join(d.stub, "list.json"), list+"\n")
+		_, err = w.PlanRollback(t.Context(), Production, "")
+		wantError(t, err, want)
+	}
 	deployment := func(on, id string) string {
 		return fmt.Sprintf(`{"created_on":"2026-11-%sT12:00:00Z","versions":[{"version_id":%q,"percentage":100}]}`, on, id)
 	}
