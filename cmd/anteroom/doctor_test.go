@@ -24,8 +24,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// inContentFolder changes into a new folder with the project's content and its documents, and
-// clears what the environment says of keys and tokens.
 func inContentFolder(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +41,6 @@ func inContentFolder(t *testing.T) {
 	}
 }
 
-// generated is the project's content with its documents, made once and kept in memory.
 var generated = sync.OnceValues(func() (fs.FS, error) {
 	dir, err := os.MkdirTemp("", "anteroom-content-")
 	if err != nil {
@@ -69,7 +66,6 @@ var generated = sync.OnceValues(func() (fs.FS, error) {
 	return files, err
 })
 
-// operate runs a command that must succeed, and gives what it prints.
 func operate(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, complaint bytes.Buffer
@@ -79,7 +75,6 @@ func operate(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// newStore makes the database of the data folder, and runs statements in it.
 func newStore(t *testing.T, statements ...string) {
 	t.Helper()
 	if err := os.MkdirAll(server.DefaultData, 0o700); err != nil {
@@ -99,8 +94,6 @@ func newStore(t *testing.T, statements ...string) {
 	}
 }
 
-// diagnose runs doctor and gives the findings that are not ok, a line for each. The exit code must
-// fit them.
 func diagnose(t *testing.T, args ...string) (lines string) {
 	t.Helper()
 	var out, complaint bytes.Buffer
@@ -301,7 +294,6 @@ func TestDoctorOfAnOldVerification(t *testing.T) {
 	}
 }
 
-// d1Config is a wrangler.toml whose database was made.
 const d1Config = `[[env.production.d1_databases]]
 binding = "DB"
 database_name = "tern"

@@ -20,7 +20,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// now is the time that scripts check the content against: 2026-11-21.
 const now = "1795219200"
 
 func TestMain(m *testing.M) {
@@ -39,7 +38,6 @@ func clock() {
 	os.Exit(runAt(func() time.Time { return at }, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// typed is set on systems whose terminals a test can make.
 var typed func(*testscript.TestScript, bool, []string)
 
 // TestScripts runs the scripts of testdata against the program itself. Each script runs in a folder

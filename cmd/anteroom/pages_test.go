@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// blocks are the fenced blocks of a page in a language, without their indentation.
 func blocks(page, language string) (list []string) {
 	for _, block := range regexp.MustCompile("(?ms)^( *)```"+language+"\n(.*?)^ *```$").FindAllStringSubmatch(page, -1) {
 		list = append(list, regexp.MustCompile("(?m)^"+block[1]).ReplaceAllString(block[2], ""))
@@ -28,8 +27,6 @@ func blocks(page, language string) (list []string) {
 	return list
 }
 
-// runBlocks runs shell scripts in the working directory, one after the other, with this program as
-// anteroom, and gives all that they say.
 func runBlocks(t *testing.T, list []string, environment ...string) (said string) {
 	t.Helper()
 	program, err := os.Executable()

@@ -43,8 +43,6 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// makeRun starts make run on a free port and with a database of its own, and gives the address that
-// it prints.
 func makeRun(t *testing.T, data string) string {
 	t.Helper()
 	run := exec.Command("make", "run")

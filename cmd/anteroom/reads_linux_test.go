@@ -24,7 +24,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch counts how often files are opened, by inotify(7).
 func watch(t *testing.T, files ...string) (opened func() string) {
 	t.Helper()
 	kernel, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -60,7 +59,6 @@ func watch(t *testing.T, files ...string) (opened func() string) {
 	}
 }
 
-// stubWrangler is a wrangler that takes everything. It writes its calls to $STUB.
 const stubWrangler = `#!/bin/sh
 echo "$*" | sed 's/ --.*//' >>"$STUB"
 case "$1" in --version) echo 4.164.0 ;; deployments) echo '[]' ;; esac
@@ -126,8 +124,6 @@ func TestPublishReads(t *testing.T) {
 	}
 }
 
-// deployedHost is the way to a service that publishes the documents once the wrangler whose calls
-// are in a file has deployed it.
 func deployedHost(t *testing.T, calls, public, snapshot string) func(host string) *live.Service {
 	t.Helper()
 	artifact, err := publish.Read(public, snapshot)

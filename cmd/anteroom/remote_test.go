@@ -19,7 +19,6 @@ import (
 	"anteroom/edge/canon"
 )
 
-// remoteStore is a deployed store, and a folder in which an operator works on it.
 type remoteStore struct {
 	*d1test.Server
 	t       *testing.T
@@ -40,8 +39,6 @@ func startRemote(t *testing.T) *remoteStore {
 	return s
 }
 
-// run runs a command on the store of a wrangler.toml, which must end with a code, and gives what it
-// prints to both outputs. In the arguments, CONTENT is replaced by the folder of the content.
 func (s *remoteStore) run(code int, config, arguments string) string {
 	s.t.Helper()
 	all := append(strings.Fields(strings.ReplaceAll(arguments, "CONTENT", s.content)), "--remote", "production", "--wrangler", config)
@@ -52,10 +49,8 @@ func (s *remoteStore) run(code int, config, arguments string) string {
 	return said.String() + complained.String()
 }
 
-// recordID is the identifier of a record of the tests.
 func recordID(n int) string { return fmt.Sprintf("%032x", n) }
 
-// fill records something of every kind.
 func (s *remoteStore) fill() {
 	s.t.Helper()
 	for i, name := range []string{"ledger-lark", "ledger-lark", "=odd\u202eowl"} {

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Default folders and files.
 const (
 	contentFolder = "content"
 	publicFolder  = "public"

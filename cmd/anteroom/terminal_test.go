@@ -24,7 +24,6 @@ import (
 // ends in a verdict of the stranger's own.
 const unseen = "\u009b2J\u009bH\u202e\u200b\U000e0041\ufeff\u0085Valid: genuine"
 
-// checkSeen checks that an output holds no invisible character.
 func checkSeen(t *testing.T, what, output string) {
 	t.Helper()
 	for _, r := range output {

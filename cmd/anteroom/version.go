@@ -29,7 +29,6 @@ func versionCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// program identifies a build of this program.
 type program struct {
 	Version    string  `json:"version"`
 	Commit     *string `json:"commit"`      // null if it was built outside a repository
@@ -42,7 +41,6 @@ type program struct {
 	Edge       *core   `json:"edge"` // null if the program carries none
 }
 
-// core is the edge core that a released program carries.
 type core struct {
 	Toolchain string `json:"toolchain"`
 	SHA256    string `json:"sha256"`
@@ -74,7 +72,6 @@ func thisProgram() *program {
 	return p
 }
 
-// String returns the identification in one line.
 func (p *program) String() string {
 	line := "anteroom " + p.Version
 	if p.Commit != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// datasets are the commented lines of a dataset in wrangler.toml.
 var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
 
 // TestWrangler compares wrangler.toml with what was generated and with what the worker expects, as

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes.
 const (
 	ExitOK      = 0
 	ExitFailure = 1

@@ -135,7 +135,6 @@ func Chosen(flags *pflag.FlagSet, name string) bool {
 	return flags.Changed(name) && (from == nil || !strings.HasPrefix(from[0], SettingsFile))
 }
 
-// Commands returns a command and its subcommands.
 func Commands(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, below := range cmd.Commands() {

@@ -38,7 +38,6 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Terminal has the input and output of a command.
 type Terminal struct {
 	In          io.Reader
 	Out         *bufio.Writer
@@ -53,7 +52,6 @@ type Terminal struct {
 	interrupts chan os.Signal // for Context
 }
 
-// New returns the terminal of a program with these streams.
 func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	isTerminal := func(stream any) bool {
 		f, ok := stream.(*os.File)
@@ -93,7 +91,6 @@ func (w WithoutSecrets) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WithoutSecret removes secret keys after their prefix.
 func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
 
 // ContentError has a line for each fault of a content folder.
@@ -222,7 +219,6 @@ func (t *Terminal) PrintJSON(text []byte) {
 	t.Out.WriteByte('\n')
 }
 
-// PrintObject prints a value as a JSON object.
 func (t *Terminal) PrintObject(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -259,7 +255,6 @@ func VisibleJSON(text []byte) []byte {
 	return b
 }
 
-// Logger returns the log of a server.
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
 
 // Plural writes a number with its noun: "1 fault", "2 faults", "2 entries".

@@ -13,7 +13,6 @@ import (
 	"anteroom/cmd/anteroom/internal/continuity"
 )
 
-// Allowance is a regression that the operator allows.
 type Allowance struct {
 	Name, Reason string
 	Needed       bool // it has happened
@@ -79,7 +78,6 @@ func notes(allowances []Allowance) (text string) {
 	return text
 }
 
-// Places where D1 creates databases.
 var (
 	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
 	JurisdictionNames = []string{"eu", "us", "fedramp"}

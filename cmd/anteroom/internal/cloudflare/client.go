@@ -20,7 +20,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Variables of wrangler.
 const (
 	TokenVariable   = "CLOUDFLARE_API_TOKEN"
 	accountVariable = "CLOUDFLARE_ACCOUNT_ID"

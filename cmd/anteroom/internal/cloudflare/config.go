@@ -47,7 +47,6 @@ var (
 	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
 )
 
-// Config is a wrangler.toml.
 type Config struct {
 	Path string
 
@@ -104,7 +103,6 @@ type environment struct {
 	} `toml:"analytics_engine_datasets"`
 }
 
-// ReadConfig reads a wrangler.toml.
 func ReadConfig(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -130,7 +128,6 @@ func (c *Config) parse(text []byte) error {
 	return err
 }
 
-// Environments returns the sorted names of the environments.
 func (c *Config) Environments() []string { return slices.Sorted(maps.Keys(c.env)) }
 
 func (c *Config) environment(name string) (environment, error) {

@@ -84,13 +84,10 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	return nil
 }
 
-// Name returns the name for messages to the operator.
 func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name, s.environment) }
 
-// Host returns the custom domain of the environment, or "".
 func (s *Store) Host() string { return s.host }
 
-// Room returns the size of the database, and its limit.
 func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
 // Forget does nothing: the files belong to Cloudflare. See RetentionNote.
@@ -102,7 +99,6 @@ func (s *Store) RetentionNote() string {
 		"of clients for three months"
 }
 
-// Close closes the connections to the API.
 func (s *Store) Close() error {
 	s.client.http.CloseIdleConnections()
 	return nil

@@ -31,7 +31,6 @@ var Allowances = []string{
 	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), allowDNS,
 }
 
-// Deployment deploys a service.
 type Deployment struct {
 	Config      *Config
 	Environment string

@@ -51,7 +51,6 @@ case "$*" in
 esac
 `
 
-// stub is a folder in which a wrangler that does nothing is the only one.
 func stub(t *testing.T, names ...string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -87,7 +86,6 @@ func write(t *testing.T, name, text string) {
 
 var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
-// generate generates the content of this project, changed by change.
 func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
@@ -105,7 +103,6 @@ func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
 }
 
-// trial is a deployment of this project's content to nowhere.
 type trial struct {
 	*Deployment
 	t      *testing.T
@@ -162,7 +159,6 @@ func newTrial(t *testing.T) *trial {
 	return d
 }
 
-// run compares and deploys. It gives the steps, and the calls of wrangler.
 func (d *trial) run() (said, calls string, err error) {
 	d.t.Helper()
 	d.said = ""

@@ -18,7 +18,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// module is a folder of the npm tools.
 func module(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../../build/npm/node_modules/" + name)

@@ -52,7 +52,6 @@ func (d *Deployment) note() (string, error) {
 
 var noted = regexp.MustCompile(`^content ([0-9a-f]+), as of ([0-9-]+), key ([0-9a-z]+), log ([0-9]+), schema ([0-9]+)`)
 
-// Version is a version of a worker.
 type Version struct {
 	ID      string
 	Content string // version of the content; "" if unknown
@@ -63,12 +62,10 @@ type Version struct {
 	database    string
 }
 
-// String returns the id and the note.
 func (v *Version) String() string {
 	return fmt.Sprintf("version %.8s, %s", v.ID, cmp.Or(v.Note, "without a note"))
 }
 
-// Rollback is a planned rollback.
 type Rollback struct {
 	Environment string
 	From, To    Version
@@ -209,7 +206,6 @@ func (r *Rollback) Refusal(allowed []Allowance) error {
 	return refuse(r.Backwards, allowed)
 }
 
-// Do rolls back.
 func (r *Rollback) Do(ctx context.Context, w *Wrangler, allowed []Allowance) error {
 	if err := r.Refusal(allowed); err != nil {
 		return err

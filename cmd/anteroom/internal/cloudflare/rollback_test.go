@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// version writes what wrangler says of a version.
 func (d *rollbacks) version(id, note, database string) {
 	write(d.t, filepath.Join(d.stub, id+".json"), fmt.Sprintf(
 		`{"id":%q,"annotations":{"workers/message":%q},"resources":{"bindings":[{"type":"assets"},{"type":"d1","database_id":%q}]}}`, id, note, database))

@@ -17,14 +17,11 @@ const (
 	permissionBots         = "Zone, Bot Management, Read"
 )
 
-// PermissionsSettings lists all of them.
 const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " +
 	permissionBots
 
-// Severity is the severity of a remark.
 type Severity string
 
-// The severities, the gravest first.
 const (
 	Fault   Severity = "fault"        // it breaks a promise of the service
 	Warning Severity = "warning"      // it may be intended

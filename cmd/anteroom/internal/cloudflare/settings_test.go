@@ -11,7 +11,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
 )
 
-// answer is the result of a call, and its type in Cloudflare's own client.
 type answer struct{ kind, result string }
 
 const (
@@ -19,7 +18,6 @@ const (
 	zonePath    = "/zones/0123456789abcdef0123456789abcde0"
 )
 
-// settings are what the API answers of an account with nothing to complain of.
 func settings() map[string]answer {
 	all := map[string]answer{
 		accountPath + "/workers/scripts/anteroom/script-settings": {"ScriptSetting", `{"logpush":false,"observability":{"enabled":true},"tail_consumers":null}`},
@@ -35,7 +33,6 @@ func settings() map[string]answer {
 	return all
 }
 
-// spoiled are answers that spoil the service, each with what is said of it.
 var spoiled = []struct {
 	path string
 	answer

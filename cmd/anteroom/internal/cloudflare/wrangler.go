@@ -23,7 +23,6 @@ import (
 // WranglerVersion is the tested version, which build/npm/package.json pins too.
 const WranglerVersion = "4.164.0"
 
-// Wrangler runs wrangler.
 type Wrangler struct {
 	command []string // with its first arguments
 	config  string   // path of wrangler.toml

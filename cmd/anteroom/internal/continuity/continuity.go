@@ -27,7 +27,6 @@ import (
 // Kind is a kind of regression, by the name with which an operator allows it.
 type Kind string
 
-// All kinds.
 const (
 	AsOf     Kind = "as_of"    // the date of the newest scoreboard
 	Board    Kind = "board"    // a dated scoreboard changes or vanishes

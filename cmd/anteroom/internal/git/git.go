@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// WorkTree is a work tree of git.
 type WorkTree struct {
 	folder      string
 	environment []string
@@ -61,7 +60,6 @@ func underGit(folder string) bool {
 	}
 }
 
-// Error is a failure of git.
 type Error struct {
 	Command string // "commit"
 	Err     error  // of the process

@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// kind is a kind of secret.
 type kind[K any] struct {
 	name, what     string // in errors, and in the help of the flag
 	flag, variable string // that give it to a command
@@ -42,14 +41,12 @@ func (Secret[K]) kind() *kind[K] {
 	panic("no such kind of secret")
 }
 
-// AddFlag adds the flag that names the file.
 func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
 	k := s.kind()
 	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can "+
 		"be given in "+k.variable)
 }
 
-// Given reports whether a key is named.
 func (s *Secret[K]) Given() bool { return s.File != "" || os.Getenv(s.kind().variable) != "" }
 
 // Read returns the key, or nil if none is named.
@@ -67,7 +64,6 @@ func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
 	return key, err
 }
 
-// MustRead reads the key of a command that needs one.
 func (s *Secret[K]) MustRead(t *cli.Terminal) (key K, err error) {
 	if k := s.kind(); !s.Given() {
 		return key, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
@@ -127,7 +123,6 @@ func rotate(
 	return public, nil
 }
 
-// Receipt is the key that signs receipts.
 type Receipt = Secret[ed25519.PrivateKey]
 
 var receipts = kind[ed25519.PrivateKey]{
@@ -135,7 +130,6 @@ var receipts = kind[ed25519.PrivateKey]{
 	"anteroom key rotate makes one, and publishes its public half",
 }
 
-// LoadReceipt reads a key from a file.
 func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 	return receipts.load(t, file)
 }
@@ -197,7 +191,6 @@ func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (publi
 	}, func(text []byte, public string) ([]byte, error) { return site.RotateKey(text, public, date) })
 }
 
-// Log is the key that signs the log.
 type Log = Secret[*tlog.Key]
 
 var logs = kind[*tlog.Key]{

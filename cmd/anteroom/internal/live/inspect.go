@@ -27,7 +27,6 @@ type Options struct {
 	Now     func() time.Time  // for ages; nil is time.Now
 }
 
-// Status is the result of a check.
 type Status string
 
 // The statuses. Only Differs makes a report not OK.
@@ -38,7 +37,6 @@ const (
 	Skipped Status = "skipped" // for the reason in Detail
 )
 
-// Report is the result of Inspect.
 type Report struct {
 	URL      string  `json:"url"`
 	Compared bool    `json:"compared"` // with generated documents
@@ -49,7 +47,6 @@ type Report struct {
 	Checks   []Check `json:"checks"`
 }
 
-// Check is one check of a service.
 type Check struct {
 	Name        string       `json:"name"`
 	Status      Status       `json:"status"`
@@ -57,7 +54,6 @@ type Check struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Difference is one difference that a check found.
 type Difference struct {
 	Path string `json:"path"`
 	What string `json:"what"` // a predicate whose subject is the path
@@ -72,7 +68,6 @@ func (c *Check) end(status Status, detail string) string {
 	return detail
 }
 
-// Differences returns the differences of all checks.
 func (r *Report) Differences() (all []Difference) {
 	for _, c := range r.Checks {
 		all = append(all, c.Differences...)
@@ -253,7 +248,6 @@ type manifest struct {
 	Content    string `json:"content_version"`
 }
 
-// liveness is the response of a health check.
 type liveness struct {
 	Status  string   `json:"status"`
 	Content string   `json:"content"`

@@ -38,7 +38,6 @@ var (
 	today  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-// generate generates the content of this project, changed by change.
 func generate(t testing.TB, change func(*site.Site)) *publish.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
@@ -56,7 +55,6 @@ func generate(t testing.TB, change func(*site.Site)) *publish.Artifact {
 	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
 }
 
-// another changes the content and its version.
 func another(s *site.Site) {
 	s.Source, s.Service.Name = bytes.Repeat([]byte{0xab}, len(s.Source)), "Another"
 }
@@ -89,7 +87,6 @@ func withLog(t *testing.T, a *publish.Artifact, stages ...int) *publish.Artifact
 	return &publish.Artifact{Snapshot: a.Snapshot, Files: append(slices.Clone(a.Files), files...)}
 }
 
-// host is a native host of what was generated.
 func host(t *testing.T, a *publish.Artifact, key ed25519.PrivateKey) *native.Host {
 	t.Helper()
 	documents, err := static.New(a.Files)
@@ -109,7 +106,6 @@ func host(t *testing.T, a *publish.Artifact, key ed25519.PrivateKey) *native.Hos
 // tamper answers a request instead of the honest host, and reports whether it did.
 type tamper func(w http.ResponseWriter, r *http.Request, honest http.Handler) bool
 
-// serve is a service that is tampered with.
 func serve(t *testing.T, h http.Handler, with tamper) *Service {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +145,6 @@ func edited(path string, edit func(*httptest.ResponseRecorder)) tamper {
 	}
 }
 
-// replaced replaces a text in the answers of a path.
 func replaced(path, old, with string) tamper {
 	return edited(path, func(got *httptest.ResponseRecorder) {
 		got.Body = bytes.NewBufferString(strings.ReplaceAll(got.Body.String(), old, with))
@@ -168,10 +163,8 @@ func answered(path string, status int, text string) tamper {
 	}
 }
 
-// quick are options that wait for nothing.
 var quick = Options{Pause: time.Millisecond, Timeout: 10 * time.Second, Now: func() time.Time { return today }}
 
-// inspect inspects a service, and gives one of the checks.
 func inspect(t *testing.T, s *Service, a *publish.Artifact, o Options, name string) (*Report, Check) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), a, o)
@@ -397,7 +390,6 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// one checks that an error wraps one of the reasons, or with nil none.
 func one(t *testing.T, what string, err, want error) {
 	t.Helper()
 	for _, reason := range []error{ErrNothing, ErrUnreachable, errForeign} {
@@ -567,7 +559,6 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// roundTrip answers requests in memory.
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }

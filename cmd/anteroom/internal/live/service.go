@@ -32,7 +32,7 @@ var (
 	ErrNothing = errors.New("nothing is published there")
 	// ErrUnreachable: no response, or only failures, so the published documents are unknown.
 	ErrUnreachable = errors.New("the service is unreachable")
-	errForeign = errors.New("this is not a service of this software")
+	errForeign     = errors.New("this is not a service of this software")
 )
 
 var errBroken = errors.New("the response broke off")
@@ -62,7 +62,6 @@ func New(address string) (*Service, error) {
 	return &Service{Base: base}, nil
 }
 
-// String returns the address of the service.
 func (s *Service) String() string { return s.Base.Scheme + "://" + s.Base.Host }
 
 // Version returns the version of the content that the service shows.

@@ -25,7 +25,6 @@ import (
 //go:embed preview.js
 var script []byte
 
-// Extra documents of a preview.
 const (
 	scriptPath  = "/preview.js"
 	versionPath = "/preview-version" // differs after each generation

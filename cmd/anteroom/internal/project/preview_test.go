@@ -15,7 +15,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 )
 
-// screen is what a preview prints.
 type screen struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -27,7 +26,6 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// until waits until the screen shows a text, and gives all of it.
 func (s *screen) until(t *testing.T, want string) string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

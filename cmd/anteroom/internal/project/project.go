@@ -49,7 +49,6 @@ type DateError struct{ error }
 
 func (e DateError) Unwrap() error { return e.error }
 
-// Generate loads a content folder and generates its documents in memory.
 func Generate(folder string, now time.Time) (*site.Site, *generator.Output, error) {
 	s, err := Load(folder, now)
 	if err != nil {

@@ -182,7 +182,6 @@ func random(n int) []byte {
 	return b
 }
 
-// deployment holds the values of wrangler.toml.
 type deployment struct {
 	Worker, Host, Apex          string
 	Inbox, Sender               string // addresses of messages to the operator
@@ -202,7 +201,6 @@ func (d *deployment) Dataset() string {
 	return name
 }
 
-// Templates of the files outside the content.
 var (
 	//go:embed wrangler.toml.tmpl
 	wranglerConfig string

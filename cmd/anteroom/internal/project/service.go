@@ -10,7 +10,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// Service holds the values of a new service.
 type Service struct {
 	Name     string
 	Host     string // the canonical one
@@ -23,14 +22,12 @@ type Service struct {
 // Apex returns the host that redirects to the canonical one.
 func (s *Service) Apex() string { return strings.TrimPrefix(s.Host, "www.") }
 
-// Limits of names, in characters.
 const (
 	maxServiceName  = 60
 	maxOperatorName = 100
 	maxWorkerName   = 40 // a label of a host holds 63, and environments add words to the name
 )
 
-// Question asks for one value of a service.
 type Question struct {
 	Flag, Text string
 	Value      *string

@@ -21,7 +21,6 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-// Options configure a server.
 type Options struct {
 	Public, Snapshot string // the folder of the documents, and the snapshot file
 	Address          string
@@ -45,13 +44,11 @@ const DefaultData = "data"
 // ReceiptKey is the file of the receipt key in the data folder.
 const ReceiptKey = "receipt.key"
 
-// The formats of the log.
 const (
 	LogText = "text"
 	logJSON = "json"
 )
 
-// Check refuses invalid options.
 func (o *Options) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -32,7 +32,6 @@ import (
 // day is a day on which the content that is shipped can be generated.
 var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-// folder is a content folder, with what was generated from it.
 type folder struct {
 	t                         *testing.T
 	content, public, snapshot string
@@ -62,7 +61,6 @@ func (f *folder) generate() {
 	}
 }
 
-// amend replaces a text in a file.
 func (f *folder) amend(file, old, new string) {
 	f.t.Helper()
 	text, err := os.ReadFile(file)
@@ -72,12 +70,10 @@ func (f *folder) amend(file, old, new string) {
 	}
 }
 
-// options serve the folder in this process.
 func (f *folder) options() *Options {
 	return &Options{Public: f.public, Snapshot: f.snapshot, Data: filepath.Join(f.t.TempDir(), "data"), Address: "127.0.0.1:0", Create: true}
 }
 
-// server serves the folder without a listener. It says what it logs in the buffer.
 func (f *folder) server(o *Options, now func() time.Time) (*server, *bytes.Buffer) {
 	f.t.Helper()
 	var said bytes.Buffer
@@ -193,7 +189,6 @@ func TestSecurityTxtExpires(t *testing.T) {
 	}
 }
 
-// expires is when its security.txt expires.
 func (f *folder) expires() time.Time {
 	text, err := os.ReadFile(f.public + published.SecurityTxtPath)
 	if err != nil {
@@ -202,7 +197,6 @@ func (f *folder) expires() time.Time {
 	return published.SecurityTxtExpires(text)
 }
 
-// lines are those of a log that can be waited for.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {
@@ -212,7 +206,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// until reads lines until one matches, and gives what its parentheses hold.
 func (l lines) until(t *testing.T, pattern string) []string {
 	t.Helper()
 	timeout := time.After(20 * time.Second)

@@ -86,7 +86,6 @@ func (a *answers) of(kind string) []answer {
 
 func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
-// fault is one thing that is wrong with answers.
 type fault struct {
 	place string // such as registrations[2] or numbers.suggestions.shipped; "" for the whole
 	line  int    // from 1; 0 if unknown

@@ -18,7 +18,6 @@ var hostile = []string{
 	"#!! f", "'g", "h: |", "---", "...", "%YAML 1.2", "\u202ei", "{{", "- j", "\x00k", "l\\\"",
 }
 
-// withHostile is a service to which every kind of stranger has written.
 func withHostile(t testing.TB) *service {
 	s := newService(t)
 	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["probe *"]`), 1)

@@ -14,7 +14,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// list makes a log key and lists it in the content.
 func (s *service) list() {
 	s.t.Helper()
 	listed := &s.site().Service
@@ -32,7 +31,6 @@ func (s *service) list() {
 	s.content["service.yaml"] = &fstest.MapFile{Data: text}
 }
 
-// stages are what the stages of the log say, a line for each entry.
 func (s *service) stages() (text string) {
 	s.t.Helper()
 	l := s.site().Log
@@ -118,7 +116,6 @@ func TestLogRefuses(t *testing.T) {
 	}
 }
 
-// known is what a test knows of a record.
 type known struct{ kind, name, decision string }
 
 // However records come, are decided, lost and brought back, the log counts what the board says.
@@ -171,7 +168,6 @@ func TestLogCountsAsBoards(t *testing.T) {
 	}
 }
 
-// record records something.
 func (s *service) record(r *rand.Rand, n int, at string) known {
 	k := known{kind: site.Kinds[r.IntN(len(site.Kinds))], name: fmt.Sprint("agent ", r.IntN(4))}
 	k.decision = site.Choices[k.kind][0]
@@ -186,7 +182,6 @@ func (s *service) record(r *rand.Rand, n int, at string) known {
 	return k
 }
 
-// decideAtRandom decides about some records by their identifiers.
 func decideAtRandom(r *rand.Rand, store map[int]known, verified map[int]bool) string {
 	var b strings.Builder
 	for _, kind := range site.Kinds {
@@ -221,7 +216,6 @@ func sortedKeys(store map[int]known) (list []int) {
 	return list
 }
 
-// countsOf are the numbers that the records of a store give.
 func countsOf(store map[int]known) []int {
 	list, agents := make([]int, 5), map[string]bool{}
 	for _, k := range store {

@@ -103,7 +103,6 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// verified is a site that has verified the first suggestion of a store.
 func verified(store string) *site.Site {
 	s := &site.Site{Service: site.Service{CanonicalHost: "www.tern.example"}}
 	s.Verifications = []site.Verification{{Store: store, Suggestions: site.Coverage{Last: 1}}}

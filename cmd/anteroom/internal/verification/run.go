@@ -22,7 +22,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Options configure a verification.
 type Options struct {
 	Content, Public string // folders
 	Through         string // the time up to which records are covered, RFC 3339; "" is now
@@ -165,7 +164,6 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	return o.decide(ctx, t, v, key, a)
 }
 
-// Published is the result of Compare.
 type Published struct {
 	InFolder, ByService bool   // whether the folder of documents, or the service, has its newest board
 	manifest            string // SHA-256 of the manifest in the folder; "" if there is none

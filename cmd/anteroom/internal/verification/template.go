@@ -235,7 +235,6 @@ func (v *survey) section(s *sheet, k *scanned, intro string, describe func(*row)
 	v.proposeOwn(s, k)
 }
 
-// seat is a seat of a charter.
 type seat struct {
 	Position   string      `json:"position"`
 	AgentName  string      `json:"agent_name"`

@@ -30,16 +30,26 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, s := "", newService(t)
+			got, s, base := "", newService(t), []string(nil)
 			for line := range strings.Lines(string(want)) {
 				step, is := strings.CutPrefix(line, "> ")
 				if !is && !strings.HasPrefix(line, "#") && line != "\n" {
 					continue
 				}
-				if got += line; step == "begin\n" {
+				got += line
+				switch step = strings.TrimSpace(step); {
+				case step == "begin":
+					s, base = newService(t), nil
+				case step == "again": // with the steps before the first time
 					s = newService(t)
-				} else if is {
-					got += s.step(strings.TrimSpace(step))
+					for _, step := range base {
+						s.step(step)
+					}
+				case is:
+					got += s.step(step)
+					if !strings.Contains(got, "> again\n") {
+						base = append(base, step)
+					}
 				}
 			}
 			if *update {
@@ -88,6 +98,14 @@ func (s *service) step(line string) string {
 		s.list()
 	case "stages":
 		result = s.stages()
+	case "board": // its lines that the board before does not have
+		boards := s.site().Scoreboards
+		was := string(s.content[boardFile(boards[len(boards)-2].File)].Data)
+		for line := range strings.Lines(string(s.content[boardFile(boards[len(boards)-1].File)].Data)) {
+			if !strings.Contains(was, line) {
+				result += "+ " + line
+			}
+		}
 	case "audit":
 		found, err := Audit(s.t.Context(), s.Store, s.site())
 		if err != nil {

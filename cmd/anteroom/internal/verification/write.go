@@ -36,7 +36,6 @@ func Lock(content string) (unlock func(), err error) {
 	return func() { folder.Close() }, nil
 }
 
-// file is a file of a content folder.
 type file struct {
 	name string // with slashes, relative to the folder
 	text []byte

@@ -13,7 +13,6 @@ import (
 	"anteroom/edge/native/disk"
 )
 
-// killed is the panic of a process that is killed at a sync.
 type killed struct{}
 
 // disturbed runs work, which is disturbed at its n-th sync: the disk is full, or the process is
@@ -47,7 +46,6 @@ func written() (list []file) {
 	return list
 }
 
-// left is how many of them are in a folder.
 func left(folder string) (n int) {
 	for _, file := range written() {
 		if text, err := os.ReadFile(filepath.Join(folder, file.name)); err == nil && string(text) == file.name {
