@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
@@ -160,7 +159,7 @@ func (d *doctor) checkDocuments() {
 
 func (d *doctor) checkGit(ctx context.Context) {
 	const check = "git"
-	tree, err := git.Find(ctx, filepath.Dir(d.content))
+	tree, err := findWorkTree(ctx, filepath.Dir(d.content))
 	if tree == nil && err == nil {
 		return
 	}
@@ -170,14 +169,14 @@ func (d *doctor) checkGit(ctx context.Context) {
 	for _, folder := range []string{verifications, log, public, filepath.Dir(d.host.Snapshot)} {
 		value := ""
 		if err == nil {
-			value, err = tree.Attribute(ctx, "text", filepath.Join(folder, filepath.Base(d.host.Snapshot)))
+			value, err = tree.attribute(ctx, "text", filepath.Join(folder, filepath.Base(d.host.Snapshot)))
 		}
 		if value != "unset" {
 			changed = append(changed, folder)
 		}
 	}
 	if err == nil {
-		merged, err = tree.Attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
+		merged, err = tree.attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
 	}
 	if err != nil {
 		d.add(check, warning, "anteroom publish would stop at this: mend what git names, or call it with --no-commit",

@@ -28,4 +28,7 @@ func TestAskIsVisible(t *testing.T) {
 		t.Error(err)
 	}
 	checkSeen(t, "a prompt", prompts.String())
+	if _, err := term.Ask(t.Context(), bufio.NewReader(strings.NewReader("")), "a name", "", nil); err == nil || !strings.Contains(err.Error(), "read the answer: EOF") {
+		t.Errorf("without an answer: %v", err)
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
@@ -243,7 +242,7 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 
 func (p *publication) commit(ctx context.Context) (string, error) {
 	done, err := p.commitTo(ctx)
-	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+	if failed := (*gitError)(nil); errors.As(err, &failed) {
 		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s",
 			failed.Command, failed.Err, failed.Words)
 	}
@@ -251,7 +250,7 @@ func (p *publication) commit(ctx context.Context) (string, error) {
 }
 
 func (p *publication) commitTo(ctx context.Context) (string, error) {
-	tree, err := git.Find(ctx, filepath.Dir(p.verify.Content))
+	tree, err := findWorkTree(ctx, filepath.Dir(p.verify.Content))
 	if err != nil {
 		return "", err
 	}
@@ -270,7 +269,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	for _, place := range ours {
 		others = append(others, ":(exclude)"+place)
 	}
-	if staged, err := tree.Run(ctx, others...); err != nil {
+	if staged, err := tree.run(ctx, others...); err != nil {
 		return "", err
 	} else if staged != "" {
 		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with "+
@@ -281,10 +280,10 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	for _, pattern := range site.IgnoredNames { // not content
 		add = append(add, ":(exclude,glob)"+filepath.Base(p.verify.Content)+"/**/"+pattern)
 	}
-	if _, err := tree.Run(ctx, add...); err != nil {
+	if _, err := tree.run(ctx, add...); err != nil {
 		return "", err
 	}
-	changed, err := tree.Run(ctx, "diff", "--cached", "--name-only")
+	changed, err := tree.run(ctx, "diff", "--cached", "--name-only")
 	if err != nil || changed == "" {
 		return "nothing has changed", err
 	}
@@ -292,7 +291,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	_, err = tree.Run(ctx, "commit", "--quiet", "--message", message)
+	_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
 	return message, err
 }
 
@@ -317,7 +316,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
 	}
 	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
-	command.Env = git.Environment(ctx) // it may well be a git push
+	command.Env = gitEnvironment(ctx) // it may well be a git push
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.Stdout, command.Stderr = p.t.Err, p.t.Err
 	if err := command.Run(); ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -140,6 +141,12 @@ func TestRemoteTarget(t *testing.T) {
 	if said := s.run(1, other, verify); !regexp.MustCompile(
 		`D1 database anteroom \(production\) belongs to www.tern.example, content is for www.anteroom.example \(choose another environment with --remote\)`).MatchString(said) {
 		t.Errorf("another service: %s", said)
+	}
+	late := func() time.Time { return time.Now().Add(10 * time.Minute) }
+	var faults strings.Builder
+	args := append(strings.Fields(strings.ReplaceAll(verify, "CONTENT", s.content)), "--remote", "production", "--wrangler", s.config)
+	if runAt(late, args, strings.NewReader(""), io.Discard, &faults); !regexp.MustCompile(`this machine's clock is \d+m\d+s ahead of the clock of D1 database`).MatchString(faults.String()) {
+		t.Errorf("a clock that is ahead: %s", &faults)
 	}
 	for call := range 4 { // the calls of a verification fail in turn
 		first := len(s.Calls)

@@ -160,7 +160,8 @@ func (t *Terminal) FailJSON(err error, code int) {
 			messages = append(messages, message)
 			r.Faults, r.Hint = append(r.Faults, Fault{Message: message, Hint: hint}), hint
 		}
-		if r.Message = strings.Join(messages, "; "); len(messages) == 1 {
+		r.Message = strings.Join(messages, "; ")
+		if len(messages) == 1 {
 			r.Faults = nil
 		}
 	}

@@ -65,7 +65,8 @@ func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
 }
 
 func (s *Secret[K]) MustRead(t *cli.Terminal) (key K, err error) {
-	if k := s.kind(); !s.Given() {
+	k := s.kind()
+	if !s.Given() {
 		return key, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
 	}
 	return s.Read(t)

@@ -179,7 +179,8 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 		if missing != said && i.options.Waiting != nil {
 			i.options.Waiting(missing)
 		}
-		if said = missing; !sleep(ctx, i.pause) {
+		said = missing
+		if !sleep(ctx, i.pause) {
 			return ctx.Err()
 		}
 	}
@@ -283,7 +284,8 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	if wrong == "" && (p.live.Status == "" || p.live.Content == "") {
 		wrong = "names no status and content"
 	}
-	if p.liveWrong = wrong; p.manifestWrong == "" || p.liveWrong == "" {
+	p.liveWrong = wrong
+	if p.manifestWrong == "" || p.liveWrong == "" {
 		return p, nil
 	}
 	why, hint := errForeign, "check the address"

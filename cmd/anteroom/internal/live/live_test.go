@@ -270,6 +270,7 @@ func TestWhatDiffers(t *testing.T) {
 		{replaced("/api/receipt", public, "AAAA"), "key", "/api/receipt", "signs with the key AAAA", true},
 		{replaced("/manifest.json", public, "AAAA"), "key", "/manifest.json", "publishes the key AAAA, want the key " + public, false},
 		{replaced(contact, "Expires: 2027", "Expires: 2026"), "security.txt", contact, "expired at", true},
+		{replaced(contact, "Expires: ", "Ends: "), "security.txt", contact, "has no valid Expires", true},
 		{replaced("/api/waitlist", `"recorded":false`, `"recorded":true`), "write", dryRunPath, "lacks recorded: false", true},
 		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			return r.URL.Query().Get("suite") == "mcp" && replaced("/api/selftest", `"pass":true`, `"pass":false`)(w, r, h)

@@ -139,7 +139,8 @@ func watch(ctx context.Context, folder string, look func(second bool) (satisfied
 	const pause, patience = 200 * time.Millisecond, 5 // patience in pauses
 	wait := 0
 	first := func() {
-		if wait = 0; !look(false) {
+		wait = 0
+		if !look(false) {
 			wait = patience
 		}
 	}

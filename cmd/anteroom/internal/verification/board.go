@@ -129,7 +129,8 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 		is := was
 		switch {
 		case !n.Told:
-			if is = counts[n.Path]; given {
+			is = counts[n.Path]
+			if given {
 				b.wrong.add(at, "counted from the records: it cannot be entered")
 			}
 		case !given:
@@ -168,7 +169,8 @@ func (v *survey) doubt(c change, value any) string {
 		completedHandshake: attention.CompletedHandshake,
 		toolCalls:          int(attention.ToolCalls),
 	}[c.path]
-	if list, _ := value.([]any); v.seen != nil {
+	list, _ := value.([]any)
+	if v.seen != nil {
 		known := slices.Clone(v.site.Current().ObservedAttention.NamedClients)
 		for _, o := range v.seen {
 			known = append(known, o.Client)

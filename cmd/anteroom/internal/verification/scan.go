@@ -288,11 +288,11 @@ func isID(text string) bool {
 const maxAnomalies = 1000
 
 func add(list []string, format string, args ...any) []string {
-	switch n := len(list); {
-	case n < maxAnomalies:
-		return append(list, fmt.Sprintf(format, args...))
-	case n == maxAnomalies:
-		return append(list, "and more of this kind")
+	switch {
+	case len(list) < maxAnomalies:
+		list = append(list, fmt.Sprintf(format, args...))
+	case len(list) == maxAnomalies:
+		list = append(list, "and more of this kind")
 	}
 	return list
 }

@@ -1,5 +1,4 @@
-// Package git runs git on the work tree that a folder belongs to.
-package git
+package main
 
 import (
 	"context"
@@ -13,13 +12,13 @@ import (
 	"strings"
 )
 
-type WorkTree struct {
+type workTree struct {
 	folder      string
 	environment []string
 }
 
-// Find returns the work tree that a folder belongs to, or nil without one.
-func Find(ctx context.Context, folder string) (*WorkTree, error) {
+// findWorkTree returns the work tree that a folder belongs to, or nil without one.
+func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
 		folder, err = filepath.EvalSymlinks(folder)
@@ -29,14 +28,14 @@ func Find(ctx context.Context, folder string) (*WorkTree, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	w := &WorkTree{folder, Environment(ctx)}
-	_, err = w.Run(ctx, "rev-parse", "--show-toplevel")
+	w := &workTree{folder, gitEnvironment(ctx)}
+	_, err = w.run(ctx, "rev-parse", "--show-toplevel")
 	return w, err
 }
 
-// Environment returns the variables of this process except those that choose a repository, which
+// gitEnvironment returns the variables of this process except those that choose a repository, which
 // hooks and aliases of git set (git(1), ENVIRONMENT).
-func Environment(ctx context.Context) []string {
+func gitEnvironment(ctx context.Context) []string {
 	list := exec.CommandContext(ctx, "git", "rev-parse", "--local-env-vars")
 	list.Env = []string{"PATH=" + os.Getenv("PATH")} // a wrong value of one of them fails the call
 	local, _ := list.Output()
@@ -60,26 +59,26 @@ func underGit(folder string) bool {
 	}
 }
 
-type Error struct {
+type gitError struct {
 	Command string // "commit"
 	Err     error  // of the process
 	Words   string // git's output; may be ""
 }
 
-func (e *Error) Error() string {
+func (e *gitError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("git %s: %v\n%s", e.Command, e.Err, e.Words))
 }
 
-// Run runs git in the folder and returns its standard output without white space around it. A
-// failure of git is an *Error.
-func (w *WorkTree) Run(ctx context.Context, args ...string) (string, error) {
+// run runs git in the folder and returns its standard output without white space around it. A
+// failure of git is an *gitError.
+func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", w.folder}, args...)...)
 	command.Env = w.environment
 	out, err := command.Output()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
-		failed := &Error{Command: args[0], Err: err}
+		failed := &gitError{Command: args[0], Err: err}
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 			failed.Words = strings.TrimSpace(string(out) + "\n" + string(exit.Stderr))
 		}
@@ -88,13 +87,13 @@ func (w *WorkTree) Run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Attribute returns the value of an attribute of a file (gitattributes(5)): "set", "unset",
+// attribute returns the value of an attribute of a file (gitattributes(5)): "set", "unset",
 // "unspecified" or what it is set to.
-func (w *WorkTree) Attribute(ctx context.Context, name, file string) (string, error) {
+func (w *workTree) attribute(ctx context.Context, name, file string) (string, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return "", err
 	}
-	out, err := w.Run(ctx, "check-attr", name, "--", path)
+	out, err := w.run(ctx, "check-attr", name, "--", path)
 	return out[strings.LastIndexByte(out, ' ')+1:], err
 }
