@@ -245,6 +245,10 @@ func TestDoctorFinds(t *testing.T) {
 			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "  to: operator@anteroom.example\n  bounces: relay@anteroom.example"), "--smtp smtp://" + bounces.Address + "?tls=none",
 			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
 		},
+		"no signatures":         {nothing, "--unsigned", `^warning key: receipts are not signed \(leave --unsigned out\)`},
+		"no backup":             {store(), "--backups mail", `^warning backups: no backup in mail \(run anteroom backup\)`},
+		"mail without content":  {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "--smtp smtp://127.0.0.1:1", `^warning mail: the mail server was not asked: the content names`},
+		"no address of mail":    {nothing, "--smtp-file none", `^fault mail: read the URL of the mail server: open none: `},
 		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion is lost if .* \(give serve --outbox too`},
 		"an inbox that is none": {store(), "--inbox .", `^fault records: read the inbox: \. is not a Maildir`},
 		"a mail that never came": {
