@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// publication is one run of anteroom publish. It keeps no state: the files, git and the live service
-// show which steps are done.
+// publication is one run of anteroom publish. It keeps no state: the files, git and the live
+// service show which steps are done.
 type publication struct {
 	t                 *cli.Terminal
 	verify            *verification.Options

@@ -105,8 +105,8 @@ func readReceipt(stdin io.Reader, name string) (*jsondoc.Value, error) {
 	return sent, nil
 }
 
-// verifyReceipt calls the core of the verification endpoint. keys are the service's public keys, the
-// current one first.
+// verifyReceipt calls the core of the verification endpoint. keys are the service's public keys,
+// the current one first.
 func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*jsondoc.Value, error) {
 	// The programs that a receipt links are compared with the receipt's own host.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// onlyByCommandLine lists the flags without an environment variable: a variable that stays set would
-// decide the next run too, or mean different things to different commands.
+// onlyByCommandLine lists the flags without an environment variable: a variable that stays set
+// would decide the next run too, or mean different things to different commands.
 var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // decisions about one run
@@ -27,7 +27,8 @@ var onlyByCommandLine = []string{
 	"key",   // a public key, where ANTEROOM_KEY is the secret one
 }
 
-// OnlyHere marks a flag without an environment variable, as other commands use its name differently.
+// OnlyHere marks a flag without an environment variable, as other commands use its name
+// differently.
 const OnlyHere = "anteroom_only_by_command_line"
 
 // Variable returns the environment variable that sets a flag, or "".
@@ -41,8 +42,8 @@ func Variable(f *pflag.Flag) string {
 // SettingsFile has the settings of a service, in its folder.
 const SettingsFile = "anteroom.toml"
 
-// without lists the flags and variables that overrule a setting of the file, as the two exclude each
-// other.
+// without lists the flags and variables that overrule a setting of the file, as the two exclude
+// each other.
 var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
 	"smtp": {"smtp-file"}, "smtp-file": {"smtp"},

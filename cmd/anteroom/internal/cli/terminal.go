@@ -80,7 +80,8 @@ func (c *counter) Write(p []byte) (int, error) {
 type WithoutSecrets struct{ io.Writer }
 
 // SecretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
-// quotation mark would end a quoted text, and a stranger's words would be read as a part of the log.
+// quotation mark would end a quoted text, and a stranger's words would be read as a part of the
+// log.
 var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
 	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
@@ -281,8 +282,8 @@ func ByteSize(n int64) string {
 	return fmt.Sprintf("%.1f %cB", size, "kMG"[unit])
 }
 
-// Ask asks a question on standard error until a line of lines is a valid answer. An empty line means
-// preset. check describes a valid answer, or returns "" for one.
+// Ask asks a question on standard error until a line of lines is a valid answer. An empty line
+// means preset. check describes a valid answer, or returns "" for one.
 func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string,
 	check func(string) string,
 ) (string, error) {

@@ -57,8 +57,8 @@ type client struct {
 	account string
 }
 
-// connect makes a client from the environment. account is the one in wrangler.toml; if it is "", the
-// account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
+// connect makes a client from the environment. account is the one in wrangler.toml; if it is "",
+// the account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
 func connect(ctx context.Context, account, permission string) (*client, error) {
 	c := &client{
 		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
@@ -147,8 +147,8 @@ func denied(err error) bool {
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
 }
 
-// call makes a call, which it repeats so many times if it fails temporarily, and decodes the response.
-// A body that is a string is sent as it is, any other one as JSON.
+// call makes a call, which it repeats so many times if it fails temporarily, and decodes the
+// response. A body that is a string is sent as it is, any other one as JSON.
 func (c *client) call(ctx context.Context, tries int, method, path string, body, into any) error {
 	text, plain := body.(string)
 	sent, kind := []byte(text), "text/plain"

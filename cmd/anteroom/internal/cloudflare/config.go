@@ -27,8 +27,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Special environments of wrangler.toml. Every other one is the same service as production, with its
-// own store.
+// Special environments of wrangler.toml. Every other one is the same service as production, with
+// its own store.
 const (
 	Production = "production" // the service at its canonical host
 	Apex       = "apex"       // the worker that redirects the bare domain

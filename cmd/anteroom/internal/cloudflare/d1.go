@@ -132,8 +132,8 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 	return all, nil
 }
 
-// Write runs statements as one transaction, and returns the number of changed rows of each. Unless D1
-// refused them, the error tells that the outcome is unknown.
+// Write runs statements as one transaction, and returns the number of changed rows of each. Unless
+// D1 refused them, the error tells that the outcome is unknown.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
 	results, err := s.run(ctx, "write to "+s.Name(), statements, 1)
 	var f *failure

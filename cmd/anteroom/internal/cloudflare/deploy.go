@@ -142,8 +142,8 @@ func (d *Deployment) DryRun(ctx context.Context) error {
 	return nil
 }
 
-// Run creates the database, applies migrations, deploys each environment, and inspects the result. A
-// next run skips the steps that are done.
+// Run creates the database, applies migrations, deploys each environment, and inspects the result.
+// A next run skips the steps that are done.
 func (d *Deployment) Run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,

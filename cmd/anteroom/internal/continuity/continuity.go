@@ -182,8 +182,8 @@ func (f *Facts) extends(tree string, checkpoint []byte) error {
 	return nil
 }
 
-// FromFiles returns the facts of generated documents. The manifest has only the current receipt key,
-// the snapshot all; it may be nil.
+// FromFiles returns the facts of generated documents. The manifest has only the current receipt
+// key, the snapshot all; it may be nil.
 func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	facts := Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
 	if known != nil {
@@ -263,8 +263,8 @@ func (f *Facts) addManifest(text []byte) error {
 	return nil
 }
 
-// FromFolder returns the facts of a folder of documents and of the snapshot, which need not exist. A
-// board that the manifest does not list counts too.
+// FromFolder returns the facts of a folder of documents and of the snapshot, which need not exist.
+// A board that the manifest does not list counts too.
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File

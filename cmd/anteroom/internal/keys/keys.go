@@ -99,8 +99,8 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 	return key, err
 }
 
-// rotate makes a new key in the file out, and writes its public half into service.yaml, the file. If
-// it fails, it changes neither.
+// rotate makes a new key in the file out, and writes its public half into service.yaml, the file.
+// If it fails, it changes neither.
 func rotate(
 	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
 ) (public string, err error) {
@@ -135,8 +135,8 @@ func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 	return receipts.load(t, file)
 }
 
-// CheckReceipt returns "current", "retired" or "none", as service.yaml, the file, lists a key. A key
-// that is not current is an error.
+// CheckReceipt returns "current", "retired" or "none", as service.yaml, the file, lists a key. A
+// key that is not current is an error.
 func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (as string, err error) {
 	if err := RefusePublished(key, service, file); err != nil {
 		return "", err
@@ -159,8 +159,8 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (a
 		"or make and publish a new one with anteroom key rotate)", file)
 }
 
-// RefusePublished refuses content that publishes the seed of a key as a public half. The error hides
-// the seed.
+// RefusePublished refuses content that publishes the seed of a key as a public half. The error
+// hides the seed.
 func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string) error {
 	for i, published := range service.Keys() {
 		if receiptkey.IsSecret(key, published) {
@@ -177,8 +177,8 @@ func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string)
 }
 
 // RotateReceipt makes a new key in the file out, and lists it in service.yaml, the file, as the
-// current one from a date on. If out has a key that the content does not list, it takes that one. If
-// it fails, it changes neither.
+// current one from a date on. If out has a key that the content does not list, it takes that one.
+// If it fails, it changes neither.
 func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (public string, err error) {
 	return rotate(file, out, func() (string, error) {
 		if _, err := os.Stat(out); err == nil {
@@ -255,8 +255,8 @@ func NewLog(out string, service *site.Service) (public string, err error) {
 	return public, nil
 }
 
-// RotateLog makes a new log key in the file out, and lists it in service.yaml, the file. If it fails,
-// it changes neither.
+// RotateLog makes a new log key in the file out, and lists it in service.yaml, the file. If it
+// fails, it changes neither.
 func RotateLog(file, out string, service *site.Service) (public string, err error) {
 	return rotate(file, out, func() (string, error) { return NewLog(out, service) }, site.RotateLogKey)
 }

@@ -156,8 +156,8 @@ func (s *server) readSecrets() (relay string, err error) {
 	return relay, err
 }
 
-// makePrivate removes the access of other users from existing files and folders. It logs its changes,
-// and refuses a file that it cannot change.
+// makePrivate removes the access of other users from existing files and folders. It logs its
+// changes, and refuses a file that it cannot change.
 func (s *server) makePrivate(names ...string) error {
 	const shown = 3
 	var changed []string

@@ -54,8 +54,8 @@ func (m Mail) Arrived(suggestions []records.Record) map[string]string {
 // shown as <U+...>, as in the mail. The copies of serve count only if copies is set: they prove no
 // delivery.
 //
-// Anybody may have put a mail there, who knows the identifier and the hash of the text: the caller of
-// the suggestion and the operator do.
+// Anybody may have put a mail there, who knows the identifier and the hash of the text: the caller
+// of the suggestion and the operator do.
 func textsIn(folder string, suggestions []records.Record, copies bool) map[string]string {
 	texts, wanted := map[string]string{}, map[string]string{}
 	oldest := time.Now()

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the results of testdata/*.txt")
 
-// TestTranscripts takes the steps of testdata/*.txt, the lines that begin with ">". The lines below a
-// step are its result. {3} is the record_id of the third record.
+// TestTranscripts takes the steps of testdata/*.txt, the lines that begin with ">". The lines
+// below a step are its result. {3} is the record_id of the third record.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

@@ -187,15 +187,6 @@ func summaryOf(p *survey, d *decided) (text string) {
 	return text
 }
 
-func (s *service) audit() []string {
-	s.t.Helper()
-	found, err := Audit(s.t.Context(), s.Store, s.site())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return append(found.Changed, found.Early...)
-}
-
 func TestLookAlikes(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string

@@ -1,5 +1,5 @@
-// Package d1test serves the part of Cloudflare's API for D1 from a SQLite database with the schema of
-// the service, for tests.
+// Package d1test serves the part of Cloudflare's API for D1 from a SQLite database with the schema
+// of the service, for tests.
 package d1test
 
 import (
