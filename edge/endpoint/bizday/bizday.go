@@ -16,7 +16,7 @@ import (
 
 // The members of every answer that describe its data.
 const (
-	// DataVersion is the day on which the rules were last compared with their sources.
+	// DataVersion is a date. It changes if, and only if, a closed day or its name does.
 	DataVersion = "2026-08-20"
 	Caveat      = "Laws change, and special holidays may be proclaimed after data_version. Check what matters against the authority."
 )
@@ -103,7 +103,7 @@ type BatchAnswer struct {
 
 // Basis are the members of an answer that follow its results.
 type Basis struct {
-	DataVersion string   `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	DataVersion string   `json:"data_version" format:"date" doc:"The version of the closed days, a date. It changes only if one of them, or its name, does."`
 	Caveat      string   `json:"caveat" doc:"What the data does not know."`
 	Ignored     []string `json:"ignored_fields" total:"true" doc:"What was sent and is not used by the operation."`
 }
