@@ -10,10 +10,10 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// logReport is what log check prints.
+// logReport is the output of log check.
 type logReport struct {
 	OK       bool   `json:"ok"`
-	Log      string `json:"log"`       // where it was read
+	Log      string `json:"log"`       // the address or folder
 	KeysFrom string `json:"keys_from"` // "" if they were taken on trust
 	*tlog.Report
 }
@@ -23,12 +23,12 @@ func (r *logReport) err(hint string) error {
 	case r.OK:
 		return nil
 	case len(r.Forks) > 0:
-		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", r.Log)
+		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anyone)", r.Log)
 	}
-	return fmt.Errorf("the log of %s is not as it should be: %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
+	return fmt.Errorf("the log of %s has %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
 }
 
-// sinceKept says what the log does since a kept checkpoint.
+// sinceKept describes the relation of the log to a kept checkpoint.
 var sinceKept = map[string]string{tlog.Consistent: "extends it", tlog.Behind: "ends before it", tlog.Forked: "does not extend it"}
 
 func (r *logReport) print(t *cli.Terminal) {
@@ -36,10 +36,10 @@ func (r *logReport) print(t *cli.Terminal) {
 		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root, cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
-		t.Printf("keys: those of %s", r.KeysFrom)
+		t.Printf("keys: from %s", r.KeysFrom)
 	}
 	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
-		t.Printf("witnesses: those of the published policy, and of --policy or --witness")
+		t.Printf("witnesses: from the published policy, and --policy or --witness")
 	}
 	if r.Since != "" {
 		t.Printf("since the kept checkpoint: %s, the log %s", r.Since, sinceKept[r.Since])
@@ -67,9 +67,9 @@ func (r *logReport) print(t *cli.Terminal) {
 		t.Printf("fork of %s: %s", fork.Origin, fork.What)
 		printNotes(t, fork.Notes)
 	}
-	verdict := "as it should be"
+	verdict := "ok"
 	if !r.OK {
-		verdict = "not as it should be"
+		verdict = "not ok"
 	}
 	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }
@@ -83,18 +83,18 @@ func printNotes(t *cli.Terminal, notes []string) {
 	}
 }
 
-// provedReport is what is said of a proof, in JSON.
+// provedReport is the output of a proof as JSON.
 type provedReport struct {
 	Kind         string             `json:"kind"`
-	CountsAs     *string            `json:"counts_as"` // null if that is not known
-	Standing     *string            `json:"standing"`  // the day of the verification that has signed what it counts as; null if none has
+	CountsAs     *string            `json:"counts_as"` // null if unknown
+	Standing     *string            `json:"standing"`  // the day of the verification that signed counts_as; null if none has
 	Entry        string             `json:"entry"`
 	Index        int64              `json:"index"` // in its tree
 	Verification string             `json:"verification"`
 	AsOf         string             `json:"as_of"`
 	Origin       string             `json:"origin"`
 	Size         int64              `json:"size"`
-	Cosigned     []tlog.Cosignature `json:"cosigned"`  // each says that the entry existed by then
+	Cosigned     []tlog.Cosignature `json:"cosigned"`  // each proves that the entry existed by then
 	Keys         string             `json:"keys_from"` // "" if they were taken on trust
 	Proof        string             `json:"proof"`
 }
@@ -107,7 +107,7 @@ func reportOf(p *tlog.Proved, from string) *provedReport {
 	}
 }
 
-// String says what a proof proves.
+// String describes the proved facts.
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
 		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size, cosignedBy(r.Cosigned))

@@ -39,7 +39,7 @@ func TestHiddenFork(t *testing.T) {
 		t.Errorf("what the victim counts as: %q, %v", as, err)
 	}
 	r, err := tlog.Check(tlog.Checking{Read: p.read, List: func() ([]string, error) { return slices.Sorted(maps.Keys(p)), nil }})
-	if text := fmt.Sprint(r.Faults); err != nil || !strings.Contains(text, "/log/checkpoints/9 is not a file of the log") || !strings.Contains(text, tlog.LookupPath(victim)) {
+	if text := fmt.Sprint(r.Faults); err != nil || !strings.Contains(text, "/log/checkpoints/9 does not belong to the log") || !strings.Contains(text, tlog.LookupPath(victim)) {
 		t.Errorf("%v, %s", err, text)
 	}
 	proved, err := hidden.Prove(victim)
@@ -154,7 +154,7 @@ func TestKept(t *testing.T) {
 	other.stages = []stage{{"2026-11-20", lines, checkpoint}}
 	hidden := maps.Clone(whole)
 	hidden[tlog.KeysPath] = []byte(b.Keys[0] + "\n")
-	const gone = "which has signed the kept checkpoint"
+	const gone = "which signed the kept checkpoint"
 	for name, c := range map[string]struct {
 		published
 		keys []string

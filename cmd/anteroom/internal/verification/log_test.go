@@ -169,7 +169,7 @@ func TestLogRefuses(t *testing.T) {
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
 			survey.Site, survey.kinds[0].new, s.key = s.site(), nil, before
-		}, "older than the one that signed last"},
+		}, "or was replaced"},
 		"another log": {func(s *service, survey *Pending, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()
