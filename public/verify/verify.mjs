@@ -217,7 +217,7 @@ async function tile(get, url, level, n, size) { // the hashes of a tile (C2SP tl
   if (hashes.length === 32 * width) return hashes;
   throw new Error(`${at}: not ${width} hashes`);
 }
-// siblings returns the path of an entry, from tiles and the right edge of the tree, which tiles lack.
+// siblings returns the path of an entry from tiles, and from the right edge of the tree.
 async function siblings(get, url, index, size, edge) {
   const path = [], tiles = [];
   for (const k of index < size ? beside(index, size) : []) {
