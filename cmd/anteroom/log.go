@@ -151,7 +151,6 @@ func (o *logTarget) isFor(s *site.Service) bool {
 	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
 }
 
-// service returns the published files of --url, and its address.
 func (o *logTarget) service(ctx context.Context) (read tlog.Source, where string, err error) {
 	s, err := live.New(o.url)
 	if err != nil {
@@ -169,12 +168,13 @@ func logFolder(folder string) tlog.Source {
 
 func logFiles(folder string) func() ([]string, error) {
 	return func() (paths []string, err error) {
-		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"), func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				paths = append(paths, "/"+path)
-			}
-			return err
-		})
+		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"),
+			func(path string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					paths = append(paths, "/"+path)
+				}
+				return err
+			})
 		return paths, err
 	}
 }

@@ -100,9 +100,11 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	}
 	size := said.Get("size")
 	about := canon.Promised{
-		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text, RecordID: answer.Get("record_id").Text,
-		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text, CountedBy: said.Get("counted_by").Text,
-		Log: said.Get("log").Text, Root: said.Get("root").Text,
+		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text,
+		RecordID:   answer.Get("record_id").Text,
+		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text,
+		CountedBy: said.Get("counted_by").Text,
+		Log:       said.Get("log").Text, Root: said.Get("root").Text,
 	}
 	about.Size, _ = strconv.ParseInt(size.Text, 10, 64)
 	public, wrong := base64.StdEncoding.DecodeString(key)
@@ -111,7 +113,8 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	switch {
 	case canon.Promise(&about) != text || noDay != nil:
 		return nil, "", fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
-	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize || !ed25519.Verify(public, []byte(text), signature):
+	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize ||
+		!ed25519.Verify(public, []byte(text), signature):
 		return nil, "", fmt.Errorf("the promise in %s is not signed by the key it names", name)
 	}
 	p.By = about.CountedBy

@@ -37,7 +37,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	o.addFlags(cmd)
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
-	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is standard input")
+	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is "+
+		"standard input")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	for _, other := range []string{"since", "promise", "out"} {
@@ -47,7 +48,6 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkProof checks a proof against an answer, and with --url against the published log.
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
 	hash, err := recordHash(t.In, answer)
 	if err != nil {
@@ -124,7 +124,8 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return cli.Unusable("check the log of %s: %w (give the %s that was kept, or a proof)", r.Log, err, tlog.CheckpointPath(tlog.Folder))
+		return cli.Unusable("check the log of %s: %w (give the %s that was kept, or a proof)", r.Log, err,
+			tlog.CheckpointPath(tlog.Folder))
 	case err != nil && r.OK:
 		return cli.Unusable("check the log of %s: %w", r.Log, err)
 	case err != nil:

@@ -62,7 +62,8 @@ func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *
 
 func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error) {
 	if _, err := os.Stat(content); errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Unusable("no content folder %s (name the service with --url, or the folder with --content)", content)
+		return nil, cli.Unusable("no content folder %s (name the service with --url, or the folder with --content)",
+			content)
 	}
 	s, err := loadContent(content, now)
 	if err != nil {

@@ -23,17 +23,22 @@ func (r *logReport) err(hint string) error {
 	case r.OK:
 		return nil
 	case len(r.Forks) > 0:
-		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anyone)", r.Log)
+		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it "+
+			"to anyone)", r.Log)
 	}
 	return fmt.Errorf("the log of %s has %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
 }
 
 // sinceKept describes the relation of the log to a kept checkpoint.
-var sinceKept = map[string]string{tlog.Consistent: "extends it", tlog.Behind: "ends before it", tlog.Forked: "does not extend it"}
+var sinceKept = map[string]string{
+	tlog.Consistent: "extends it", tlog.Behind: "ends before it",
+	tlog.Forked: "does not extend it",
+}
 
 func (r *logReport) print(t *cli.Terminal) {
 	for _, tree := range r.Trees {
-		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root, cosignedBy(tree.Cosigned))
+		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root,
+			cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
 		t.Printf("keys: from %s", r.KeysFrom)
@@ -53,7 +58,8 @@ func (r *logReport) print(t *cli.Terminal) {
 			cosigned = "; " + cosignedBy(v.Cosigned)
 		}
 		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(int(v.Size), "entry"), of,
-			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
+			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"),
+			cli.Plural(c.Charters, "charter"),
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	if p := r.Promise; p != nil {
@@ -101,16 +107,19 @@ type provedReport struct {
 
 func reportOf(p *tlog.Proved, from string) *provedReport {
 	return &provedReport{
-		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
-		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]tlog.Cosignature{}, p.Checkpoint.Cosigned...),
-		Keys: from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
+		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board,
+		AsOf:   p.Verification.AsOf,
+		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size,
+		Cosigned: append([]tlog.Cosignature{}, p.Checkpoint.Cosigned...),
+		Keys:     from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
 	}
 }
 
 // String describes the proved facts.
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
-		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size, cosignedBy(r.Cosigned))
+		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size,
+		cosignedBy(r.Cosigned))
 	switch corrected := r.CountsAs != nil && *r.CountsAs != r.Kind; {
 	case r.Standing != nil:
 		text += fmt.Sprintf("\nit counts as %s now, signed by the verification as of %s", *r.CountsAs, *r.Standing)

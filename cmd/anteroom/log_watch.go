@@ -106,7 +106,8 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 		r.Age = fmt.Sprintf("%d days", int(old.Hours()/24))
 		if maxAge > 0 && old > maxAge {
 			r.Faults = append(r.Faults, tlog.PublishFault{
-				Path: r.Verifications[n-1].Name, What: fmt.Sprintf("is the newest verification, and %s old: more than %s", r.Age, o.maxAge),
+				Path: r.Verifications[n-1].Name, What: fmt.Sprintf("is the newest verification, and %s old: more than %s",
+					r.Age, o.maxAge),
 			})
 		}
 	}
@@ -140,7 +141,6 @@ func andMore(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// writeKept writes or replaces a file in one step.
 func writeKept(path string, text []byte) error {
 	next := path + ".new"
 	os.Remove(next) // of a run that was killed
@@ -169,7 +169,6 @@ func age(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// load returns the keys and checkpoints in the folder, which are empty before the first check.
 func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 	text, err := os.ReadFile(filepath.Join(o.state, watchedKeys))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,7 +186,8 @@ func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 		kept = append(kept, text)
 	}
 	if len(text) == 0 && len(kept) > 0 {
-		return nil, nil, fmt.Errorf("checkpoints without their keys: %s is missing (restore it, or begin with another folder)", watchedKeys)
+		return nil, nil, fmt.Errorf("checkpoints without their keys: %s is missing (restore it, or begin with "+
+			"another folder)", watchedKeys)
 	}
 	return strings.Fields(string(text)), kept, nil
 }

@@ -73,12 +73,12 @@ func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned
 	return askWitnesses(ctx, content, s)
 }
 
-// askWitnesses is haveCosigned for content that the caller has locked and loaded.
 func askWitnesses(ctx context.Context, content string, s *site.Site) (*cosigned, error) {
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:
-		return nil, cli.Unusable("%s lists no witness (ask the operator of one to add the log, and list its key and url under log.witnesses)",
+		return nil, cli.Unusable("%s lists no witness (ask the operator of one to add the log, and list its key "+
+			"and url under log.witnesses)",
 			filepath.Join(content, serviceFile))
 	case stage == nil:
 		return nil, cli.Unusable("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)

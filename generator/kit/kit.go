@@ -108,7 +108,8 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		"log_url":        log,
 		"kit_proof":      "check by this tlog-proof of the answer that it was counted, without reading the log",
 		"kit_witness":    "the verifier key of a witness that must have cosigned; several are joined with commas",
-		"kit_log_key":    "the verifier key of the log; several are joined with commas" + ifLog(". The service publishes them at "+baseURL+tlog.KeysPath),
+		"kit_log_key": "the verifier key of the log; several are joined with commas" +
+			ifLog(". The service publishes them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

@@ -98,7 +98,8 @@ type Checking struct {
 // report then has what was found before it.
 func Check(what Checking) (*Report, error) {
 	c := &check{Checking: what, read: map[string]bool{}, report: &Report{
-		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{}, Faults: []PublishFault{},
+		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{},
+		Faults: []PublishFault{},
 	}}
 	err := c.run()
 	switch {
@@ -272,8 +273,6 @@ func (c *check) readKeys() (keys []string, err error) {
 	return keys, nil
 }
 
-// readHead reads the policy and the newest checkpoint of a key. It returns nil if the tree has no
-// checkpoint.
 func (c *check) readHead(key string) (*checkedTree, error) {
 	origin, err := CheckKey(key)
 	if err != nil {
@@ -319,7 +318,10 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 		c.fault(path, "%v", err)
 		return nil, errUnreadable
 	}
-	c.report.Trees = append(c.report.Trees, TreeReport{origin, t.newest.Size, t.newest.Root.String(), append([]Cosignature{}, t.newest.Cosigned...)})
+	c.report.Trees = append(c.report.Trees, TreeReport{
+		origin, t.newest.Size, t.newest.Root.String(),
+		append([]Cosignature{}, t.newest.Cosigned...),
+	})
 	return t, nil
 }
 

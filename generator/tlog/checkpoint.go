@@ -52,7 +52,6 @@ func (c *Checkpoint) body() string {
 	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
 }
 
-// parseBody reads the text that a checkpoint signs. It accepts no extension lines.
 func parseBody(text string) (*Checkpoint, error) {
 	signed, err := torchwood.ParseCheckpoint(text)
 	if err != nil || signed.String() != text || signed.Extension != "" {

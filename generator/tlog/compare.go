@@ -51,7 +51,8 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 	switch {
 	case signed.Size > size:
 		c.evidence(CheckpointPath(t.Path()),
-			fmt.Sprintf("size is %d, but a checkpoint of size %d was signed: old copy or fork", size, signed.Size), t.text, text)
+			fmt.Sprintf("size is %d, but a checkpoint of size %d was signed: old copy or fork", size, signed.Size),
+			t.text, text)
 		return Behind
 	case signed.Size == size && signed.Root == t.newest.Root:
 		return Consistent
@@ -71,7 +72,6 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 	return c.forked(t, what, text)
 }
 
-// forked reports that a checkpoint, text, conflicts with a tree.
 func (c *check) forked(t *checkedTree, what string, text []byte) string {
 	if len(c.report.Forks) < maxForks {
 		c.report.Forks = append(c.report.Forks, Fork{t.Origin, what, []string{string(t.text), string(text)}})
@@ -119,7 +119,8 @@ func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
 	if len(id) > 4 {
 		signer := origin + "+" + hex.EncodeToString(id[:4])
 		listed := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, signer+"+") })
-		ours := len(keys) == 0 || slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, host+"/") })
+		ours := len(keys) == 0 || slices.ContainsFunc(keys,
+			func(key string) bool { return strings.HasPrefix(key, host+"/") })
 		if ours && !listed && errors.Is(wrong, ErrUnknownKey) {
 			c.evidence(KeysPath, "does not list the key "+signer+", which signed the kept checkpoint", text)
 			return nil
@@ -141,7 +142,8 @@ func (c *check) compareKept(kept *keptProof) {
 		}
 		return
 	}
-	c.fault(CheckpointPath(pathOf(kept.Origin)), "is missing or invalid, but a checkpoint of %d entries was kept", kept.Size)
+	c.fault(CheckpointPath(pathOf(kept.Origin)), "is missing or invalid, but a checkpoint of %d entries was kept",
+		kept.Size)
 }
 
 func (k *keptProof) contradicts(t *Tree) bool {
@@ -174,15 +176,14 @@ func (c *check) readCheckpoints(t *checkedTree, stages []Stage) error {
 	return err
 }
 
-// checkTimes checks that witnesses saw a checkpoint after the day of its verification began, and
-// before now.
 func (c *check) checkTimes(t *checkedTree, s *Stage) {
 	day, _ := time.Parse(time.DateOnly, s.Entry.AsOf)
 	for _, w := range s.Cosigned {
 		said := w.At.Format(time.RFC3339)
 		switch {
 		case w.At.Before(day):
-			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, before the day of its verification", w.Witness, said)
+			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, before the day of its verification",
+				w.Witness, said)
 		case !c.Now.IsZero() && w.At.After(c.Now.Add(maxSkew)):
 			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, which is in the future", w.Witness, said)
 		}
@@ -205,8 +206,6 @@ func (c *check) open(t *checkedTree, path string, text []byte, size int64) *Chec
 	return signed
 }
 
-// compareHashes compares the published hashes of a tree with its entries, to name the entries that
-// were changed.
 func (c *check) compareHashes(t *checkedTree) error {
 	var tiles []merkle.Tile
 	var paths []string
@@ -223,7 +222,6 @@ func (c *check) compareHashes(t *checkedTree) error {
 	})
 }
 
-// compareFiles compares the files that were not read yet with the files of the rebuilt log.
 func (c *check) compareFiles() error {
 	files, err := c.log.Files()
 	if err != nil {
@@ -289,7 +287,6 @@ func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	}
 }
 
-// compareText reports the first difference of a file from the file of the rebuilt log.
 func (c *check) compareText(path string, text, want []byte) {
 	if bytes.Equal(text, want) {
 		return
@@ -313,7 +310,6 @@ func (c *check) compareText(path string, text, want []byte) {
 // scoreboardPath is the newest board.
 const scoreboardPath = "/scoreboard.json"
 
-// checkBoards compares each board with its verification, and the newest board with the last one.
 func (c *check) checkBoards() error {
 	var paths []string
 	for i := range c.log.Stages {

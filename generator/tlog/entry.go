@@ -83,7 +83,8 @@ func told(board jsondoc.Value) map[string]int {
 }
 
 func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
+	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) &&
+		e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
 // RecordHash returns the hash by which the log names a record. A suggestion has no payloadSHA256. A
@@ -179,7 +180,8 @@ type Counts struct {
 
 // Recounted lists the places in a board of the numbers in Counts, in the same order.
 var Recounted = []string{
-	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded", "orgs.charters_filed",
+	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
+	"orgs.charters_filed",
 	"suggestions.received_external", "excluded_from_counts.development_seed_and_test_records",
 }
 
@@ -216,7 +218,8 @@ func (c Counts) Unlike(other Counts) (mine, others string) {
 		return strings.Split(strings.NewReplacer(`"`, "", ":", " ").Replace(strings.Trim(string(text), "{}")), ",")
 	}
 	without := func(a, b []string) string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(n string) bool { return slices.Contains(b, n) }), ", ")
+		return strings.Join(slices.DeleteFunc(slices.Clone(a),
+			func(n string) bool { return slices.Contains(b, n) }), ", ")
 	}
 	a, b := list(c), list(other)
 	return without(a, b), without(b, a)

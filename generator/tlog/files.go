@@ -74,7 +74,6 @@ func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
 // IsBoard reports whether a published path has a dated scoreboard.
 func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
-// nameOf returns the name of the verification whose board is at a path, or "" for another path.
 func nameOf(board string) string {
 	name := strings.TrimSuffix(path.Base(board), ".json")
 	if !IsName(name) || BoardPath(name) != board {
@@ -102,7 +101,6 @@ func CompareNames(a, b string) int {
 	return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// bundlePath returns the path of a bundle for a checkpoint of some size.
 func (t *Tree) bundlePath(n, size int64) string {
 	return t.Path() + "/" + torchwood.TilePath(tileAt(-1, n, size))
 }

@@ -35,7 +35,6 @@ func CheckKey(key string) (origin string, err error) {
 	return v.Name(), nil
 }
 
-// validPoint reports whether the public key in a verifier key is a ValidKey.
 func validPoint(key string) bool {
 	parts := strings.SplitN(key, "+", 3) // the last one may hold a +
 	raw, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
@@ -62,7 +61,8 @@ func NewKey(origin string) (text, public string, err error) {
 // ParseKey parses a secret key. The text may end with a line break. Errors do not quote the text.
 func ParseKey(text string) (*Key, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	wrong := errors.New("want a secret key of a log: PRIVATE, KEY, a name, a hash and a key, joined with +, on one line")
+	wrong := errors.New("want a secret key of a log: PRIVATE, KEY, a name, a hash and a key, joined with +, " +
+		"on one line")
 	signer, err := note.NewSigner(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 		return nil, wrong
@@ -72,7 +72,8 @@ func ParseKey(text string) (*Key, error) {
 	if err != nil || len(key) != 1+ed25519.SeedSize {
 		return nil, wrong
 	}
-	public, err := note.NewEd25519VerifierKey(signer.Name(), ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey))
+	public, err := note.NewEd25519VerifierKey(signer.Name(),
+		ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey))
 	if err == nil {
 		_, err = CheckKey(public)
 	}

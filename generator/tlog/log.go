@@ -49,7 +49,8 @@ func New(keys []string, witnesses []Witness) *Log {
 // Clone returns a copy. Appending to it leaves the original unchanged.
 func (l *Log) Clone() *Log {
 	c := *l
-	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages), slices.Clone(l.countsAs), maps.Clone(l.vouched)
+	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages),
+		slices.Clone(l.countsAs), maps.Clone(l.vouched)
 	c.own, c.lookup = maps.Clone(l.own), l.lookup.clone()
 	if n := len(l.Trees) - 1; n >= 0 {
 		last := *l.Trees[n]
@@ -299,7 +300,6 @@ func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
 	return e, err
 }
 
-// count counts one more entry, or returns an error if it cannot be the next one.
 func (l *Log) count(e *Entry) error {
 	if (e.Kind == Vouched || e.Kind == Correction) && (e.Index < 0 || e.Index >= l.Size()) {
 		return fmt.Errorf("index %d: want one of the %d entries before it", e.Index, l.Size())
@@ -354,7 +354,6 @@ func (l *Log) astray() (n int) {
 	return n
 }
 
-// verified adds a verification, whose counts must match the entries before it.
 func (l *Log) verified(e *Entry) error {
 	if err := l.lookUp(nameOf(e.Board)); err != nil {
 		return err

@@ -48,7 +48,6 @@ func (l *lookupLine) String() string {
 	return text + "\n"
 }
 
-// parseLookup parses a line of the lookup. It returns nil for any other text.
 func parseLookup(line string) *lookupLine {
 	fields := strings.Fields(line)
 	if len(fields) < 4 {
@@ -56,7 +55,8 @@ func parseLookup(line string) *lookupLine {
 	}
 	index, err := strconv.ParseInt(fields[1], 10, 64)
 	l := &lookupLine{fields[0], index, fields[2], fields[3], fields[len(fields)-1]}
-	if err != nil || index < 0 || !IsName(l.name) || !IsRecord(l.kind) || l.countsAs != None && !IsRecord(l.countsAs) || l.String() != line {
+	if err != nil || index < 0 || !IsName(l.name) || !IsRecord(l.kind) ||
+		l.countsAs != None && !IsRecord(l.countsAs) || l.String() != line {
 		return nil
 	}
 	return l
@@ -64,12 +64,10 @@ func parseLookup(line string) *lookupLine {
 
 func (k *lookup) clone() lookup { return lookup{maps.Clone(k.lines), maps.Clone(k.sums), k.size} }
 
-// find returns the position of a hash in the lines of its file, and whether it is present.
 func find(lines []string, hash string) (int, bool) {
 	return slices.BinarySearchFunc(lines, hash, func(line, hash string) int { return strings.Compare(line[:len(hash)], hash) })
 }
 
-// lookUp adds the entries of a new stage to the lookup.
 func (l *Log) lookUp(name string) error {
 	changed := map[string][]string{}
 	linesOf := func(hash string) []string {
@@ -98,7 +96,8 @@ func (l *Log) lookUp(name string) error {
 			continue
 		case i == l.lookup.size:
 			before := parseLookup(lines[n])
-			return fmt.Errorf("entry %d repeats the record of entry %d (verification %s)", line.index, before.index, before.name)
+			return fmt.Errorf("entry %d repeats the record of entry %d (verification %s)", line.index, before.index,
+				before.name)
 		}
 		line = parseLookup(lines[n])
 		line.countsAs = l.countsAs[i]
@@ -163,14 +162,14 @@ func readLine(read Source, hash string) (*lookupLine, error) {
 	return line, err
 }
 
-// findIn returns the line of a record in a lookup file, or nil.
 func findIn(text []byte, hash string) (*lookupLine, error) {
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, hash) {
 			if found := parseLookup(line); found != nil {
 				return found, nil
 			}
-			return nil, fmt.Errorf("look up the entry: %s: got %.200q, want a hash, an index, a verification and a kind", LookupPath(hash), line)
+			return nil, fmt.Errorf("look up the entry: %s: got %.200q, want a hash, an index, a verification "+
+				"and a kind", LookupPath(hash), line)
 		}
 	}
 	return nil, nil

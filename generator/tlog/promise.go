@@ -56,7 +56,8 @@ func (c *check) comparePromise(p *Promised) error {
 			r.State = StillTime
 			return nil
 		}
-		c.fault(LookupPath(p.Hash), "lacks the record that was promised to be counted by %s (the signed promise proves it)", p.By)
+		c.fault(LookupPath(p.Hash), "lacks the record that was promised to be counted by %s (the signed promise "+
+			"proves it)", p.By)
 		return nil
 	}
 	s := c.log.Stages[slices.IndexFunc(c.log.Stages, func(s Stage) bool { return index < s.Tree.First+s.Size })]

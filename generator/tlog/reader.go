@@ -78,7 +78,8 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d of verification %s: %w", line.index, line.name, err)
 	}
-	p, err := verifyProof(&Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: b.own.Checkpoint}, hash, keys, witnesses)
+	p, err := verifyProof(&Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: b.own.Checkpoint},
+		hash, keys, witnesses)
 	if err == nil && p.Entry.Kind != line.kind {
 		err = fmt.Errorf("lookup: entry %d: got kind %s, want %s", line.index, line.kind, p.Entry.Kind)
 	}
@@ -88,7 +89,6 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	return p, err
 }
 
-// isNewest compares a checkpoint with the newest one of its tree that the service publishes.
 func isNewest(read Source, c *Checkpoint, keys []string) error {
 	path := CheckpointPath(pathOf(c.Origin))
 	text, err := read(path)
@@ -287,7 +287,8 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 	if b.newest, err = outer.Verify(b.own.Extra, keys, nil); err != nil {
 		return nil, err
 	}
-	if outer.Index != b.own.Index || b.newest.Origin != b.end.Origin || !slices.Equal(outer.before(b.newest.Size), b.own.Hashes) {
+	if outer.Index != b.own.Index || b.newest.Origin != b.end.Origin ||
+		!slices.Equal(outer.before(b.newest.Size), b.own.Hashes) {
 		return nil, errors.New(notExtended(b.newest.Size, b.end.Size))
 	}
 	return b, nil

@@ -43,7 +43,8 @@ func (w *Witness) verifier() (note.Verifier, error) {
 		err = errors.New("anyone can sign under this key")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("witness key %.100q: %w: want a name, a hash and an Ed25519 key of type 4, joined with +", w.Key, err)
+		return nil, fmt.Errorf("witness key %.100q: %w: want a name, a hash and an Ed25519 key of type 4, "+
+			"joined with +", w.Key, err)
 	}
 	return v, nil
 }
@@ -126,7 +127,8 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 		case err != nil || size < 0 || strconv.FormatInt(size, 10) != text:
 			return nil, fmt.Errorf("status %d: got %.100q, want the size that the witness has seen", status, text)
 		case size > s.Size:
-			return nil, fmt.Errorf("has seen a tree of %d entries, but the newest here has %d (is this content an old copy?)", size, s.Size)
+			return nil, fmt.Errorf("has seen a tree of %d entries, but the newest here has %d (is this content an "+
+				"old copy?)", size, s.Size)
 		case size == seen && size == s.Size:
 			return nil, errSplit
 		}
@@ -161,8 +163,11 @@ func (s *Stage) refusal(status int) string {
 	return "not a witness (check the url)"
 }
 
-func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint", bytes.NewReader(body))
+func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte,
+	err error,
+) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint",
+		bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -187,7 +192,6 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 	return status, answer, err
 }
 
-// cosignature finds the witness's cosignature of the stage's checkpoint in a response.
 func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
 	for line := range bytes.Lines(answer) { // a witness may sign with further keys
 		whole := bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) && bytes.HasSuffix(line, []byte("\n"))
@@ -195,5 +199,6 @@ func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
 			return line, nil
 		}
 	}
-	return nil, errors.New("answer has no cosignature by this key (compare the key with the one the witness publishes)")
+	return nil, errors.New("answer has no cosignature by this key (compare the key with the one the witness " +
+		"publishes)")
 }
