@@ -32,7 +32,7 @@ func TestHiddenFork(t *testing.T) {
 			p[path] = text
 		}
 	}
-	if _, err := tlog.ReadProof(p.read, victim, shown.Keys, nil); !errors.Is(err, tlog.ErrOtherLog) {
+	if _, err := tlog.ReadProof(p.read, victim, shown.Keys, nil); !errors.Is(err, tlog.ErrOtherLog) || !strings.Contains(err.Error(), "proof is for size 9 root ") {
 		t.Errorf("the victim is told: %v", err)
 	}
 	if as, _, err := tlog.Standing(p.read, victim, shown.Keys); as != "" || err != nil {
@@ -135,7 +135,7 @@ func TestStolenKey(t *testing.T) {
 	if key, end, err := tlog.CutEnd(texts[0]); err != nil || key != b.Keys[0] || end.Size != ends[0].Size || end.Root != ends[0].Root {
 		t.Errorf("%s: %s %+v %v", texts[0], key, end, err)
 	}
-	if _, _, err := tlog.CutEnd(b.Keys[0] + "@7:x"); err == nil {
+	if _, _, err := tlog.CutEnd(b.Keys[0] + "@7:x"); err == nil || err.Error() != "want KEY@SIZE:ROOT, with the root in base64" {
 		t.Error("an end without a root is taken")
 	}
 }
@@ -214,6 +214,25 @@ func TestStanding(t *testing.T) {
 		if listed := p[tlog.LookupPath(none)] != nil; err == nil && (hash == corrected || as != "" || listed) {
 			t.Errorf("%s: %q", path, as)
 		}
+	}
+}
+
+// An earlier lookup with the proof of its verification hides a correction, and is refused.
+func TestStandingOfAnEarlierDay(t *testing.T) {
+	b := empty(t, 1).count(t, 1, "2026-11-20", records(1, tlog.Registration, 3)...)
+	earlier := b.publish(t)
+	b.count(t, 1, "2026-11-21", tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.None})
+	p := b.publish(t)
+	if as, _, err := tlog.Standing(p.read, b.HashAt(0), b.Keys); err != nil || as != tlog.None {
+		t.Fatalf("%q, %v", as, err)
+	}
+	for path, text := range earlier {
+		if path == tlog.NewestPath || strings.HasPrefix(path, tlog.LookupFolder) {
+			p[path] = text
+		}
+	}
+	if as, _, err := tlog.Standing(p.read, b.HashAt(0), b.Keys); !errors.Is(err, tlog.ErrOtherLog) {
+		t.Errorf("%q, %v", as, err)
 	}
 }
 

@@ -453,6 +453,14 @@ func TestCheckBounds(t *testing.T) {
 		p["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[0]), "\n3\n", "\n"+size+"\n", 1), signer)
 		return p
 	}
+	if r := check(t, sized("0"), nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "signs an empty tree") {
+		t.Errorf("%+v", r.Faults)
+	}
+	long := b.publish(t)
+	long["/log/checkpoint"] = append(bytes.Clone(long["/log/checkpoint"]), bytes.Repeat([]byte("— x y\n"), 1<<13)...)
+	if r := check(t, long, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "open checkpoint: longer than 65536 bytes") {
+		t.Errorf("%+v", r.Faults)
+	}
 	for _, size := range []string{"9223372036854775807", "4611686018427387905", "4294967297"} {
 		if r := check(t, sized(size), nil, nil); r.OK() || !strings.Contains(fmt.Sprint(r.Faults), "got a tree of "+size+" entries") {
 			t.Errorf("%s: %+v", size, r.Faults)
@@ -476,7 +484,7 @@ func TestCheckBounds(t *testing.T) {
 		policy += fmt.Sprintf("witness w%d %s https://w\n", i, tlogtest.Signer("witness.example", byte(i)).Verifier())
 	}
 	many["/log/policy"] = []byte(policy + "quorum none\n")
-	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "more than 100 witnesses") {
+	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "read policy: more than 100 witnesses") {
 		t.Errorf("%+v", r.Faults)
 	}
 

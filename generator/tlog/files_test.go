@@ -191,7 +191,7 @@ func TestFilesRefused(t *testing.T) {
 		want string
 	}{
 		"a key that is none":       {key, `publish the log: key "www.base.example/log": want a verifier key`},
-		"a lookup that is large":  {large(64<<10/line - 9), ""},
+		"a lookup that is large":   {large(64<<10/line - 9), ""},
 		"one that is a bit larger": {large(64<<10/line + 9), "publish the log: lookup file abc is larger than 64 KiB"},
 	} {
 		_, err := c.b.Files()

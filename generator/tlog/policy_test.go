@@ -98,7 +98,7 @@ func TestPolicy(t *testing.T) {
 		{three + "group g all w0 w1 w2\nquorum g\n", "", false},
 		{three + "quorum w2\n", "", false},
 		{texts[1] + "quorum w1\n", "", true}, // whom the service does not list
-		{"log " + key + "\n", "no quorum defined", false},
+		{"log " + key + "\n", "read policy: no quorum defined in policy (see C2SP tlog-policy)", false},
 		{texts[0] + "quorum w0\nquorum w0\n", "multiple quorum", false},
 		{texts[0] + strings.Replace(texts[0], "w0", "again", 1) + "quorum none\n", "duplicate key of witness", false},
 		{"log x\nquorum none\n", "want a verifier key", false},
