@@ -28,7 +28,7 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
 	"anteroom/generator/model"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 )
@@ -377,8 +377,8 @@ func TestSecurityTxtExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expires := published.SecurityTxtExpires(document(t, generate(t, shippedContent), published.SecurityTxtPath))
-	if s.Service.Security.Expires != expires.Format(time.RFC3339) || !published.SecurityTxtExpires([]byte("Contact: x\n")).IsZero() {
+	expires := output.SecurityTxtExpires(document(t, generate(t, shippedContent), output.SecurityTxtPath))
+	if s.Service.Security.Expires != expires.Format(time.RFC3339) || !output.SecurityTxtExpires([]byte("Contact: x\n")).IsZero() {
 		t.Errorf("it expires at %v, and not %s", expires, s.Service.Security.Expires)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 )
 
@@ -211,8 +211,8 @@ func TestToolsAreShort(t *testing.T) {
 	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
 	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+meta+`}`,
 		"host", o.Snapshot.CanonicalHost, "mcp-protocol-version", "2026-07-28", "mcp-method", "tools/list")
-	if r.Status != 200 || len(r.Body) > answers.MaxTools {
-		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), answers.MaxTools)
+	if r.Status != 200 || len(r.Body) > contract.MaxTools {
+		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), contract.MaxTools)
 	}
 	s, err := site.Load(overlay(t, map[string]func(string) string{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"anteroom/edge/native/static"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -276,7 +276,7 @@ func TestOpenAPIOperations(t *testing.T) {
 	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
 	for path, item := range member(o.doc, "paths").(map[string]any) {
 		for method, op := range item.(map[string]any) {
-			if id := member(op, "operationId"); method != "summary" && (method == "options" || id != answers.OperationID(method, path)) {
+			if id := member(op, "operationId"); method != "summary" && (method == "options" || id != contract.OperationID(method, path)) {
 				t.Errorf("%s %s: %v", method, path, id)
 			}
 		}
@@ -286,7 +286,7 @@ func TestOpenAPIOperations(t *testing.T) {
 			operation := member(o.doc, "paths", route.Path, strings.ToLower(method))
 			var does []any
 			reads := map[string]bool{}
-			for _, op := range answers.OperationsWith(route, method) {
+			for _, op := range contract.OperationsWith(route, method) {
 				does = append(does, op.ID)
 				for _, f := range op.Fields {
 					reads[f.Name] = reads[f.Name] || !op.Writes

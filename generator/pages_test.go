@@ -19,7 +19,7 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
 )
 
@@ -227,7 +227,7 @@ func TestEndpointPages(t *testing.T) {
 				members(reflect.TypeOf(answer), twin)
 			}
 			for _, p := range op.Errors {
-				if own := answers.ExtensionMembers[p]; own != nil {
+				if own := contract.ExtensionMembers[p]; own != nil {
 					_, text, _ := strings.Cut(twin, fmt.Sprintf("A %d [%s]", p.Status, p.Title))
 					members(own, text)
 				}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
@@ -42,16 +42,16 @@ func (g *family) aiCatalog() object {
 		{"entries", []object{
 			{
 				{"identifier", identifier("mcp", g.Site.MCP.Name)},
-				{"type", published.MediaServerCard},
-				{"url", g.URL(published.ServerCardPath)},
+				{"type", output.MediaServerCard},
+				{"url", g.URL(output.ServerCardPath)},
 				{"displayName", g.Site.Service.Name},
 				{"description", g.registryDescription()},
 				{"version", protocol.ServerVersion},
 			},
 			{
-				{"identifier", identifier("skill", published.SkillName)},
+				{"identifier", identifier("skill", output.SkillName)},
 				{"type", "application/agent-skills+md"},
-				{"url", g.URL(published.SkillPath)},
+				{"url", g.URL(output.SkillPath)},
 				{"displayName", g.Site.Quest.Quest},
 				{"description", g.SkillDescription()},
 			},

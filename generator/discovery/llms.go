@@ -12,26 +12,26 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
 var llmsDocuments = []string{
-	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JobsPath, published.AuditorsPath, "/verify/verify.py",
+	output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/verify/verify.py",
 }
 
 // llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
 // others.
-var llmsPages = []string{"field-guide", answers.LogPage, "privacy", "terms"}
+var llmsPages = []string{"field-guide", contract.LogPage, "privacy", "terms"}
 
 // llmsCalls are the operations whose exact calls are in llms.txt. Each is a step of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
 // LLMs makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
 // sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
-func LLMs(a *answers.Answers, documents []published.File) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+func LLMs(a *contract.Answers, documents []output.File) ([]output.File, error) {
+	g := &family{contract.Family{Answers: a}}
 	service, words := &g.Site.Service, &g.Site.LLMs
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n", service.Name, service.Summary)
@@ -69,39 +69,39 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	for _, route := range api.Routes {
 		path := route.Path
 		if !route.Answers(http.MethodGet) {
-			path = answers.EndpointPath(route) + ".md"
+			path = contract.EndpointPath(route) + ".md"
 		}
 		link(strings.Join(route.Methods(), ", ")+" "+route.ID, path, g.Summary(route.ID))
 	}
 
 	section("Documents")
 	for _, path := range llmsDocuments {
-		p, notes := published.As(path), []string{}
+		p, notes := output.As(path), []string{}
 		if sizes[path] == 0 {
 			notes = append(notes, p.What)
 		}
 		link(p.Title, path, notes...)
 	}
-	link("Holidays", published.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
+	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
 
 	section("Optional")
 	for i := range g.Site.Pages {
-		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) && (p.Name != answers.LogPage || g.Stage() != nil) {
-			link(p.Title, answers.TwinPath(p))
+		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) && (p.Name != contract.LogPage || g.Stage() != nil) {
+			link(p.Title, contract.TwinPath(p))
 		}
 	}
-	link(published.As("/llms-full.txt").Title, "/llms-full.txt")
+	link(output.As("/llms-full.txt").Title, "/llms-full.txt")
 	g.Add("/llms.txt", []byte(b.String()))
 	return g.Result()
 }
 
 // manifestSize is how long the manifest will be. llms.txt is listed there, so the manifest is made
 // later: this one has neither the lengths nor the hashes of the documents.
-func manifestSize(a *answers.Answers, documents []published.File) (int, error) {
-	listed, digits := []published.File{published.NewFile("/llms.txt", nil)}, len("5120")-1
+func manifestSize(a *contract.Answers, documents []output.File) (int, error) {
+	listed, digits := []output.File{output.NewFile("/llms.txt", nil)}, len("5120")-1
 	for i := range documents {
 		d := &documents[i]
-		listed = append(listed, published.File{Path: d.Path, MediaType: d.MediaType})
+		listed = append(listed, output.File{Path: d.Path, MediaType: d.MediaType})
 		digits += len(strconv.Itoa(len(d.Bytes))) - 1
 	}
 	made, err := Manifest(a, listed)
@@ -111,9 +111,9 @@ func manifestSize(a *answers.Answers, documents []published.File) (int, error) {
 	return len(made[0].Bytes) + digits, nil
 }
 
-func usualPlaces(documents []published.File) (paths []string) {
+func usualPlaces(documents []output.File) (paths []string) {
 	for i := range documents {
-		if path := documents[i].Path; path != published.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
+		if path := documents[i].Path; path != output.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
 			paths = append(paths, path)
 		}
 	}
@@ -135,21 +135,21 @@ func (g *family) llmsCalls() string {
 	call("Check a charter", g.charterCommand())
 	route, op := api.Find("computeBusinessDays")
 	call(g.Summary(op.ID), g.GetCommand(route, op))
-	call(g.Summary("callMCP"), answers.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
+	call(g.Summary("callMCP"), contract.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (g *family) charterCommand() string {
 	route, op := api.Find("fileCharter")
 	command := "curl -sG " + g.URL(route.Path) + " -d " + api.DryRun.Name + "=1"
-	example, err := jsondoc.Parse(answers.ExampleBody(op))
+	example, err := jsondoc.Parse(contract.ExampleBody(op))
 	if err != nil {
 		g.Fail("llms.txt: the example of a charter: %w", err)
 	}
 	for _, m := range example.Members {
 		required := slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Name == m.Name && f.Required })
 		if required && m.Value.Kind == jsondoc.String {
-			command += " --data-urlencode " + answers.ShellQuoted(m.Name+"="+m.Value.Text)
+			command += " --data-urlencode " + contract.ShellQuoted(m.Name+"="+m.Value.Text)
 		}
 		for _, seat := range m.Value.Items {
 			command += " -d " + seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text

@@ -17,16 +17,16 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
 // Manifest makes manifest.json, which lists the documents. Only the
 // manifest itself and the CDN's own configuration come later.
-func Manifest(a *answers.Answers, documents []published.File) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+func Manifest(a *contract.Answers, documents []output.File) ([]output.File, error) {
+	g := &family{contract.Family{Answers: a}}
 	manifest := model.Manifest{
 		Limits: model.Limits{
 			BodyBytes:       turn.MaxBody,
@@ -97,7 +97,7 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 	slices.SortFunc(manifest.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range api.Routes {
 		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
-			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: answers.Writes(route), What: g.Summary(route.ID),
+			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: contract.Writes(route), What: g.Summary(route.ID),
 		})
 	}
 	g.AddWithTrailer("/manifest.json", manifest)
@@ -107,8 +107,8 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 // fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *family) fieldLimits() (limits []model.FieldLimits) {
 	for _, route := range api.Routes {
-		for _, op := range answers.ReadsFirst(route) {
-			for _, f := range answers.WithItems("", g.ContractOperation(route, op).Fields) {
+		for _, op := range contract.ReadsFirst(route) {
+			for _, f := range contract.WithItems("", g.ContractOperation(route, op).Fields) {
 				if f.Bounds != (model.Bounds{}) {
 					limits = append(limits, model.FieldLimits{Operation: op.ID, Field: f.Name, Bounds: f.Bounds})
 				}

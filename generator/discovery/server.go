@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -32,7 +32,7 @@ func (g *family) registryDescription() string {
 }
 
 func (g *family) registryIcons() []object {
-	return []object{{{"src", g.URL(published.IconPath)}, {"mimeType", published.MediaSVG}, {"sizes", []string{"any"}}}}
+	return []object{{{"src", g.URL(output.IconPath)}, {"mimeType", output.MediaSVG}, {"sizes", []string{"any"}}}}
 }
 
 func (g *family) serverJSON() {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/page"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -52,7 +51,7 @@ func (g *family) EarlierKeys() ([]string, error) {
 
 func (g *family) logCheck() templ.Component {
 	newest := g.Site.Log.Current()
-	return page.LogCheck(newest.Name, newest.Size)
+	return logCheckForm(newest.Name, newest.Size)
 }
 
 // Logged reports whether the log has the verification of a board.
