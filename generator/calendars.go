@@ -18,8 +18,6 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// calendars makes the files of each calendar of business days, for callers without a network: its
-// closed weekdays, as the endpoint itself lists them.
 func calendars(a *contract.Answers) (files []File, err error) {
 	about := a.BusinessDays()
 	for _, c := range about.Calendars {
@@ -96,8 +94,7 @@ var escapeText = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`
 // maxLine is how many bytes a line of iCalendar may have, its end apart.
 const maxLine = 75
 
-// appendFolded appends a line, which continues on lines that begin with a space where it is too
-// long (RFC 5545, section 3.1). It parts no character.
+// appendFolded folds a line between characters (RFC 5545, section 3.1).
 func appendFolded(b []byte, line string) []byte {
 	for room := maxLine; len(line) > room; room = maxLine - len(" ") {
 		at := room

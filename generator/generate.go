@@ -123,8 +123,6 @@ func generate(s *site.Site) (*Output, error) {
 	return all, nil
 }
 
-// paths are the paths that a link may lead to: every document, every endpoint, the front page and
-// the root of the API.
 func paths(a *contract.Answers, files []File) map[string]bool {
 	// The content may link to a security.txt that has expired: those links are left out too.
 	paths := map[string]bool{"/": true, "/api/": true, output.SecurityTxtPath: true}

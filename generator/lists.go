@@ -27,8 +27,6 @@ func lists(a *contract.Answers) ([]File, error) {
 	}, nil
 }
 
-// listSchema is the JSON Schema of a list. The schema of an entry is a definition in that of its
-// list, so that one link leads to both.
 func listSchema(a *contract.Answers, path, document, entry string, l *site.List) File {
 	name := strings.ToLower(entry)
 	trailer := contract.Inline(reflect.TypeFor[model.Trailer]())
@@ -43,7 +41,6 @@ func listSchema(a *contract.Answers, path, document, entry string, l *site.List)
 	}, of, object{{"$defs", object{{name, contract.OfEntry(entry, l)}}}})))
 }
 
-// list is a list that grows: its groups and its totals.
 func list(a *contract.Answers, path string, l *site.List) File {
 	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // room for what is about as long as its file
 	w.Open('{')

@@ -9,9 +9,8 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// publicLog makes the files of the public log. A reader begins with the first: its keys, policies
-// and newest checkpoints, which the manifest lists. It does not list the thousands that follow from
-// these.
+// publicLog returns first the files that the manifest lists: keys, policies and newest checkpoints.
+// The thousands of others follow from these.
 func publicLog(a *contract.Answers) (first, rest []File, err error) {
 	if err := checkLoggedBoards(a); err != nil {
 		return nil, nil, err
@@ -39,7 +38,7 @@ func checkLoggedBoards(a *contract.Answers) error {
 		board := &a.Site.Scoreboards[i]
 		entry := tlog.VerificationOf(board.File, board.AsOf, contract.BoardDocument(board))
 		if sum, is := logged[board.File]; is && sum != entry.BoardSHA256 {
-			return fmt.Errorf("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
+			return fmt.Errorf("scoreboard/%s.yaml differs from the log (restore it from git)", board.File)
 		}
 	}
 	return nil

@@ -57,7 +57,6 @@ func (g *Answers) Stage() *tlog.Stage { return g.Site.Log.Current() }
 // Size is how many bytes a GET of an endpoint answers, where that is a document; else 0.
 func (g *Answers) Size(path string) int { return g.sizes[path] }
 
-// newSnapshot is the snapshot without its documents, which are added as they are made.
 func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	service, board := &g.Site.Service, g.Site.Current()
 	made := &snapshot.Snapshot{

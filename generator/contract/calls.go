@@ -20,8 +20,8 @@ func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
 
-// exampleQuery is a query with the members of an operation's example body, and "" where it has
-// none. Only texts, numbers and arrays of texts can be in a query.
+// exampleQuery returns a query with the members of the operation's example body, or "" if it has
+// none.
 func exampleQuery(op *api.Operation) string {
 	body, err := jsondoc.Parse(ExampleBody(op))
 	if err != nil || len(op.Fields) == 0 {

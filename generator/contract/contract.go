@@ -14,7 +14,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// Contract says what may be sent to an endpoint and which errors it may answer with.
+// Contract describes the requests an endpoint accepts and the errors it returns. Of each field's
+// description it has the first sentence; OpenAPI and the page about the endpoint have all of it.
 func (g *Answers) Contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
@@ -24,7 +25,7 @@ func (g *Answers) Contract(route *api.Route) model.Contract {
 		FieldGuide: g.URL(api.Twin(EndpointPath(route))),
 	}
 	for _, op := range ReadsFirst(route) {
-		contract.Operations = append(contract.Operations, g.ContractOperation(route, op))
+		contract.Operations = append(contract.Operations, g.operation(route, op))
 	}
 	if n := g.Site.Service.Limits.WritesPerMinute; n > 0 && Writes(route) {
 		contract.WriteLimit = &model.WriteLimit{
@@ -39,20 +40,10 @@ func (g *Answers) Contract(route *api.Route) model.Contract {
 	return contract
 }
 
-// briefContract is a contract as answers carry it, with the first sentence of each field's words.
-// The OpenAPI description and the page about the endpoint have all words.
-func (g *Answers) briefContract(route *api.Route) model.Contract {
-	contract := g.Contract(route)
-	for i := range contract.Operations {
-		shorten(contract.Operations[i].Fields)
-	}
-	return contract
-}
-
-// ownContract is briefContract within a document that itself says how the endpoint works. listed
-// are the members of that document, by the names of fields whose values it lists.
+// ownContract is a contract within a document that itself says how the endpoint works. listed names
+// the members of that document which list the values of a field.
 func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.Contract {
-	contract := g.briefContract(route)
+	contract := g.Contract(route)
 	for i := range contract.Operations {
 		op := &contract.Operations[i]
 		op.What, op.Notes = g.Summary(op.ID), nil
@@ -66,26 +57,13 @@ func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.
 }
 
 func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
-	contract := g.ContractOperation(route, op)
-	contract.Fields = slices.DeleteFunc(contract.Fields, func(f model.ContractField) bool { return f.In == inHeader })
-	shorten(contract.Fields)
-	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: contract.Fields}
+	fields := slices.DeleteFunc(g.operation(route, op).Fields, func(f model.ContractField) bool { return f.In == inHeader })
+	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: fields}
 }
 
-const inHeader = "header" // where a field is that is not of the input
+const inHeader = "header"
 
-func shorten(fields []model.ContractField) {
-	for i := range fields {
-		sentence, _, more := strings.Cut(fields[i].Meaning, ". ")
-		if fields[i].Meaning = sentence; more {
-			fields[i].Meaning += "."
-		}
-		shorten(fields[i].Items)
-	}
-}
-
-// ContractOperation is the part of a contract about one operation.
-func (g *Answers) ContractOperation(route *api.Route, op *api.Operation) model.ContractOperation {
+func (g *Answers) operation(route *api.Route, op *api.Operation) model.ContractOperation {
 	contract := model.ContractOperation{
 		ID:      op.ID,
 		Methods: op.Methods,
@@ -115,8 +93,8 @@ func (g *Answers) ContractOperation(route *api.Route, op *api.Operation) model.C
 	return contract
 }
 
-// contractField is the part of a contract about one input field. prefix is the dotted name of the
-// field around it, with a dot at its end; it is empty for a field of the operation itself.
+// contractField describes a field. prefix is the dotted name of the field around it, with a dot at
+// its end.
 func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
 	contract := model.ContractField{
 		Name:            f.Name,
@@ -125,7 +103,7 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 		Aliases:         f.Aliases,
 		QueryParameters: f.QueryNames,
 		QueryForm:       f.QueryForm,
-		Meaning:         g.fieldMeaning(op, prefix+f.Name),
+		Meaning:         FirstSentence(g.FieldMeaning(op, prefix+f.Name)),
 	}
 	// No example holds an e-mail address, which needs its owner's consent.
 	if f.Type != input.Array && f.Type != input.Email && len(f.Values) == 0 && (f.Example != "" || f.Placeholder != "") {
@@ -165,7 +143,7 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	return contract
 }
 
-// WithItems are fields, each with those of its items behind it, under their dotted names.
+// WithItems lists fields, each followed by those of its items: roster, roster[].position.
 func WithItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
 	for _, f := range fields {
 		f.Name = prefix + f.Name
@@ -174,8 +152,6 @@ func WithItems(prefix string, fields []model.ContractField) (all []model.Contrac
 	return all
 }
 
-// listsIgnored reports whether the answer of an operation lists the fields that were sent and not
-// read.
 func listsIgnored(op *api.Operation) bool {
 	for _, answer := range op.Answers {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(answer)) {
@@ -187,8 +163,7 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// OperationID returns the operationId of a method of a path in the OpenAPI document: the method and
-// the words of the path, each with a capital letter.
+// OperationID returns the operationId in the OpenAPI document: getRoster.
 func OperationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
@@ -198,14 +173,12 @@ func OperationID(method, path string) string {
 	return id
 }
 
-// Summary is the one-line wording of a route or an operation.
 func (g *Answers) Summary(id string) string { return g.Site.Endpoints[id].Summary }
 
-// Description is the long wording of a route or an operation.
 func (g *Answers) Description(id string) string { return g.Site.Endpoints[id].Description }
 
-// fieldMeaning is the wording of an input field or of a query parameter, by its dotted name.
-func (g *Answers) fieldMeaning(op *api.Operation, name string) string {
+// FieldMeaning describes an input field or a query parameter, by its dotted name.
+func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	switch name {
 	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
@@ -215,7 +188,7 @@ func (g *Answers) fieldMeaning(op *api.Operation, name string) string {
 	return g.Site.Endpoints[op.ID].Fields[name]
 }
 
-// GetTemplate is the URI template (RFC 6570) of an operation's GET form.
+// GetTemplate returns the URI template (RFC 6570) of an operation's GET form.
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
 	for i := range op.Fields {
@@ -224,7 +197,7 @@ func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	return g.URL(route.Path) + "{?" + strings.Join(names, ",") + "}"
 }
 
-// QueryNames are the query parameters that give a field.
+// QueryNames lists the query parameters of a field.
 func QueryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
@@ -235,12 +208,12 @@ func QueryNames(f *input.Field) []string {
 	return []string{f.Name}
 }
 
-// BodyTemplate is a body that the operation takes once its placeholders are replaced. It holds the
-// required fields and the other fields that have an example. It holds no e-mail address, because an
-// address needs its owner's consent. It is nil where a required field has no example.
+// BodyTemplate returns a body with placeholders: the required fields, and those with an example. An
+// e-mail address needs its owner's consent, so there is none. It is nil if a required field has no
+// example.
 func BodyTemplate(op *api.Operation) model.JSON { return buildBody(op, FieldTemplate) }
 
-// ExampleBody is bodyTemplate with examples in place of the placeholders.
+// ExampleBody is a BodyTemplate with examples instead of placeholders.
 func ExampleBody(op *api.Operation) model.JSON {
 	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
@@ -265,8 +238,7 @@ func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	return w.Buf
 }
 
-// FieldTemplate is the value of a field in a template: its placeholder, else its example, in which
-// the placeholders of items take the place of their examples.
+// FieldTemplate returns the placeholder of a field, or its example with the placeholders of items.
 func FieldTemplate(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
@@ -290,12 +262,12 @@ func FieldTemplate(f *input.Field) []byte {
 	return w.Buf
 }
 
+// Writes reports whether an operation of the route writes.
 func Writes(route *api.Route) bool {
 	return slices.ContainsFunc(route.Operations, func(op *api.Operation) bool { return op.Writes })
 }
 
-// OperationsWith are the operations of a route that a method chooses from. Those that only read
-// come first.
+// OperationsWith lists the operations of a route that a method chooses from, ReadsFirst.
 func OperationsWith(route *api.Route, method string) (operations []*api.Operation) {
 	for _, op := range ReadsFirst(route) {
 		if slices.Contains(op.Methods, method) {
@@ -305,8 +277,8 @@ func OperationsWith(route *api.Route, method string) (operations []*api.Operatio
 	return operations
 }
 
-// ReadsFirst are the operations of a route in the order of the documentation, those that only read
-// first. The route table has them in another order, in which the edge tries them.
+// ReadsFirst lists the operations of a route in the order of the documentation. The route table has
+// the order in which the edge tries them.
 func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 	for _, writes := range []bool{false, true} {
 		for _, op := range route.Operations {
@@ -318,14 +290,13 @@ func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 	return operations
 }
 
-// ProblemURL is the type of a problem: the address of the page about it.
+// ProblemURL returns the type of a problem: the address of the page about it.
 func (g *Answers) ProblemURL(p *respond.ProblemType) string { return g.URL(p.Path()) }
 
 // ExtensionMembers are the extra members (RFC 9457, section 3.2) of problem types.
 var ExtensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
-// ProblemsOf are the problems that a request for one of the operations may get, in the order of the
-// documentation.
+// ProblemsOf lists the problems that the operations may return, in the order of the documentation.
 func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
 	known := []*respond.ProblemType{respond.Internal}
@@ -346,7 +317,7 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	return problems
 }
 
-// Route is the route with the given ID.
+// Route returns the route with this ID. It panics if there is none.
 func Route(id string) *api.Route {
 	for _, route := range api.Routes {
 		if route.ID == id {
@@ -356,8 +327,7 @@ func Route(id string) *api.Route {
 	panic("the route table lacks " + id + ", which other documents refer to")
 }
 
-// allFields gives the fields of an operation, with api.DryRun and api.Key behind them where the
-// operation makes a record.
+// allFields includes the dry run and the key of an operation that makes a record.
 func allFields(op *api.Operation) []input.Field {
 	if !op.DryRun {
 		return op.Fields

@@ -15,8 +15,6 @@ import (
 	"anteroom/generator/output"
 )
 
-// documents puts the documents of every route into the snapshot: its contract and what its
-// read operations answer. The list of live endpoints, which errors carry, is one more.
 func (g *Answers) documents() {
 	for _, route := range api.Routes {
 		for _, d := range route.Documents() {
@@ -29,8 +27,6 @@ func (g *Answers) documents() {
 	g.addToSnapshot("endpoints", g.liveEndpoints())
 }
 
-// document is the document of a route with this key in the snapshot: a contract, unless there is
-// more to say.
 func (g *Answers) document(id string, route *api.Route) any {
 	switch id {
 	case "presence":
@@ -48,11 +44,9 @@ func (g *Answers) document(id string, route *api.Route) any {
 	case "business-days":
 		return g.BusinessDays()
 	}
-	return g.briefContract(route)
+	return g.Contract(route)
 }
 
-// addToSnapshot puts a document into the snapshot and keeps its type, of which the OpenAPI
-// description makes a schema.
 func (g *Answers) addToSnapshot(id string, v any) {
 	g.Snapshot.Documents[id] = output.Compact(v)
 	g.types[id] = reflect.TypeOf(v)

@@ -57,9 +57,8 @@ func (g *Answers) rehearse() error {
 	return nil
 }
 
-// example makes the example of an operation. Where a required object has no example of its own,
-// its example is what the writing operation of the route answers: the receipt to verify is one that
-// was minted.
+// example makes the example of an operation. The example of a required object is what the writing
+// operation of the route returns: the receipt to verify is a minted one.
 func (r *rehearsal) example(route *api.Route, op *api.Operation) error {
 	filled := *op
 	filled.Fields = slices.Clone(op.Fields)
@@ -89,8 +88,7 @@ func (r *rehearsal) run(request turn.Request, handle func(*turn.Turn) *turn.Resp
 	}, r.perform)
 }
 
-// perform lets every effect succeed: the first statement gives the number 1, the key file of
-// IndexNow is there, every other server answers 200, and the service answers requests to itself.
+// perform lets every effect succeed.
 func (r *rehearsal) perform(effects []turn.Effect) (results []turn.Result) {
 	for _, effect := range effects {
 		var result turn.Result

@@ -71,7 +71,7 @@ func (g *Answers) mcp() error {
 	return nil
 }
 
-// toolEntry is an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
+// toolEntry returns an entry of tools/list. Its schemas have no $id, no $ref and, at their top, no
 // anyOf: some clients drop a tool, or all tools, for one of these.
 func (g *Answers) toolEntry(t *api.Tool) object {
 	words := g.Site.MCP.Tools[t.Name]
@@ -110,7 +110,7 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 		key.Name = api.KeyArgument
 		fields = append(fields, api.DryRun, key)
 	}
-	schema := inputObject(fields, func(name string) string { return FirstSentence(g.fieldMeaning(op, name)) }, "")
+	schema := inputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
 	properties := schema.Get("properties").(object)
 	for i := range fields {
 		properties[i].Value = g.toolArgument(&fields[i], properties[i].Value.(object))
@@ -158,8 +158,6 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	return only(schema, argumentKeywords...)
 }
 
-// answerMembers returns schemas of the members that every answer of an operation has, in the
-// dialect of arguments. A list is left out: no check needs one.
 func (g *Answers) answerMembers(op *api.Operation) object {
 	answer, members := Inline(g.AnswerTypes(op)[0]), object{}
 	for _, name := range answer.Get("required").([]string) {
@@ -185,9 +183,8 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// toolOutput is the schema of a tool's structured content: what a client reads the answer of its
-// operation by. It requires what is in every answer, and gives a type to what is not a text. What
-// only some answers have is allowed and not named.
+// toolOutput returns the schema of a tool's structured content. It requires what is in every answer
+// and types what is not a text; members of some answers only are allowed and not named.
 func (g *Answers) toolOutput(op *api.Operation) object {
 	answer := Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
@@ -202,8 +199,6 @@ func (g *Answers) toolOutput(op *api.Operation) object {
 	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
 }
 
-// toolResult is what the result of a tool has of a document: the members that its output schema
-// requires, without those that are omitted at any depth.
 func toolResult(document []byte, required []string) []byte {
 	v, _ := jsondoc.Parse(document)
 	v.Members = slices.DeleteFunc(v.Members, func(m jsondoc.Member) bool { return !slices.Contains(required, m.Name) })
@@ -243,13 +238,10 @@ func isText(schema object) bool {
 	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []string{"string", "null"}))
 }
 
-// only is a schema less all but some of its keywords.
 func only(schema object, keywords ...string) object {
 	return slices.DeleteFunc(schema, func(m output.Member) bool { return !slices.Contains(keywords, m.Name) })
 }
 
-// promptEntry is an entry of prompts/list. The prompt's text goes into the snapshot, split at its
-// arguments.
 func (g *Answers) promptEntry(p *api.Prompt) object {
 	words := g.Site.MCP.Prompts[p.Name]
 	arguments, names := []object{}, []string{}

@@ -162,8 +162,6 @@ func (d *description) operation(route *api.Route, method string) object {
 	return described
 }
 
-// refusedGet describes the 405 that a GET gets where there is nothing to read. Its body says how to
-// install the server.
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
@@ -185,10 +183,8 @@ func (d *description) refusedGet(route *api.Route) object {
 	}
 }
 
-// jsonRPCOperation describes an operation whose requests and answers are JSON-RPC messages, one
-// message or an array of them.
 func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
-	request := d.component("MCPMessage", inputObject(op.Fields, func(name string) string { return d.fieldMeaning(op, name) }, ""))
+	request := d.component("MCPMessage", inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
 		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})

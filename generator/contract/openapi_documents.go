@@ -63,8 +63,6 @@ func (d *description) component(name string, shape object) object {
 	return ref("schemas", name)
 }
 
-// splitEdgeMembers makes two of the schema of a type: one with the members that are published, and
-// one with those that only the edge adds.
 func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 	fromEdge := map[string]bool{}
 	for f := range t.Fields() {
@@ -80,8 +78,6 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 	return half(false), half(true)
 }
 
-// listSchema is the schema of a list that grows. Its entries are a component of their own. The
-// words of their members are in the schema that is published at path.
 func (d *description) listSchema(name, entry, path string, l *site.List) object {
 	shape := OfEntry(entry, l)
 	isWords := func(m output.Member) bool { return m.Name == "title" || m.Name == "description" }

@@ -14,8 +14,6 @@ import (
 	"anteroom/generator/output"
 )
 
-// parameters are the parameters of the operations that a method chooses from. A parameter is
-// required only where there is one operation: with several, its absence may choose another one.
 func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
 	for _, op := range operations {
 		fields := allFields(op)
@@ -31,7 +29,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 }
 
 func (d *description) parameter(op *api.Operation, f *input.Field, required bool) object {
-	name, meaning := f.Name, d.fieldMeaning(op, f.Name)
+	name, meaning := f.Name, d.FieldMeaning(op, f.Name)
 	shape := inputSchema(f, func(string) string { return meaning }, "")
 	example := model.JSON(FieldTemplate(f))
 	if f.Example == "" && len(f.Values) > 0 {
@@ -67,15 +65,13 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 	return described
 }
 
-// keyPattern is the pattern of the header field that api.ReadKey reads: printable ASCII, bare
-// without a comma, or as a string of RFC 9651, whose escapes the lengths do not count.
+// keyPattern matches what api.ReadKey reads: printable ASCII, bare without a comma, or a string of
+// RFC 9651, whose escapes the lengths do not count.
 func keyPattern() string {
 	least, most := api.Key.Min, api.Key.Max
 	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2, most-2, least, most)
 }
 
-// list is the array form of a list field. Its values are a component, which gives their type the
-// name that oapi-codegen needs.
 func (d *description) list(f *input.Field) object {
 	list := listItems(f)
 	list.Set("items", d.component(strings.ToUpper(f.Name[:1])+f.Name[1:]+"Value", list.Get("items").(object)))
@@ -86,14 +82,13 @@ func componentName(op *api.Operation, kind string) string {
 	return strings.ToUpper(op.ID[:1]) + op.ID[1:] + kind
 }
 
-// requestBody describes the body of a POST. The body is optional where an empty object is enough.
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		shape := inputObject(op.Fields, func(name string) string { return d.fieldMeaning(op, name) }, "")
+		shape := inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
 		if op.DryRun {
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name, inputSchema(&api.DryRun, func(name string) string { return d.fieldMeaning(op, name) }, ""))
+			properties.Set(api.DryRun.Name, inputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			shape.Set("properties", properties)
 		}
 		for i := range op.Fields {

@@ -63,7 +63,6 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 	return d.response(description, respond.MediaJSON, content, headers...)
 }
 
-// response describes an answer with these headers, and with a body unless content is nil.
 func (d *description) response(text, mediaType string, content object, headers ...string) object {
 	response := object{{"description", text}, {"headers", d.headerRefs(headers...)}}
 	if content != nil {
@@ -72,14 +71,11 @@ func (d *description) response(text, mediaType string, content object, headers .
 	return response
 }
 
-// sharedResponse refers to a response without a described body, and makes it if there is none yet.
 func (d *description) sharedResponse(name, text string, headers ...string) object {
 	d.responses.Set(name, d.response(text, "", nil, headers...))
 	return ref("responses", name)
 }
 
-// addProblems adds the response of each status of some problem types, which are in the order of
-// their statuses.
 func (d *description) addProblems(responses *object, types ...*respond.ProblemType) {
 	for len(types) > 0 {
 		n := 1
@@ -91,8 +87,6 @@ func (d *description) addProblems(responses *object, types ...*respond.ProblemTy
 	}
 }
 
-// problemResponse refers to the response component for the problem types of one status, and makes
-// the component unless it is there.
 func (d *description) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
@@ -166,7 +160,6 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
 }
 
-// headerRefs refers to the components of headers, and makes those that are not there yet.
 func (d *description) headerRefs(names ...string) object {
 	refs := object{}
 	for _, name := range names {

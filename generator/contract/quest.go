@@ -96,7 +96,6 @@ func (g *Answers) QuestStepOf(operation string) int {
 	return 1 + slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
 }
 
-// toolOf is the first tool of an operation; nil without one.
 func toolOf(op *api.Operation) *api.Tool {
 	for i := range api.Tools {
 		if api.Tools[i].Operation == op.ID {

@@ -42,8 +42,6 @@ func (s *schemas) Ref(t reflect.Type) object {
 	return object{{"$ref", "#/components/schemas/" + name}}
 }
 
-// typeName is the name of a type. The name of its package comes before it where the type name
-// alone says too little.
 func typeName(t reflect.Type) string {
 	pkg := path.Base(t.PkgPath())
 	prefix := strings.ToUpper(pkg[:1]) + pkg[1:]
@@ -53,7 +51,6 @@ func typeName(t reflect.Type) string {
 	return prefix + t.Name()
 }
 
-// ofType is the schema of the values of a type.
 func (s *schemas) ofType(t reflect.Type) object {
 	if t == reflect.TypeFor[model.JSON]() {
 		return anyObject()
@@ -86,9 +83,8 @@ func (s *schemas) ofType(t reflect.Type) object {
 	panic("no schema for the type " + t.String() + " of an answer")
 }
 
-// ofStruct is the schema of a struct. Package model says what its tags mean. An embedded struct is
-// a component of its own; the members before and after it are further parts, so that all keep their
-// order.
+// ofStruct follows the tags that package model describes. An embedded struct is a component; the
+// members before and after it are parts of their own, so that all keep their order.
 func (s *schemas) ofStruct(t reflect.Type) object {
 	parts := []object{{}}
 	own := structSchema{}
@@ -133,11 +129,9 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 	return object{{"allOf", parts}} // oapi-codegen would drop properties beside it
 }
 
-// anyObject is the schema of an object of any members. openapi-typescript reads one without
-// additionalProperties as an object of none.
+// openapi-typescript reads an object without additionalProperties as one without members.
 func anyObject() object { return object{{"type", "object"}, {"additionalProperties", true}} }
 
-// total names and describes the member beside a list that may be cut (tag total).
 func total(list string) (name, meaning string) {
 	return list + "_total", "How many there were, where " + list + " leaves some out."
 }
@@ -159,8 +153,6 @@ func (p *structSchema) schema() object {
 	return schema
 }
 
-// ofMember is the schema of one member. A pointer may be null, unless the member is absent where
-// there is no value.
 func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 	schema := s.ofType(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
@@ -218,8 +210,7 @@ func limited(schema object, tag reflect.StructTag) object {
 	return schema
 }
 
-// tells reports whether the words of a member say more than its name does, and are worth their
-// place in a component. Few words without a qualification are not.
+// tells reports whether a description says more than the name of its member.
 func tells(words string) bool {
 	const few = 48
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
@@ -232,8 +223,8 @@ const (
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema is the schema of an input field in a JSON body. meaning gives the words of a field by
-// its dotted name; prefix is the dotted name of the field around it, with a dot at its end.
+// inputSchema returns the schema of a field in a JSON body. meaning describes a field by its dotted
+// name; prefix is the dotted name of the field around it, with a dot at its end.
 func inputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
 	switch f.Type {
@@ -280,7 +271,6 @@ func inputSchema(f *input.Field, meaning func(name string) string, prefix string
 	return schema
 }
 
-// listItems is the schema of the array form of a list field.
 func listItems(f *input.Field) object {
 	return object{{"type", "array"}, {"items", object{{"type", "string"}, {"enum", f.Values}}}, {"minItems", 1}}
 }
@@ -291,7 +281,6 @@ func choice(schema object, types ...object) object {
 	return schema
 }
 
-// inputObject is the schema of an object of input fields. An alias is a property of its own.
 func inputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
 	schema, properties, required := object{{"type", "object"}}, object{}, []string{}
 	for i := range fields {
@@ -320,8 +309,6 @@ func inputObject(fields []input.Field, meaning func(name string) string, prefix 
 	return schema
 }
 
-// sameAs is the description of a field's alias. The alias of an address field says, like the field,
-// that an address needs its owner's consent.
 func sameAs(f *input.Field) string {
 	text := "The same as " + f.Name + ". Where both are given, they must agree"
 	if f.Type == input.Email {
@@ -330,8 +317,8 @@ func sameAs(f *input.Field) string {
 	return text + "."
 }
 
-// requireOne has a schema demand at least one of some properties. It does so by a condition, which
-// generators of clients leave alone: they make a type of its own of each choice of an anyOf.
+// requireOne demands at least one of some properties, by a condition: of each choice of an anyOf,
+// generators of clients make a separate type.
 func requireOne(schema *object, names []string) {
 	first := object{{"properties", object{{names[0], object{}}}}, {"required", names[:1]}}
 	if len(names) == 1 {
@@ -373,7 +360,6 @@ func OfEntry(entry string, l *site.List) object {
 	return append(object{{"title", entry}}, Inline(l.EntryType())...)
 }
 
-// jsonType names the JSON type of a field in the words of a contract.
 func jsonType(t input.Type) string {
 	switch t {
 	case input.Integer, input.Array, input.Object:

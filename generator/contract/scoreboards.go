@@ -17,8 +17,6 @@ func BoardDocument(s *site.Scoreboard) []byte { return output.Indented(verificat
 // BoardPath is where the numbers of one hand verification are published.
 func BoardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
 
-// verification holds the numbers of one hand verification. It is made of that verification's own
-// content file alone: a published verification never changes, whatever else does.
 func verification(board *site.Scoreboard) object {
 	numbers := object{{"as_of", board.AsOf}}
 	for i := range site.Numbers {
@@ -57,8 +55,6 @@ func orgSlotsLeft(s *site.Scoreboard) int {
 	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
 }
 
-// convert says how to register. The URI template and the body show the least that registers: the
-// first of the fields of which at least one must be given.
 func (g *Answers) convert(waitlist *api.Route) model.Convert {
 	op := WriteOperation(waitlist)
 	least := *op

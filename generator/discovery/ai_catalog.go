@@ -11,8 +11,6 @@ const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/serv
 
 const aiCatalogVersion = "1.0"
 
-// serverCard says where the MCP server is and which revisions it speaks. What it offers is asked of
-// the server itself.
 func (g *family) serverCard() object {
 	return object{
 		{"$schema", serverCardSchema},
@@ -30,8 +28,6 @@ func (g *family) serverCard() object {
 	}
 }
 
-// aiCatalog lists what there is for agents to use: the MCP server and the skill. The endpoints are
-// in the API catalog.
 func (g *family) aiCatalog() object {
 	identifier := func(kind, name string) string {
 		return "urn:air:" + g.Site.Service.ApexHost + ":" + kind + ":" + name

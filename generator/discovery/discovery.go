@@ -123,8 +123,7 @@ func (g *family) xml(path string, v any) []byte {
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }
 
-// apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC
-// 9727, RFC 8631).
+// apiCatalog returns a linkset (RFC 9264, RFC 9727, RFC 8631).
 func (g *family) apiCatalog() object {
 	link := func(path, mediaType string) object {
 		return object{{"href", g.URL(path)}, {"type", mediaType}}

@@ -20,8 +20,6 @@ type feedItem struct {
 	id, title, text, time string
 }
 
-// feedItems are the hand verifications, newest first. The address of a board that never changes is
-// the identifier of its item.
 func (g *family) feedItems() (items []feedItem) {
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]

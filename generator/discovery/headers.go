@@ -115,9 +115,8 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 	return g.Result()
 }
 
-// openRule is the pattern of the table of published paths that is the rule for a path, and nil
-// where the path has a rule of its own. For the CDN a star matches slashes too, so that the
-// broadest of several patterns counts.
+// openRule returns the pattern whose rule covers a path, or nil if the path needs its own. On the
+// CDN a star matches slashes too, so the broadest pattern counts.
 func openRule(at string) (broadest *output.Path) {
 	if tlog.Published(at) {
 		if served := output.LogAs(at); strings.Contains(served.Pattern, "*") {

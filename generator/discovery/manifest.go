@@ -104,11 +104,10 @@ func Manifest(a *contract.Answers, documents []output.File) ([]output.File, erro
 	return g.Result()
 }
 
-// fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *family) fieldLimits() (limits []model.FieldLimits) {
 	for _, route := range api.Routes {
-		for _, op := range contract.ReadsFirst(route) {
-			for _, f := range contract.WithItems("", g.ContractOperation(route, op).Fields) {
+		for _, op := range g.Contract(route).Operations {
+			for _, f := range contract.WithItems("", op.Fields) {
 				if f.Bounds != (model.Bounds{}) {
 					limits = append(limits, model.FieldLimits{Operation: op.ID, Field: f.Name, Bounds: f.Bounds})
 				}

@@ -12,8 +12,6 @@ const skillsSchema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json
 
 const maxSkillDescription = 1024
 
-// skills publishes the quest as a skill, and the index that lists it. A reader compares the digest
-// in the index with the bytes of the skill.
 func (g *family) skills() {
 	skill := g.text("SKILL.md")
 	g.Add(output.SkillPath, skill)

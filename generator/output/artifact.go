@@ -41,8 +41,6 @@ func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 	return text
 }
 
-// decode takes the text of a snapshot file apart: the text of the snapshot, and the SHA-256 of each
-// document by its path.
 func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	known, list, found := bytes.Cut(text, []byte("\n\n"))
 	switch {
@@ -114,7 +112,6 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 // lineEnds is a kind of document that mixture names.
 const lineEnds = "line ends changed, as git does with core.autocrlf"
 
-// mixture is the error about documents that are not those of a snapshot file, by what they are.
 func mixture(dir, snapshotFile string, found map[string][]string) error {
 	const shown = 3
 	var parts []string
@@ -138,8 +135,8 @@ func mixture(dir, snapshotFile string, found map[string][]string) error {
 // manifestPath is the document that lists the others.
 const manifestPath = "/manifest.json"
 
-// checkManifest checks that the manifest and the snapshot are of one content: a merge in version
-// control may take each from another branch.
+// checkManifest compares the contents of manifest and snapshot: a merge in version control may take
+// each from another branch.
 func (a *Artifact) checkManifest(file, snapshotFile string) error {
 	var manifest struct {
 		Version string `json:"content_version"`
@@ -148,7 +145,8 @@ func (a *Artifact) checkManifest(file, snapshotFile string) error {
 		return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
 	}
 	if want := a.Snapshot.ShortVersion(); manifest.Version != want {
-		return fmt.Errorf("%s is of content %s, and %s of %s (run anteroom generate)", file, manifest.Version, snapshotFile, want)
+		return fmt.Errorf("manifest and snapshot differ: %s has content %s, %s has %s (run anteroom generate)",
+			file, manifest.Version, snapshotFile, want)
 	}
 	return nil
 }

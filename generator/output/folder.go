@@ -182,8 +182,8 @@ func (p *Plan) Apply() error {
 	return nil
 }
 
-// putFile writes a file. One that replaces another gets its name when it is complete. A new one has
-// it at once: what a killed run leaves of it differs, and the next run replaces it.
+// putFile renames a complete file over one that it replaces. A new file may be left incomplete by a
+// killed run; the next run replaces it.
 func putFile(name string, text []byte, status Status) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
@@ -209,8 +209,6 @@ func resolve(dir string) string {
 	return dir
 }
 
-// sizes are the sizes of the files below a folder, by path with a leading slash. A folder that does
-// not exist has none.
 func sizes(root string) (map[string]int64, error) {
 	files := map[string]int64{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

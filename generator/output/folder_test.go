@@ -206,7 +206,7 @@ func TestRead(t *testing.T) {
 		"no list":         {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n"), 0o600) }, `: no list of documents \(run`},
 		"a strange list":  {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n0  ../x\n"), 0o600) }, `"0  ../x\\n" is not the hash`},
 		"another format":  {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n"), 0o600) }, `decode snapshot: .*\(run anteroom generate\)$`},
-		"another content": {func(f *tree) error { return replace(f.snapshot, "1111111111110000", "222222222222") }, `manifest.json is of content 111111111111, and \S+ of 222222222222 \(run`},
+		"another content": {func(f *tree) error { return replace(f.snapshot, "1111111111110000", "222222222222") }, `manifest.json has content 111111111111, \S+ has 222222222222 \(run`},
 	} {
 		f := newTree(t)
 		f.publish(t, "111111111111", published)

@@ -14,8 +14,6 @@ import (
 	"anteroom/generator/model"
 )
 
-// businessDaysForm is the form that asks the endpoint. Its fields are those of the endpoint, so
-// that it works without its script, too.
 func (g *family) businessDaysForm() *calendarForm {
 	form := &calendarForm{Action: contract.Route("business-days").Path}
 	for i := range bizday.Fields {

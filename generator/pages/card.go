@@ -94,8 +94,7 @@ func cardPalette() color.Palette {
 	return palette
 }
 
-// writeOn writes words from a baseline on, without the characters that the font lacks. It returns
-// the baseline for what comes next, and those characters.
+// writeOn returns the next baseline and the characters that the font lacks.
 func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int) (next int, lacking string, err error) {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
@@ -137,8 +136,6 @@ func (b brush) Set(x, y int, c color.Color) {
 	}
 }
 
-// wrap breaks words into lines of a width. Of more lines than there may be it keeps the first, the
-// last of them with an ellipsis.
 func wrap(face font.Face, words string, width fixed.Int26_6, most int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(words) {

@@ -48,7 +48,6 @@ type tick struct {
 	Anchor string
 }
 
-// layout places the points of a series. It needs one at least.
 func layout(points []point) chartLayout {
 	most := 0
 	for _, p := range points {
@@ -97,7 +96,7 @@ func layout(points []point) chartLayout {
 	return l
 }
 
-// niceAbove is the smallest of 1, 2, 4, 5, 10, 20, 40, 50 and so on that is not below n.
+// niceAbove returns the least of 1, 2, 4, 5, 10, 20, 40, 50 and so on that is at least n.
 func niceAbove(n int) int {
 	for scale := 1; ; scale *= 10 {
 		for _, step := range []int{1, 2, 4, 5} {
@@ -108,7 +107,6 @@ func niceAbove(n int) int {
 	}
 }
 
-// day is the number of a date's day. Days of one year and the next follow each other.
 func day(date string) int {
 	t, _ := time.Parse(time.DateOnly, date) // the loader has read the date
 	return int(t.Unix() / (24 * 60 * 60))
@@ -128,7 +126,6 @@ func thousands(n int) string {
 
 func newest(s series) point { return s.Points[len(s.Points)-1] }
 
-// sentence says a series in words, for those who do not see it.
 func sentence(s series) string {
 	first, last := s.Points[0], newest(s)
 	if len(s.Points) == 1 {

@@ -67,8 +67,8 @@ func write(w util.BufWriter, texts ...string) {
 	}
 }
 
-// renderHeading makes a heading below the first level a link to itself, so that its address can be
-// taken. The Tab key passes it: the contents lead to the same places.
+// renderHeading links a heading to itself, so that its address can be copied. The Tab key skips it:
+// the contents have the same links.
 func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	h := node.(*ast.Heading)
 	id, _ := h.AttributeString("id")
@@ -102,7 +102,6 @@ func holdsLink(node ast.Node) bool {
 	return found
 }
 
-// renderText marks dates, which do not break across lines.
 func renderText(w util.BufWriter, src []byte, node ast.Node) {
 	t := node.(*ast.Text)
 	value := t.Segment.Value(src)
@@ -136,8 +135,8 @@ func dated(text string) templ.Component {
 // dates are dates and times in UTC.
 var dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?\b`)
 
-// eachDate calls words and date with the parts of a text, in turn. What is joined by a hyphen or a
-// slash is not a date.
+// eachDate calls words and date with the parts of a text, in turn. A date next to a hyphen or a
+// slash is part of a word.
 func eachDate(text string, words, date func(string)) {
 	rest := 0
 	if strings.Contains(text, "-") {
@@ -174,8 +173,8 @@ func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
 	write(w, "</code>")
 }
 
-// renderCodeBlock renders a block of code. One command can be selected with one click. JSON is
-// indented, and a long command has a line for each of its parts: the Markdown has them in one line.
+// renderCodeBlock indents JSON and breaks long commands, which the Markdown has on one line. One
+// click selects a command.
 func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 	code, language, class := bytes.TrimRight(node.Lines().Value(src), "\n"), "", ""
 	if fenced, ok := node.(*ast.FencedCodeBlock); ok {
@@ -226,7 +225,6 @@ const stacks = "stacks"
 // proseCell is more characters than a cell has that is a value.
 const proseCell = 60
 
-// proseColumn is the number of a table's last column where that is prose, else 0.
 func proseColumn(table ast.Node, src []byte) int {
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
 		if len(plainText(row.LastChild(), src)) > proseCell {
@@ -243,8 +241,6 @@ const terseCell = 12
 // a phone.
 const shortKey = 14
 
-// renderTable renders a table. Two short columns fit a phone as they are. A card of short cells,
-// mostly numbers, has them one after the other.
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		write(w, "</tbody></table>\n")
@@ -270,8 +266,6 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	return ast.WalkContinue, nil
 }
 
-// renderTableCell renders a cell. The first of a row names it. On a card, each of several others
-// has its column's name before it.
 func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	row := node.Parent()
 	head, first := row.Kind() == tables.KindTableHeader, node.PreviousSibling() == nil

@@ -59,6 +59,11 @@ func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary
 // Canonical describes the canonical string of the operation, if it has one.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
+// Meaning describes a field by its name in a contract: roster[].position.
+func (o operation) Meaning(field string) string {
+	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
+}
+
 // Tools are the names of the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
@@ -176,8 +181,6 @@ var contractType = reflect.TypeFor[model.Contract]()
 
 const contractOperation = "readWaitlistContract"
 
-// answerMembers describes the members of an object by its schema, and those of the objects within
-// it, as rows of a table.
 func answerMembers(schema object, prefix string) (rows []string) {
 	required, _ := schema.Get("required").([]string)
 	properties, _ := schema.Get("properties").(object)

@@ -198,7 +198,6 @@ func (*placed) Kind() ast.NodeKind { return kindPlaced }
 // Dump is for debugging goldmark's trees.
 func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
 
-// commentName is the text of a block that is one comment, and "" for any other.
 func commentName(block *ast.HTMLBlock, src []byte) string {
 	comment := strings.TrimSpace(string(block.Lines().Value(src)))
 	name, ok := strings.CutPrefix(comment, "<!-- ")

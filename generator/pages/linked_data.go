@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none
-// of these terms fits: a JobPosting is for people, and not for agents.
+// linkedData describes a page in the terms of schema.org. A JobPosting is for people, so the jobs
+// have none.
 func (g *family) linkedData(p *site.Page) string {
 	var data object
 	switch p.Name {

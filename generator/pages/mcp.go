@@ -75,7 +75,6 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
-// folds are the clients as sections that open, without their headings.
 func (g *family) folds() (folds []fold) {
 	for _, client := range g.Site.MCP.Install {
 		body, err := renderMarkdown([]byte(g.execute("client", client)), nil)
@@ -87,8 +86,6 @@ func (g *family) folds() (folds []fold) {
 	return folds
 }
 
-// installLink is the address that has a client on the reader's machine add the server of its
-// configuration. It is "" for a client that has no such address.
 func (g *family) installLink(client site.Install) string {
 	var config struct{ MCPServers, Servers map[string]map[string]any }
 	if client.Config != "" {

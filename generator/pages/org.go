@@ -41,8 +41,6 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// seatExample is the query form name:number of one item of the field's example array: of the item
-// that holds the parameter's name.
 func seatExample(f *input.Field, parameter string) model.JSON {
 	example, err := jsondoc.Parse(contract.FieldTemplate(f))
 	if err != nil {

@@ -125,8 +125,6 @@ func (g *family) html(d *draft) ([]byte, error) {
 	return view.Render()
 }
 
-// contentPage makes the Markdown twin of a page, which it returns, and the draft of its HTML. Both
-// are made of one Markdown text, so that they say the same.
 func (g *family) contentPage(p *site.Page) (twin string) {
 	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
 	markdown := d.markdown
@@ -144,13 +142,10 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-// pageLinks match the links to pages, with the address of the service or without.
 func pageLinks(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
-// addTwin makes a page as Markdown, with the title, the description and the address that the HTML
-// page has in its frame. Its links to pages lead to their twins.
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
@@ -182,8 +177,6 @@ var navigation = []struct {
 	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}, []string{"jobs"}},
 }
 
-// navigate makes the links at the head and at the foot of every page. Pages that the operator added
-// are in a group of their own.
 func (g *family) navigate() {
 	placed := map[string]bool{"index": true}
 	for _, group := range navigation {

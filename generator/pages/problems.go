@@ -19,7 +19,6 @@ type problem struct {
 	Words site.ProblemPage
 }
 
-// problemPages are a page for each type of problem. The type's URI leads to it.
 func (g *family) problemPages() (pages []site.Page) {
 	for _, p := range respond.ProblemTypes {
 		pages = append(pages, site.Page{

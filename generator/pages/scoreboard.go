@@ -91,7 +91,6 @@ func (g *family) Corrected() []site.Scoreboard {
 // minCharted is how many boards there are before a history is drawn.
 const minCharted = 3
 
-// series are the counts whose history is shown in charts: those that have changed.
 func (g *family) series() (all []series) {
 	if len(g.Site.Scoreboards) < minCharted {
 		return nil

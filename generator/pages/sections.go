@@ -80,7 +80,6 @@ func (g *family) execute(name string, data any) string {
 	return strings.Trim(b.String(), "\n")
 }
 
-// backward gives a slice in reverse order.
 func backward(list any) any {
 	from := reflect.ValueOf(list)
 	to := reflect.MakeSlice(from.Type(), 0, from.Len())
