@@ -12,8 +12,8 @@ import (
 	"anteroom/edge/endpoint/bizday"
 )
 
-// events reads the name of an iCalendar file, and the dates and names of its events, by the rules of
-// RFC 5545 alone. No two events of several files may have the same UID.
+// events reads the name of an iCalendar file, and the dates and names of its events, by the rules
+// of RFC 5545 alone. No two events of several files may have the same UID.
 func events(t *testing.T, text string, uids map[string]bool) (calendar string, found map[string]string) {
 	t.Helper()
 	for i, line := range strings.SplitAfter(text, "\n") {

@@ -2,9 +2,9 @@
 // the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
 // clock and writes no file.
 //
-// Package contract makes what the endpoints answer, and the families of documents are made of that:
-// by its OpenAPI, by packages pages and discovery, and here, the lists that grow, the boards and
-// the public log. Package output decides under which headers each document is served.
+// Package contract makes the answers of the endpoints. The families of documents follow from these:
+// lists, boards and OpenAPI there, calendars and the public log here, the others in pages and
+// discovery.
 package generator
 
 import (
@@ -31,13 +31,12 @@ type File = output.File
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
-	Log       *tlog.Log // nil where the content has none
+	Log       *tlog.Log // nil if the content has none
 	Warnings  []string  // about the documents, each a line
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
-// is site.Errors where the words of the content do not fit the route table, or where they link to
-// something that is not published.
+// is site.Errors if the content lacks words for the route table, or links to an unpublished path.
 func Generate(s *site.Site) (*Output, error) {
 	made, err := generate(s)
 	if err != nil {
@@ -78,7 +77,7 @@ func generate(s *site.Site) (*Output, error) {
 			first, logRest, err = publicLog(a)
 			return first, err
 		},
-		contract.OpenAPI, lists, boards, calendars, discovery.Files,
+		contract.OpenAPI, contract.Lists, calendars, discovery.Files,
 	}
 	made := make([][]File, len(families))
 	for i, family := range families {
@@ -91,23 +90,17 @@ func generate(s *site.Site) (*Output, error) {
 		return nil, err
 	}
 	files := append(slices.Concat(made...), output.NewFile(output.CardPath, card))
-	// llms.txt has the sizes of the others, the manifest their hashes, and the CDN's configuration the
-	// headers of all.
-	about := func(family func(*contract.Answers, []File) ([]File, error)) {
-		var more []File
-		if err == nil {
-			more, err = family(a, files)
-			files = append(files, more...)
-		}
-	}
 	a.Snapshot.Documents[api.Pages] = output.Compact(output.Pages(files))
-	about(discovery.LLMs)
-	about(discovery.Manifest)
-	files = append(files, logRest...)
-	about(discovery.Configuration)
+	index, err := discovery.Index(a, files)
 	if err != nil {
 		return nil, err
 	}
+	files = slices.Concat(files, index, logRest)
+	configuration, err := discovery.Configuration(a, files)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, configuration...)
 	if err := s.CheckLinks(paths(a, files), anchors); err != nil {
 		return nil, err
 	}
@@ -115,7 +108,7 @@ func generate(s *site.Site) (*Output, error) {
 	all := &Output{Documents: files, Snapshot: a.Snapshot}
 	if lacking != "" {
 		all.Warnings = append(all.Warnings,
-			fmt.Sprintf("%s has no characters for %q of the name or summary, and leaves them out", output.CardPath, lacking))
+			fmt.Sprintf("%s leaves out %q of the name or summary: no such characters in its font", output.CardPath, lacking))
 	}
 	if len(s.Service.Log.Keys) > 0 {
 		all.Log = s.Log

@@ -49,7 +49,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 		paths.Set(route.Path, item)
 	}
 	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
-	for _, path := range describedDocuments {
+	for _, path := range []string{"/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/llms.txt"} {
 		paths.Set(path, d.documentPath(path))
 	}
 	doc := object{

@@ -13,19 +13,25 @@ import (
 
 const documentsTag = "documents"
 
-// describedDocuments are data for programs. All other documents are in the manifest.
-var describedDocuments = []string{"/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/llms.txt"}
+// describedDocuments are data for programs. The manifest lists all documents.
+var describedDocuments = map[string]string{
+	"/manifest.json":    "Every document with its SHA-256, every endpoint, limits and versions.",
+	"/scoreboard.json":  "The counts of the last hand verification.",
+	output.JobsPath:     "Open and completed work.",
+	output.AuditorsPath: "Audits claimed under registered names.",
+	"/llms.txt":         "What there is to read, for language models (llmstxt.org).",
+}
 
 func (d *description) documentPath(path string) object {
-	p := output.As(path)
-	mediaType, _, _ := strings.Cut(p.MediaType, ";")
+	mediaType, _, _ := strings.Cut(output.As(path).MediaType, ";")
+	document := object{{"schema", d.documentSchema(path)}}
 	return object{{"get", object{
 		{"tags", []string{documentsTag}},
 		{"operationId", OperationID(http.MethodGet, path)},
-		{"summary", p.Title},
-		{"description", p.Sentence()},
+		{"summary", output.Titles[path]},
+		{"description", describedDocuments[path]},
 		{"responses", object{
-			{"200", d.response("The document.", mediaType, object{{"schema", d.documentSchema(path)}}, "Cache-Control", "ETag", "Link")},
+			{"200", d.response("The document.", mediaType, document, "Cache-Control", "ETag", "Link")},
 			{"304", d.notModified()},
 			{"405", d.sharedResponse("ReadOnly", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link")},
 		}},
@@ -33,7 +39,8 @@ func (d *description) documentPath(path string) object {
 }
 
 func (d *description) notModified() object {
-	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.", "ETag", "Cache-Control", "Link")
+	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.",
+		"ETag", "Cache-Control", "Link")
 }
 
 func (d *description) documentSchema(path string) object {
@@ -47,9 +54,9 @@ func (d *description) documentSchema(path string) object {
 		d.component(typeName(board), object{{"allOf", []object{shape, added}}})
 		return d.withTrailer(shape)
 	case output.JobsPath:
-		return d.withTrailer(d.listSchema("Jobs", "Job", output.JobsSchemaPath, &d.Site.Jobs))
+		return d.withTrailer(d.list("Jobs", output.JobsSchemaPath, &d.Site.Jobs))
 	case output.AuditorsPath:
-		return d.withTrailer(d.listSchema("Auditors", "Audit", output.AuditorsSchemaPath, &d.Site.Auditors))
+		return d.withTrailer(d.list("Auditors", output.AuditorsSchemaPath, &d.Site.Auditors))
 	}
 	return object{{"type", "string"}}
 }
@@ -70,16 +77,20 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 		fromEdge[name] = f.Tag.Get("from") == "edge"
 	}
 	half := func(edge bool) object {
+		other := func(name string) bool { return fromEdge[name] != edge }
+		otherMember := func(m output.Member) bool { return other(m.Name) }
 		half := slices.Clone(shape)
-		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Get("properties").(object)), func(m output.Member) bool { return fromEdge[m.Name] != edge }))
-		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Get("required").([]string)), func(name string) bool { return fromEdge[name] != edge }))
+		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Get("properties").(object)), otherMember))
+		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Get("required").([]string)), other))
 		return half
 	}
 	return half(false), half(true)
 }
 
-func (d *description) listSchema(name, entry, path string, l *site.List) object {
-	shape := OfEntry(entry, l)
+// list describes a list without the descriptions of its members, which are in the schema at path.
+func (d *description) list(name, path string, l *site.List) object {
+	shape := entrySchema(l)
+	entry := shape.Get("title").(string)
 	isWords := func(m output.Member) bool { return m.Name == "title" || m.Name == "description" }
 	properties := shape.Get("properties").(object)
 	for i := range properties {
@@ -88,5 +99,5 @@ func (d *description) listSchema(name, entry, path string, l *site.List) object 
 	shape = slices.DeleteFunc(shape, isWords)
 	shape.Set("description", "What each member means is in "+path+".")
 	d.component(entry, shape)
-	return d.component(name, OfList(l, "#/components/schemas/"+entry))
+	return d.component(name, listSchema(l, "#/components/schemas/"+entry))
 }

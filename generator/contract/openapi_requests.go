@@ -37,7 +37,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 	}
 	switch f.Type {
 	case input.List:
-		shape = d.list(f)
+		shape = d.listItems(f)
 	case input.Switch:
 		shape = object{{"type", "string"}, {"enum", f.Values}}
 	}
@@ -72,7 +72,7 @@ func keyPattern() string {
 	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2, most-2, least, most)
 }
 
-func (d *description) list(f *input.Field) object {
+func (d *description) listItems(f *input.Field) object {
 	list := listItems(f)
 	list.Set("items", d.component(strings.ToUpper(f.Name[:1])+f.Name[1:]+"Value", list.Get("items").(object)))
 	return list
@@ -96,7 +96,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 			property, _ := shape.Get("properties").(object).Get(f.Name).(object)
 			switch {
 			case f.Type == input.List:
-				property.Get("oneOf").([]object)[1] = d.list(f)
+				property.Get("oneOf").([]object)[1] = d.listItems(f)
 			case f.Same != "":
 				property.Set("items", ref("schemas", componentName(route.Operation(f.Same), "Request")))
 			}

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -329,35 +328,6 @@ func requireOne(schema *object, names []string) {
 	requireOne(&rest, names[1:])
 	schema.Set("if", first)
 	schema.Set("else", rest)
-}
-
-// OfList is the schema of a list that grows, where that of an entry is at ref.
-func OfList(l *site.List, ref string) object {
-	entries := object{{"type", "array"}, {"items", object{{"$ref", ref}}}}
-	all := object{{"as_of", object{
-		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
-	}}}
-	for _, group := range l.Groups {
-		all.Set(group.Name, entries)
-	}
-	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
-	for _, name := range names {
-		counts.Set(name, object{{"type", "integer"}, {"minimum", 0}})
-	}
-	all.Set("counts", object{
-		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
-	})
-	names = nil
-	for _, m := range all {
-		names = append(names, m.Name)
-	}
-	return object{{"type", "object"}, {"properties", all}, {"required", names}}
-}
-
-// OfEntry is the schema of one entry of a list that grows, with the name of what an entry
-// is as its title. It refers to nothing outside itself.
-func OfEntry(entry string, l *site.List) object {
-	return append(object{{"title", entry}}, Inline(l.EntryType())...)
 }
 
 func jsonType(t input.Type) string {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -21,17 +20,15 @@ var llmsDocuments = []string{
 	output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/verify/verify.py",
 }
 
-// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
-// others.
+// llmsPages have what no endpoint returns. The guide links to all others.
 var llmsPages = []string{"field-guide", contract.LogPage, "privacy", "terms"}
 
-// llmsCalls are the operations whose exact calls are in llms.txt. Each is a step of the quest.
+// llmsCalls are steps of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
-// LLMs makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
+// llmsText makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
 // sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
-func LLMs(a *contract.Answers, documents []output.File) ([]output.File, error) {
-	g := &family{contract.Family{Answers: a}}
+func (g *family) llmsText(documents []output.File, manifestSize int) string {
 	service, words := &g.Site.Service, &g.Site.LLMs
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n", service.Name, service.Summary)
@@ -42,16 +39,12 @@ func LLMs(a *contract.Answers, documents []output.File) ([]output.File, error) {
 		}
 		fmt.Fprintf(&b, "\n%s\n", paragraph)
 	}
-	manifest, err := manifestSize(a, documents)
-	if err != nil {
-		return nil, err
-	}
-	sizes := map[string]int{"/manifest.json": manifest}
+	sizes := map[string]int{"/manifest.json": manifestSize}
 	for i := range documents {
 		sizes[documents[i].Path] = len(documents[i].Bytes)
 	}
 	for _, route := range api.Routes {
-		sizes[route.Path] = a.Size(route.Path)
+		sizes[route.Path] = g.Size(route.Path)
 	}
 	section := func(title string) { fmt.Fprintf(&b, "\n## %s\n\n", title) }
 	link := func(title, path string, notes ...string) {
@@ -76,39 +69,19 @@ func LLMs(a *contract.Answers, documents []output.File) ([]output.File, error) {
 
 	section("Documents")
 	for _, path := range llmsDocuments {
-		p, notes := output.As(path), []string{}
-		if sizes[path] == 0 {
-			notes = append(notes, p.What)
-		}
-		link(p.Title, path, notes...)
+		link(output.Titles[path], path)
 	}
 	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
 
 	section("Optional")
 	for i := range g.Site.Pages {
-		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) && (p.Name != contract.LogPage || g.Stage() != nil) {
+		p := &g.Site.Pages[i]
+		if slices.Contains(llmsPages, p.Name) && (p.Name != contract.LogPage || g.Stage() != nil) {
 			link(p.Title, contract.TwinPath(p))
 		}
 	}
-	link(output.As("/llms-full.txt").Title, "/llms-full.txt")
-	g.Add("/llms.txt", []byte(b.String()))
-	return g.Result()
-}
-
-// manifestSize is how long the manifest will be. llms.txt is listed there, so the manifest is made
-// later: this one has neither the lengths nor the hashes of the documents.
-func manifestSize(a *contract.Answers, documents []output.File) (int, error) {
-	listed, digits := []output.File{output.NewFile("/llms.txt", nil)}, len("5120")-1
-	for i := range documents {
-		d := &documents[i]
-		listed = append(listed, output.File{Path: d.Path, MediaType: d.MediaType})
-		digits += len(strconv.Itoa(len(d.Bytes))) - 1
-	}
-	made, err := Manifest(a, listed)
-	if err != nil {
-		return 0, err
-	}
-	return len(made[0].Bytes) + digits, nil
+	link(output.Titles["/llms-full.txt"], "/llms-full.txt")
+	return b.String()
 }
 
 func usualPlaces(documents []output.File) (paths []string) {

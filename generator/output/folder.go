@@ -1,13 +1,3 @@
-// Package publish writes what was generated, and reads it as a host serves it: the folder of the
-// documents, and the snapshot file. The file holds the snapshot of the content, an empty line, and
-// the SHA-256 of every document, in the form of sha256sum.
-//
-// Apply gives each document whose bytes differ a new file under its name, removes the documents
-// that are generated no more, and writes the snapshot file last. A run that was killed leaves a
-// folder that does not fit the snapshot file: Read refuses it, and the next run repairs it.
-//
-// The folder may hold other files. They stay as they are. A dated scoreboard and the files of a
-// public log are never removed.
 package output
 
 import (

@@ -1,4 +1,3 @@
-// Package ordered writes JSON whose objects keep the order of their members.
 package output
 
 import (
@@ -17,7 +16,7 @@ type Member = struct {
 	Value any
 }
 
-// Set adds a member, or replaces the member of that name.
+// Set adds a member or replaces it.
 func (o *Object) Set(name string, value any) {
 	for i := range *o {
 		if (*o)[i].Name == name {
@@ -28,7 +27,7 @@ func (o *Object) Set(name string, value any) {
 	*o = append(*o, Member{name, value})
 }
 
-// Get is the value of a member, and nil if there is none.
+// Get returns the value of a member, or nil.
 func (o Object) Get(name string) any {
 	for _, m := range o {
 		if m.Name == name {
@@ -38,7 +37,7 @@ func (o Object) Get(name string) any {
 	return nil
 }
 
-// MarshalJSONTo writes the members in their order.
+// MarshalJSONTo implements json.MarshalerTo.
 func (o Object) MarshalJSONTo(e *jsontext.Encoder) error {
 	err := e.WriteToken(jsontext.BeginObject)
 	for i := 0; i < len(o) && err == nil; i++ {
@@ -52,8 +51,8 @@ func (o Object) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteToken(jsontext.EndObject)
 }
 
-// Compact is the JSON text of v without white space. It panics where v cannot be written: the
-// content is UTF-8, and all else is the program's.
+// Compact returns JSON without white space. It panics on an error, which only a mistake in this
+// program causes.
 func Compact(v any, options ...json.Options) []byte {
 	text, err := json.Marshal(v, append(options, json.Deterministic(true))...)
 	if err != nil {
@@ -62,11 +61,10 @@ func Compact(v any, options ...json.Options) []byte {
 	return text
 }
 
-// Indented is the JSON text of v, indented and with a line break at its end.
+// Indented returns indented JSON with a line break at its end.
 func Indented(v any) []byte { return append(Compact(v, jsontext.WithIndent("  ")), '\n') }
 
-// Lined is the JSON text of v with a line for each member or element, down to a level, and a
-// line break at its end. It is not indented.
+// Lined returns JSON with a line for each member or element down to a level, not indented.
 func Lined(v any, levels int) (b []byte) {
 	for line := range bytes.Lines(Compact(v, jsontext.WithIndent("\t"), jsontext.SpaceAfterColon(false))) {
 		words := bytes.TrimSpace(line)
