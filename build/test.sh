@@ -52,7 +52,7 @@ templates() {
 }
 
 # darwin compiles what differs between the systems that releases are made for.
-darwin() { GOOS=darwin go build ./edge/native/disk ./generator/publish; }
+darwin() { GOOS=darwin go build ./edge/native/disk ./generator/output; }
 
 # generators installs the generators of clients, unless the lock file says that they are there.
 generators() {

@@ -11,17 +11,14 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
-	"anteroom/generator/ordered"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 
 	"github.com/go-json-experiment/json"
 )
 
-// calendars makes the files of each calendar of business days, for callers without a network: its
-// closed weekdays, as the endpoint itself lists them.
-func calendars(a *answers.Answers) (files []File, err error) {
+func calendars(a *contract.Answers) (files []File, err error) {
 	about := a.BusinessDays()
 	for _, c := range about.Calendars {
 		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`, c.ID, about.Range.First, about.Range.Last))
@@ -36,8 +33,8 @@ func calendars(a *answers.Answers) (files []File, err error) {
 			return nil, fmt.Errorf("ask for the holidays of %s: answered %d: %s", c.ID, answer.Status, answer.Body)
 		}
 		file := &calendarFile{c, about.Range, []string{"Saturday", "Sunday"}, about.DataVersion, about.Caveat, listed.Result}
-		ics := published.CalendarPath(c.ID, "ics")
-		files = append(files, published.NewFile(published.CalendarPath(c.ID, "json"), file.JSON()), published.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
+		ics := output.CalendarPath(c.ID, "ics")
+		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.JSON()), output.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
 	}
 	return files, nil
 }
@@ -59,7 +56,7 @@ type holiday struct {
 
 // JSON has a line for each holiday.
 func (c *calendarFile) JSON() []byte {
-	return append(bytes.ReplaceAll(ordered.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
+	return append(bytes.ReplaceAll(output.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
 }
 
 // ICS is the calendar in iCalendar (RFC 5545), with the properties of RFC 7986 that describe it as
@@ -97,8 +94,7 @@ var escapeText = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`
 // maxLine is how many bytes a line of iCalendar may have, its end apart.
 const maxLine = 75
 
-// appendFolded appends a line, which continues on lines that begin with a space where it is too
-// long (RFC 5545, section 3.1). It parts no character.
+// appendFolded folds a line between characters (RFC 5545, section 3.1).
 func appendFolded(b []byte, line string) []byte {
 	for room := maxLine; len(line) > room; room = maxLine - len(" ") {
 		at := room

@@ -6,7 +6,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/worker/bundle"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 
 	"github.com/spf13/cobra"
 )
@@ -16,7 +16,7 @@ func buildCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "build",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			generated, err := publish.Read(public, snapshot)
+			generated, err := output.Read(public, snapshot)
 			if err != nil {
 				return err
 			}

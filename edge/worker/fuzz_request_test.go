@@ -26,7 +26,7 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 // request is a request as it goes over the wire.
@@ -236,7 +236,7 @@ func alone(r *request, m *maker) bool {
 		return true // a worker of its own redirects the apex
 	}
 	conditional := slices.ContainsFunc(r.header, func(f [2]string) bool { return f[0] == "if-none-match" || f[0] == "range" })
-	byWorker := !slices.Contains(m.documents, path) || slices.ContainsFunc(published.WorkerPatterns, func(pattern string) bool { return assets.Matches(pattern, path) })
+	byWorker := !slices.Contains(m.documents, path) || slices.ContainsFunc(output.WorkerPatterns, func(pattern string) bool { return assets.Matches(pattern, path) })
 	return conditional || r.method != "GET" && r.method != "HEAD" && !byWorker || !served.MatchString(path)
 }
 

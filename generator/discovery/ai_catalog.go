@@ -4,15 +4,13 @@ import (
 	"slices"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
 
 const aiCatalogVersion = "1.0"
 
-// serverCard says where the MCP server is and which revisions it speaks. What it offers is asked of
-// the server itself.
 func (g *family) serverCard() object {
 	return object{
 		{"$schema", serverCardSchema},
@@ -30,8 +28,6 @@ func (g *family) serverCard() object {
 	}
 }
 
-// aiCatalog lists what there is for agents to use: the MCP server and the skill. The endpoints are
-// in the API catalog.
 func (g *family) aiCatalog() object {
 	identifier := func(kind, name string) string {
 		return "urn:air:" + g.Site.Service.ApexHost + ":" + kind + ":" + name
@@ -42,16 +38,16 @@ func (g *family) aiCatalog() object {
 		{"entries", []object{
 			{
 				{"identifier", identifier("mcp", g.Site.MCP.Name)},
-				{"type", published.MediaServerCard},
-				{"url", g.URL(published.ServerCardPath)},
+				{"type", output.MediaServerCard},
+				{"url", g.URL(output.ServerCardPath)},
 				{"displayName", g.Site.Service.Name},
 				{"description", g.registryDescription()},
 				{"version", protocol.ServerVersion},
 			},
 			{
-				{"identifier", identifier("skill", published.SkillName)},
+				{"identifier", identifier("skill", output.SkillName)},
 				{"type", "application/agent-skills+md"},
-				{"url", g.URL(published.SkillPath)},
+				{"url", g.URL(output.SkillPath)},
 				{"displayName", g.Site.Quest.Quest},
 				{"description", g.SkillDescription()},
 			},

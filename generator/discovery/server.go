@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -13,16 +13,12 @@ const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/
 // maxRegistryText is the longest title or description that the registry takes, in characters.
 const maxRegistryText = 100
 
-// registryName is the server's name in reverse DNS notation, which registries want: the labels of
-// the apex host are in it in reverse order.
 func (g *family) registryName() string {
 	labels := strings.Split(g.Site.Service.ApexHost, ".")
 	slices.Reverse(labels)
 	return strings.Join(labels, ".") + "/" + g.Site.MCP.Name
 }
 
-// registryDescription is the summary of the service or, where a registry does not take all of it,
-// its first sentence.
 func (g *family) registryDescription() string {
 	description := g.Site.Service.Summary
 	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
@@ -32,7 +28,7 @@ func (g *family) registryDescription() string {
 }
 
 func (g *family) registryIcons() []object {
-	return []object{{{"src", g.URL(published.IconPath)}, {"mimeType", published.MediaSVG}, {"sizes", []string{"any"}}}}
+	return []object{{{"src", g.URL(output.IconPath)}, {"mimeType", output.MediaSVG}, {"sizes", []string{"any"}}}}
 }
 
 func (g *family) serverJSON() {

@@ -5,25 +5,23 @@ import (
 	"net/http"
 
 	"anteroom/edge/assets"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 const skillsSchema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 
 const maxSkillDescription = 1024
 
-// skills publishes the quest as a skill, and the index that lists it. A reader compares the digest
-// in the index with the bytes of the skill.
 func (g *family) skills() {
 	skill := g.text("SKILL.md")
-	g.Add(published.SkillPath, skill)
-	g.AddJSON(published.SkillsIndexPath, object{
+	g.Add(output.SkillPath, skill)
+	g.AddJSON(output.SkillsIndexPath, object{
 		{"$schema", skillsSchema},
 		{"skills", []object{{
-			{"name", published.SkillName},
+			{"name", output.SkillName},
 			{"type", "skill-md"},
 			{"description", g.SkillDescription()},
-			{"url", g.URL(published.SkillPath)},
+			{"url", g.URL(output.SkillPath)},
 			{"digest", "sha256:" + assets.SumOf(skill)},
 		}}},
 	})
@@ -36,7 +34,7 @@ func (g *family) SkillDescription() string {
 		"a receipt, and, only if the user agrees, send a suggestion or register. Use it when asked to try, check or join %s. No key and no "+
 		"account are needed.", service.Name, service.CanonicalHost, len(g.Site.Quest.Steps), service.Name)
 	if n := len([]rune(text)); n > maxSkillDescription {
-		g.Fail("%s: the description has %d characters, and an index of skills takes %d: shorten name in service.yaml", published.SkillPath, n, maxSkillDescription)
+		g.Fail("%s: the description has %d characters, and an index of skills takes %d: shorten name in service.yaml", output.SkillPath, n, maxSkillDescription)
 	}
 	return text
 }

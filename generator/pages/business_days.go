@@ -10,15 +10,12 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
-	"anteroom/generator/page"
 )
 
-// businessDaysForm is the form that asks the endpoint. Its fields are those of the endpoint, so
-// that it works without its script, too.
-func (g *family) businessDaysForm() *page.CalendarForm {
-	form := &page.CalendarForm{Action: answers.Route("business-days").Path}
+func (g *family) businessDaysForm() *calendarForm {
+	form := &calendarForm{Action: contract.Route("business-days").Path}
 	for i := range bizday.Fields {
 		f := &bizday.Fields[i]
 		form.Fields = append(form.Fields, businessDaysField(f))
@@ -29,8 +26,8 @@ func (g *family) businessDaysForm() *page.CalendarForm {
 	return form
 }
 
-func businessDaysField(f *input.Field) page.FormField {
-	field := page.FormField{Name: f.Name, Label: strings.ToUpper(f.Name[:1]) + f.Name[1:], Type: "text", Required: f.Required}
+func businessDaysField(f *input.Field) formField {
+	field := formField{Name: f.Name, Label: strings.ToUpper(f.Name[:1]) + f.Name[1:], Type: "text", Required: f.Required}
 	texts := map[string]string{}
 	switch f.Type {
 	case input.Date:
@@ -60,7 +57,7 @@ func businessDaysField(f *input.Field) page.FormField {
 		field.For, field.Hint = strings.Join(readers, " "), "For: "+strings.Join(questions, "; ")+"."
 	}
 	for _, value := range f.Values {
-		field.Options = append(field.Options, page.FormOption{Value: value, Text: cmp.Or(texts[value], value)})
+		field.Options = append(field.Options, formOption{Value: value, Text: cmp.Or(texts[value], value)})
 	}
 	return field
 }

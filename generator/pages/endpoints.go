@@ -11,12 +11,10 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/model"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
-	"anteroom/generator/schema"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -31,17 +29,17 @@ type endpoint struct {
 
 func (g *family) endpointPages() (pages []site.Page) {
 	for _, route := range api.Routes {
-		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: answers.ProblemsOf(route.Operations...)}
+		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: contract.ProblemsOf(route.Operations...)}
 		// The contract comes last, since the page says what it says, and so does what has no answer.
 		for _, last := range []bool{false, true} {
-			for i, op := range answers.ReadsFirst(route) {
+			for i, op := range contract.ReadsFirst(route) {
 				if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
 					e.Operations = append(e.Operations, operation{op, g, route, &e.Contract.Operations[i]})
 				}
 			}
 		}
 		pages = append(pages, site.Page{
-			Name: answers.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID), Markdown: []byte(g.execute("endpoint", e)),
+			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID), Markdown: []byte(g.execute("endpoint", e)),
 		})
 	}
 	return pages
@@ -61,6 +59,11 @@ func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary
 // Canonical describes the canonical string of the operation, if it has one.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
+// Meaning describes a field by its name in a contract: roster[].position.
+func (o operation) Meaning(field string) string {
+	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
+}
+
 // Tools are the names of the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
@@ -79,16 +82,16 @@ type call struct{ Lead, Code string }
 func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
-	body, posts, gets := answers.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
+	body, posts, gets := contract.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
 		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, field.Name),
-			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, answers.Curl(address)))
+			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
 		add("The call. Replace what is in angle brackets, which is refused as it is:",
-			answers.Curl(address)+" -d "+answers.ShellQuoted(string(body)))
+			contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case posts:
-		add("The call:", answers.Curl(address)+" -d "+answers.ShellQuoted(string(body)))
+		add("The call:", contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case gets && !o.Writes:
 		add("The call:", o.family.GetCommand(o.route, o.Operation))
 	case !gets:
@@ -99,7 +102,7 @@ func (o operation) Calls() (calls []call) {
 	}
 	if o.DryRun {
 		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
-			answers.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+" -d "+answers.ShellQuoted(string(answers.ExampleBody(o.Operation))))
+			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
 	}
 	return calls
 }
@@ -134,10 +137,10 @@ func (o operation) Answers() (all []answer) {
 			all = append(all, answer{IsContract: true})
 			continue
 		}
-		shape := schema.Inline(t)
+		shape := contract.Inline(t)
 		_, more := t.FieldByName(contractType.Name())
 		if more {
-			isContract := func(m ordered.Member) bool { return slices.Contains(answers.ContractMembers(), m.Name) }
+			isContract := func(m output.Member) bool { return slices.Contains(contract.ContractMembers(), m.Name) }
 			shape.Set("properties", slices.DeleteFunc(shape.Get("properties").(object), isContract))
 		}
 		all = append(all, answer{answerMembers(shape, ""), more})
@@ -154,8 +157,8 @@ type failure struct {
 // Failures returns the problems of the operation that have extra members.
 func (o operation) Failures() (all []failure) {
 	for _, p := range o.Errors {
-		if members := answers.ExtensionMembers[p]; members != nil {
-			all = append(all, failure{p, answerMembers(schema.Inline(members), "")})
+		if members := contract.ExtensionMembers[p]; members != nil {
+			all = append(all, failure{p, answerMembers(contract.Inline(members), "")})
 		}
 	}
 	return all
@@ -167,7 +170,7 @@ func (o operation) Answer() string {
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
 		return ""
 	}
-	return strings.TrimSuffix(string(ordered.Indented(example)), "\n")
+	return strings.TrimSuffix(string(output.Indented(example)), "\n")
 }
 
 const maxShownExample = 2000
@@ -178,8 +181,6 @@ var contractType = reflect.TypeFor[model.Contract]()
 
 const contractOperation = "readWaitlistContract"
 
-// answerMembers describes the members of an object by its schema, and those of the objects within
-// it, as rows of a table.
 func answerMembers(schema object, prefix string) (rows []string) {
 	required, _ := schema.Get("required").([]string)
 	properties, _ := schema.Get("properties").(object)
@@ -275,14 +276,14 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 }
 
 // EndpointEntries are the endpoints with their operations. Each has a page of its own.
-func (g *family) EndpointEntries() (entries []page.EndpointEntry) {
+func (g *family) EndpointEntries() (entries []endpointEntry) {
 	for _, route := range api.Routes {
-		entry := page.EndpointEntry{
-			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: answers.EndpointPath(route), Endpoint: route.Path,
+		entry := endpointEntry{
+			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: contract.EndpointPath(route), Endpoint: route.Path,
 			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),
 		}
-		for _, op := range answers.ReadsFirst(route) {
-			entry.Operations = append(entry.Operations, page.Link{Path: entry.Path + "#" + op.ID, Text: op.ID})
+		for _, op := range contract.ReadsFirst(route) {
+			entry.Operations = append(entry.Operations, frameLink{Path: entry.Path + "#" + op.ID, Text: op.ID})
 		}
 		entries = append(entries, entry)
 	}

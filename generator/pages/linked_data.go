@@ -3,16 +3,15 @@ package pages
 import (
 	"slices"
 
-	"anteroom/generator/answers"
-	"anteroom/generator/ordered"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// linkedData describes a page in the terms of schema.org (JSON-LD). It is "" for a page that none
-// of these terms fits: a JobPosting is for people, and not for agents.
+// linkedData describes a page in the terms of schema.org. A JobPosting is for people, so the jobs
+// have none.
 func (g *family) linkedData(p *site.Page) string {
 	var data object
 	switch p.Name {
@@ -23,7 +22,7 @@ func (g *family) linkedData(p *site.Page) string {
 	default:
 		return ""
 	}
-	doc, err := jsontext.AppendFormat(nil, ordered.Compact(slices.Concat(object{{"@context", "https://schema.org"}}, data)), jsontext.EscapeForHTML(true))
+	doc, err := jsontext.AppendFormat(nil, output.Compact(slices.Concat(object{{"@context", "https://schema.org"}}, data)), jsontext.EscapeForHTML(true))
 	if err != nil {
 		g.Fail("linked data of %s: %w", p.Path(), err)
 	}
@@ -40,21 +39,21 @@ func (g *family) webAPI() object {
 		{"documentation", g.URL("/field-guide.html")},
 		{"termsOfService", g.URL("/terms.html")},
 		{"isAccessibleForFree", true},
-		{"provider", append(g.organization(), ordered.Member{"email", service.Contact})},
+		{"provider", append(g.organization(), output.Member{"email", service.Contact})},
 	}
 }
 
 func (g *family) dataset(p *site.Page) object {
 	download := func(name, path, date string) object {
 		return object{
-			{"@type", "DataDownload"}, {"name", name}, {"encodingFormat", published.MediaJSON}, {"contentUrl", g.URL(path)}, {"dateModified", date},
+			{"@type", "DataDownload"}, {"name", name}, {"encodingFormat", output.MediaJSON}, {"contentUrl", g.URL(path)}, {"dateModified", date},
 		}
 	}
 	current := g.Site.Current().AsOf
 	all := []object{download("scoreboard.json", "/scoreboard.json", current)}
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]
-		all = append(all, download(s.File, answers.BoardPath(s), s.AsOf))
+		all = append(all, download(s.File, contract.BoardPath(s), s.AsOf))
 	}
 	return object{
 		{"@type", "Dataset"},

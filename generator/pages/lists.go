@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -24,26 +23,26 @@ type shownList struct {
 }
 
 // Jobs are the newest jobs.
-func (g *family) Jobs() []page.EntryGroup {
+func (g *family) Jobs() []entryGroup {
 	return shownList{
-		list: &g.Site.Jobs, path: published.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		list: &g.Site.Jobs, path: output.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
 		title: "title", text: "description", address: "url",
 	}.groups()
 }
 
 // Audits are the newest audits.
-func (g *family) Audits() []page.EntryGroup {
+func (g *family) Audits() []entryGroup {
 	return shownList{
-		list: &g.Site.Auditors, path: published.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		list: &g.Site.Auditors, path: output.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
 		title: "agent_name", text: "scope", address: "report_url",
 	}.groups()
 }
 
-func (s shownList) groups() (groups []page.EntryGroup) {
+func (s shownList) groups() (groups []entryGroup) {
 	share := maxShown / len(s.list.Groups)
 	for i := range s.list.Groups {
 		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
-		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
+		group := entryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
 		switch {
 		case n == 0:
 			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
@@ -60,7 +59,7 @@ func (s shownList) groups() (groups []page.EntryGroup) {
 	return groups
 }
 
-func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
+func (s shownList) entry(e site.ListEntry) (entry shownEntry) {
 	for _, m := range site.Values(e) {
 		switch m.Name {
 		case s.title:
@@ -71,7 +70,7 @@ func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
 			entry.Address = m.Text
 		}
 		if m.Text != "" && !slices.Contains([]string{s.title, s.text}, m.Name) {
-			entry.Members = append(entry.Members, page.EntryMember{Name: m.Name, Value: m.Text})
+			entry.Members = append(entry.Members, entryMember{Name: m.Name, Value: m.Text})
 		}
 	}
 	return entry

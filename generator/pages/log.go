@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/page"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -32,8 +31,6 @@ func loggedLabel(name string) string {
 	return name
 }
 
-// numberNames names the numbers of a board for people: those that the entries of the log give, or
-// those that the operator enters.
 func numberNames(recounted bool) []string {
 	var names []string
 	for i := range site.Numbers {
@@ -52,7 +49,7 @@ func (g *family) EarlierKeys() ([]string, error) {
 
 func (g *family) logCheck() templ.Component {
 	newest := g.Site.Log.Current()
-	return page.LogCheck(newest.Name, newest.Size)
+	return logCheckForm(newest.Name, newest.Size)
 }
 
 // Logged reports whether the log has the verification of a board.
@@ -82,7 +79,6 @@ var logKinds = []logKind{
 	{tlog.Entry{Kind: tlog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
 }
 
-// shortEntry is an entry as the log writes it, the counts of a verification left out.
 func shortEntry(e *tlog.Entry) string {
 	text := string(e.Append(nil))
 	if before, counts, found := strings.Cut(text, `"counts":{`); found {

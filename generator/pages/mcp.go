@@ -11,8 +11,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/answers"
-	"anteroom/generator/page"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 )
 
@@ -52,7 +51,7 @@ func (g *family) Toolless() (links []string) {
 }
 
 func endpointLink(route *api.Route) string {
-	return fmt.Sprintf("[%s](%s)", route.Path, answers.EndpointPath(route))
+	return fmt.Sprintf("[%s](%s)", route.Path, contract.EndpointPath(route))
 }
 
 func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
@@ -76,20 +75,17 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
-// folds are the clients as sections that open, without their headings.
-func (g *family) folds() (folds []page.Fold) {
+func (g *family) folds() (folds []fold) {
 	for _, client := range g.Site.MCP.Install {
-		body, err := page.Markdown([]byte(g.execute("client", client)), nil)
+		body, err := renderMarkdown([]byte(g.execute("client", client)), nil)
 		if err != nil {
 			g.Fail("client %s: %w", client.ID, err)
 		}
-		folds = append(folds, page.Fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
+		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
 	}
 	return folds
 }
 
-// installLink is the address that has a client on the reader's machine add the server of its
-// configuration. It is "" for a client that has no such address.
 func (g *family) installLink(client site.Install) string {
 	var config struct{ MCPServers, Servers map[string]map[string]any }
 	if client.Config != "" {

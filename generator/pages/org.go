@@ -6,14 +6,14 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
 )
 
 // Draft is the answer to a charter made of the examples of its fields. A page shows it in tables
 // alone, so that nobody files it as it is.
 func (g *family) Draft() (draft org.Answer) {
-	g.exampleAnswer(answers.WriteOperation(answers.Route("org")), &draft)
+	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)
 	return draft
 }
 
@@ -25,11 +25,11 @@ func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgR
 
 // CharterParameters are the parameters of a charter in a query, with placeholders.
 func (g *family) CharterParameters() (parameters []string) {
-	op := answers.WriteOperation(answers.Route("org"))
+	op := contract.WriteOperation(contract.Route("org"))
 	for i := range op.Fields {
 		f := &op.Fields[i]
-		for _, name := range answers.QueryNames(f) {
-			value := answers.FieldTemplate(f)
+		for _, name := range contract.QueryNames(f) {
+			value := contract.FieldTemplate(f)
 			if len(f.QueryNames) > 0 {
 				value = seatExample(f, name)
 			}
@@ -41,10 +41,8 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// seatExample is the query form name:number of one item of the field's example array: of the item
-// that holds the parameter's name.
 func seatExample(f *input.Field, parameter string) model.JSON {
-	example, err := jsondoc.Parse(answers.FieldTemplate(f))
+	example, err := jsondoc.Parse(contract.FieldTemplate(f))
 	if err != nil {
 		return nil
 	}

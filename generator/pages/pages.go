@@ -1,4 +1,3 @@
-// Package pages makes the pages for people, as Markdown and as HTML.
 package pages
 
 import (
@@ -11,28 +10,26 @@ import (
 	"text/template"
 
 	"anteroom/edge/api"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/a-h/templ"
 	"golang.org/x/sync/errgroup"
 )
 
-type object = ordered.Object
+type object = output.Object
 
 const referencePage = "reference"
 
 type family struct {
-	answers.Family
+	contract.Family
 	templates *template.Template
 	pageLinks *regexp.Regexp
 	drafts    []draft
-	nav       []page.Group
-	footer    []page.Group
+	nav       []frameGroup
+	footer    []frameGroup
 }
 
 // draft is a page that is still to be rendered as HTML.
@@ -43,8 +40,8 @@ type draft struct {
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
-func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: answers.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
+func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
+	g := &family{Family: contract.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
 	g.templates = g.parse()
 	g.navigate()
 	var all strings.Builder
@@ -65,10 +62,10 @@ func Files(a *answers.Answers) (files []published.File, anchors map[string]map[s
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
 	}, markdown: "The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
-	g.Add("/style.css", page.Style)
-	g.Add(published.IconPath, page.Icon)
-	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
-		g.Add(path, page.Scripts[path])
+	g.Add("/style.css", style)
+	g.Add(output.IconPath, icon)
+	for _, path := range slices.Sorted(maps.Keys(pageScripts)) {
+		g.Add(path, pageScripts[path])
 	}
 	if anchors, err = g.render(); err != nil {
 		return nil, nil, err
@@ -111,25 +108,23 @@ func (g *family) render() (map[string]map[string]bool, error) {
 }
 
 func (g *family) html(d *draft) ([]byte, error) {
-	body, err := page.Markdown([]byte(d.markdown), d.components)
+	body, err := renderMarkdown([]byte(d.markdown), d.components)
 	if err != nil {
 		return nil, err
 	}
 	service := &g.Site.Service
-	view := page.Page{
+	view := htmlPage{
 		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
 		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
 		Nav:    g.nav, Groups: g.footer, Body: body,
 	}
 	if d.Name != notFound {
-		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), answers.TwinPath(d.Page), g.Changed(d.Page)
+		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 		view.LinkedData = g.linkedData(d.Page)
 	}
 	return view.Render()
 }
 
-// contentPage makes the Markdown twin of a page, which it returns, and the draft of its HTML. Both
-// are made of one Markdown text, so that they say the same.
 func (g *family) contentPage(p *site.Page) (twin string) {
 	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
 	markdown := d.markdown
@@ -147,13 +142,10 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-// pageLinks match the links to pages, with the address of the service or without.
 func pageLinks(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
-// addTwin makes a page as Markdown, with the title, the description and the address that the HTML
-// page has in its frame. Its links to pages lead to their twins.
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
@@ -170,7 +162,7 @@ func (g *family) addTwin(p *site.Page, body string) string {
 		b.WriteString(line)
 	}
 	b.WriteByte('\n')
-	g.Add(answers.TwinPath(p), []byte(b.String()))
+	g.Add(contract.TwinPath(p), []byte(b.String()))
 	return b.String()
 }
 
@@ -182,36 +174,34 @@ var navigation = []struct {
 }{
 	{"Try", []string{"quest", "receipts", "business-days"}, []string{"org"}},
 	{"Connect", []string{"mcp", referencePage}, []string{"field-guide"}},
-	{"Trust", []string{"scoreboard", answers.LogPage, "terms", "privacy"}, []string{"jobs"}},
+	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}, []string{"jobs"}},
 }
 
-// navigate makes the links at the head and at the foot of every page. Pages that the operator added
-// are in a group of their own.
 func (g *family) navigate() {
 	placed := map[string]bool{"index": true}
 	for _, group := range navigation {
-		made := page.Group{Title: group.group}
+		made := frameGroup{Title: group.group}
 		for _, name := range slices.Concat(group.pages, group.more) {
 			p := g.pageNamed(name)
 			placed[name] = true
-			made.Links = append(made.Links, page.Link{Path: p.Path(), Text: p.Title})
+			made.Links = append(made.Links, frameLink{Path: p.Path(), Text: p.Title})
 		}
 		g.footer = append(g.footer, made)
 		made.Links = made.Links[:len(group.pages)]
 		g.nav = append(g.nav, made)
 	}
-	others := page.Group{Title: "More"}
+	others := frameGroup{Title: "More"}
 	for i := range g.Site.Pages {
 		if p := &g.Site.Pages[i]; !placed[p.Name] {
-			others.Links = append(others.Links, page.Link{Path: p.Path(), Text: p.Title})
+			others.Links = append(others.Links, frameLink{Path: p.Path(), Text: p.Title})
 		}
 	}
 	if len(others.Links) > 0 {
 		g.footer = append(g.footer, others)
 	}
-	documents := page.Group{Title: "For programs"}
+	documents := frameGroup{Title: "For programs"}
 	for _, path := range footerDocuments {
-		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
+		documents.Links = append(documents.Links, frameLink{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
 	g.footer = append(g.footer, documents)
 }
@@ -222,5 +212,5 @@ func (g *family) pageNamed(name string) *site.Page {
 }
 
 var footerDocuments = []string{
-	"/llms.txt", published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.AtomFeedPath, published.JobsPath, published.AuditorsPath, published.SecurityTxtPath,
+	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath, output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
 }

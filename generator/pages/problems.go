@@ -7,8 +7,8 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
-	"anteroom/generator/ordered"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -19,7 +19,6 @@ type problem struct {
 	Words site.ProblemPage
 }
 
-// problemPages are a page for each type of problem. The type's URI leads to it.
 func (g *family) problemPages() (pages []site.Page) {
 	for _, p := range respond.ProblemTypes {
 		pages = append(pages, site.Page{
@@ -38,7 +37,7 @@ func (p *problem) Example() string {
 	if f := &p.Words.Fault; f.Code != "" {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
-	return strings.TrimSuffix(string(ordered.Indented(example)), "\n")
+	return strings.TrimSuffix(string(output.Indented(example)), "\n")
 }
 
 // LeftOut is the member that the example leaves out, if any.
@@ -57,7 +56,7 @@ func (p *problem) LeftOut() string {
 // Answerers are links to the endpoints that answer the problem.
 func (p *problem) Answerers() (links []string) {
 	for _, route := range api.Routes {
-		if slices.Contains(answers.ProblemsOf(route.Operations...), p.ProblemType) {
+		if slices.Contains(contract.ProblemsOf(route.Operations...), p.ProblemType) {
 			links = append(links, endpointLink(route))
 		}
 	}

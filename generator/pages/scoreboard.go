@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"anteroom/generator/page"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -92,18 +91,17 @@ func (g *family) Corrected() []site.Scoreboard {
 // minCharted is how many boards there are before a history is drawn.
 const minCharted = 3
 
-// series are the counts whose history is shown in charts: those that have changed.
-func (g *family) series() (all []page.Series) {
+func (g *family) series() (all []series) {
 	if len(g.Site.Scoreboards) < minCharted {
 		return nil
 	}
 	for n, place := range historyCounts {
-		s := page.Series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
+		s := series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
 		for i := range g.Site.Scoreboards {
 			board := &g.Site.Scoreboards[i]
-			s.Points = append(s.Points, page.Point{Date: board.AsOf, N: board.Number(place)})
+			s.Points = append(s.Points, point{Date: board.AsOf, N: board.Number(place)})
 		}
-		if slices.ContainsFunc(s.Points, func(p page.Point) bool { return p.N != s.Points[0].N }) {
+		if slices.ContainsFunc(s.Points, func(p point) bool { return p.N != s.Points[0].N }) {
 			all = append(all, s)
 		}
 	}

@@ -12,12 +12,10 @@ import (
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/model"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 
 	"github.com/a-h/templ"
@@ -33,16 +31,16 @@ var templates embed.FS
 // template is then in the twin alone.
 var components = map[string]func(*family) templ.Component{
 	"start": func(g *family) templ.Component {
-		return page.Start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
+		return start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
 	},
-	"endpoints":          func(g *family) templ.Component { return page.EndpointList(g.EndpointEntries()) },
-	"problems":           func(*family) templ.Component { return page.ProblemList(respond.ProblemTypes) },
-	"jobs":               func(g *family) templ.Component { return page.EntryGroups(g.Jobs()) },
-	"audits":             func(g *family) templ.Component { return page.EntryGroups(g.Audits()) },
-	"board-charts":       func(g *family) templ.Component { return page.Charts(g.series()) },
-	"business-days-form": func(g *family) templ.Component { return page.BusinessDaysForm(g.businessDaysForm()) },
-	"verifier":           func(g *family) templ.Component { return page.Verifier(strings.Join(g.ReceiptKeys(), ",")) },
-	"install":            func(g *family) templ.Component { return page.Folds(g.folds()) },
+	"endpoints":          func(g *family) templ.Component { return endpointList(g.EndpointEntries()) },
+	"problems":           func(*family) templ.Component { return problemList(respond.ProblemTypes) },
+	"jobs":               func(g *family) templ.Component { return entryGroups(g.Jobs()) },
+	"audits":             func(g *family) templ.Component { return entryGroups(g.Audits()) },
+	"board-charts":       func(g *family) templ.Component { return charts(g.series()) },
+	"business-days-form": func(g *family) templ.Component { return businessDaysForm(g.businessDaysForm()) },
+	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.ReceiptKeys(), ",")) },
+	"install":            func(g *family) templ.Component { return folds(g.folds()) },
 	"log-check": func(g *family) templ.Component {
 		if g.Stage() == nil {
 			return nil
@@ -54,15 +52,15 @@ var components = map[string]func(*family) templ.Component{
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		// Texts.
-		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": answers.FirstSentence,
+		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
-		"compact": func(text string) string { return string(ordered.Compact(model.JSON(text))) },
+		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
 		// Addresses.
-		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
-		"calendarPath": published.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink,
+		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
 		"installLink": g.installLink,
 		// Endpoints.
-		"routes": func() []*api.Route { return api.Routes }, "readsFirst": answers.ReadsFirst, "summary": g.Summary, "withItems": answers.WithItems, "fieldRules": fieldRules,
+		"routes": func() []*api.Route { return api.Routes }, "readsFirst": contract.ReadsFirst, "summary": g.Summary, "withItems": contract.WithItems, "fieldRules": fieldRules,
 		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
 		"prompts": func() []api.Prompt { return api.Prompts },
 		// What single pages show.
@@ -82,7 +80,6 @@ func (g *family) execute(name string, data any) string {
 	return strings.Trim(b.String(), "\n")
 }
 
-// backward gives a slice in reverse order.
 func backward(list any) any {
 	from := reflect.ValueOf(list)
 	to := reflect.MakeSlice(from.Type(), 0, from.Len())

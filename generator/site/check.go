@@ -26,13 +26,12 @@ var AUPCodes = []string{
 // questSteps is how many steps the quest has.
 const questSteps = 7
 
-// checkService, like the checks that follow it, looks at what values mean together.
 func checkService(d *document, service *Service) {
 	d.want(!validHost(service.ApexHost) || service.CanonicalHost == "www."+service.ApexHost,
 		"canonical_host", " is not www. and the apex host", "want www."+service.ApexHost)
 	hosts := []string{service.CanonicalHost, service.ApexHost}
 	for i, host := range service.PreviewHosts {
-		d.want(!slices.Contains(hosts, host), fmt.Sprintf("preview_hosts[%d]", i), host+" is there twice",
+		d.want(!slices.Contains(hosts, host), fmt.Sprintf("preview_hosts[%d]", i), host+" is listed twice",
 			"a host is canonical, the apex or a preview")
 		hosts = append(hosts, host)
 	}
@@ -52,19 +51,17 @@ func checkService(d *document, service *Service) {
 	for i, key := range keys.Retired {
 		at := fmt.Sprintf("receipt_keys.retired[%d]", i)
 		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on", "this key was retired before it was current", "correct the dates")
-		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is there twice",
+		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is listed twice",
 			"a key is the current one or retired, once")
 	}
 }
 
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
-		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is there twice", "keep one of them")
+		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is listed twice", "keep one of them")
 	}
 }
 
-// checkScoreboard checks a hand verification by itself, and against the previous one where there is
-// one.
 func checkScoreboard(d *document, board, previous *Scoreboard) {
 	day, attention := board.day(), &board.ObservedAttention
 	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day, "a verification is named after its as_of")
@@ -76,7 +73,7 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 		"shipped is at most received_external + originated_internally")
 	verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded
 	d.want(verified <= recorded, "pilot_waitlist.verified_organic_agent_conversions",
-		fmt.Sprintf("%d conversions verified, and %d registrations recorded", verified, recorded),
+		fmt.Sprintf("%d verified conversions exceed %d registrations", verified, recorded),
 		"a verified conversion is a recorded registration")
 	completed, named := attention.CompletedHandshake, len(attention.NamedClients)
 	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
@@ -130,8 +127,6 @@ func checkQuest(d *document, q *Quest) {
 	}
 }
 
-// checkQuestCall checks the call of a step of the quest. called are the operations of the steps
-// before it.
 func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation, called []string) {
 	d.want(slices.Contains(op.Methods, step.Method()), at+".operation", op.ID+" is not called by "+step.Method(),
 		"a step with a body is a POST, one without is a GET")
@@ -179,7 +174,7 @@ func checkAUP(d *document, a *AUP) {
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)
 		d.want(slices.Contains(AUPCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
-		d.want(!slices.Contains(codes, p.Code), at, "the code "+p.Code+" is there twice", "keep one of them")
+		d.want(!slices.Contains(codes, p.Code), at, "the code "+p.Code+" is listed twice", "keep one of them")
 		codes = append(codes, p.Code)
 	}
 	for _, code := range AUPCodes {
@@ -189,7 +184,6 @@ func checkAUP(d *document, a *AUP) {
 
 func checkOrg(d *document, o *Org) { exactKeys(d, "positions", o.Positions, org.Positions) }
 
-// exactKeys reports the keys of a mapping that are not wanted, and the wanted keys that it lacks.
 func exactKeys[T any](d *document, path string, mapping map[string]T, want []string) {
 	for key := range mapping {
 		if !slices.Contains(want, key) {
@@ -254,8 +248,6 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
-// checkMarkers reports comments of a page that are not its markers, and markers that are
-// missing or are there twice.
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.Line
@@ -272,7 +264,7 @@ func checkMarkers(d *document, page *Page) {
 			}
 			d.report(at, "not a marker: "+shorten(comment), hint)
 		case seen[comment] > 0:
-			d.report(at, "the marker "+comment+" is there twice", "keep one of them")
+			d.report(at, "the marker "+comment+" is listed twice", "keep one of them")
 		}
 		seen[comment]++
 	}
@@ -320,12 +312,7 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	}
 	limits := Limits(routes)
 	for _, d := range s.documents {
-		d.eachPlaceholder(func(t *text, at int, name string) {
-			if _, known := limits[name]; !known && strings.Contains(name, ":") {
-				d.report(t.place(at), "unknown limit [["+name+"]]",
-					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
-			}
-		})
+		checkLimits(d, limits)
 	}
 	return s.faults()
 }

@@ -46,15 +46,12 @@ func (f Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort sorts the faults by file and place. Those at the same place stay in the order in which they
-// were found.
 func (f Errors) sort() {
 	slices.SortStableFunc(f, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// err is the faults, sorted, as an error; nil where there are none.
 func (f Errors) err() error {
 	if len(f) == 0 {
 		return nil
@@ -69,8 +66,6 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-// didYouMean is the hint for an unknown name: the closest of the known names, or all of them. The
-// paths of all documents would be too many.
 func didYouMean(name string, known []string) string {
 	best, distance := "", len(name)/3+2
 	for _, k := range known {
@@ -90,8 +85,7 @@ func didYouMean(name string, known []string) string {
 	return "known: " + strings.Join(known, ", ")
 }
 
-// editDistance is the Levenshtein distance in bytes. A name longer than 64 bytes is taken to be far
-// from every other, which bounds the work.
+// editDistance returns the Levenshtein distance in bytes. The bound of 64 bytes bounds the work.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b)

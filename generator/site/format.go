@@ -79,7 +79,7 @@ func validDate(s string) bool {
 	return ok
 }
 
-// validTime takes RFC 3339 in UTC with whole seconds: the form in which the edge writes times.
+// validTime accepts the form in which the edge writes times.
 func validTime(s string) bool {
 	_, err := time.Parse("2006-01-02T15:04:05Z", s)
 	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second too
@@ -90,7 +90,6 @@ const (
 	lower  = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// only reports whether s has no other characters than those of a set.
 func only(s, set string) bool { return strings.Trim(s, set) == "" }
 
 func validID(s string) bool {
@@ -99,8 +98,7 @@ func validID(s string) bool {
 
 func validSHA256(s string) bool { return len(s) == 64 && only(s, digits+"abcdef") }
 
-// validHost takes domain names in lower case. The last label does not begin with a digit, so that
-// an IPv4 address is not one.
+// validHost accepts a domain name whose last label does not begin with a digit, so no IPv4 address.
 func validHost(s string) bool {
 	last := s[strings.LastIndexByte(s, '.')+1:]
 	return len(s) <= 253 && s == strings.ToLower(s) && input.ValidDomain(s) && !only(last[:1], digits)
@@ -111,7 +109,6 @@ func validPublicKey(s string) bool {
 	return err == nil && !strings.ContainsAny(s, "\r\n") && tlog.ValidKey(key) // the decoder skips line breaks
 }
 
-// validURL takes an absolute https URL without user information (RFC 3986), written in ASCII.
 func validURL(s string) bool {
 	rest, ok := strings.CutPrefix(s, "https://")
 	if _, err := url.PathUnescape(rest); err != nil || !ok || strings.ContainsFunc(rest, notInURL) {
@@ -139,7 +136,7 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// validContact takes the URIs of a Contact field (RFC 9116, section 2.5.3).
+// validContact accepts the URIs of a Contact field (RFC 9116, section 2.5.3).
 func validContact(s string) bool {
 	if address, ok := strings.CutPrefix(s, "mailto:"); ok {
 		return input.ValidEmail(address)

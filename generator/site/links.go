@@ -39,9 +39,6 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 	return s.faults()
 }
 
-// eachLink calls each with every link of a text and with the path of every address of the service
-// itself. Most lines have neither: a search for fixed strings finds that faster than a regular
-// expression.
 func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, target string)) {
 	fence, start := "", 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
@@ -70,8 +67,6 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, t
 	}
 }
 
-// checkLink reports a link to what is not published. own is the path of the page that holds the
-// link.
 func (d *document) checkLink(t *text, at int, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
 	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
 		return // eachLink gives an address of the service itself as a path, too

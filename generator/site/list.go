@@ -216,9 +216,8 @@ const (
 	maxListFaults = 50
 )
 
-// readList reads the list in src, the bytes of a YAML or JSON file. A JSON file without a fault is
-// read by package json, which needs a tenth of the memory. One with a fault is read again as YAML,
-// for the places of its values.
+// readList reads a sound JSON file by package json, which needs a tenth of the memory of YAML. A
+// faulty one is read again as YAML, for the places of its values.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d := newDocument(file)
 	inYAML := src
@@ -313,8 +312,8 @@ var (
 	jsonPair   = regexp.MustCompile(`\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
 )
 
-// replacePairs writes the surrogate pairs of a JSON text as YAML does. It pads each string, so that
-// all values keep their places.
+// replacePairs writes surrogate pairs as YAML does, and pads each string so that all values keep
+// their places.
 func replacePairs(src []byte) []byte {
 	return jsonString.ReplaceAllFunc(src, func(text []byte) []byte {
 		replaced := jsonPair.ReplaceAllFunc(text, func(pair []byte) []byte {
@@ -374,8 +373,6 @@ func (m *member) holds(v reflect.Value) bool {
 	return false
 }
 
-// checkEntry checks the members of an entry together. Lists are published as they are, so none has
-// a placeholder.
 func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 	entry.check(fault)
 	v := reflect.ValueOf(entry).Elem()
@@ -396,8 +393,6 @@ func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 	}
 }
 
-// checkTogether compares the dates of the entries with as_of, and finds entries that are there
-// twice.
 func (k *listKind) checkTogether(asOf string, entries []ListEntry, report func(i int, what, hint string)) {
 	seen := make(map[[2]string]bool, len(entries))
 	for i, e := range entries {

@@ -35,8 +35,6 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	})
 }
 
-// withBlock replaces the block of service.yaml that a change gives, and keeps every other line. The
-// new text must be that of the changed service.
 func withBlock(service []byte, name, comment string, change func(*Service) any) ([]byte, error) {
 	want, faults := decodeService(service)
 	if faults != nil {

@@ -160,7 +160,6 @@ func RecordHash(kind, id, commitment string) string {
 	return tlog.RecordHash(id, commitment)
 }
 
-// list gives the hashes of the records of a decision. ok is false where a line is none.
 func (d *Decision) list() (hashes []string, ok bool) {
 	ok = true
 	for line := range strings.Lines(d.Records) {
@@ -333,12 +332,11 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 		}
 	}
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
-		d.fault("follows", fmt.Sprintf("was made apart from verifications/%s.yaml: both follow %s", follows, cmp.Or(v.Follows, "none")), madeApart)
+		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows, cmp.Or(v.Follows, "none")), madeApart)
 		return
 	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
-		"does not follow the verification before it as that is now: one of both was edited, moved or removed",
-		again)
+		"the verification before it has changed: its hash does not match", "restore both files from git")
 	for _, kind := range Kinds {
 		c := v.Covers(kind)
 		d.want(c.Total <= c.Last, kind+"s", fmt.Sprintf("%d %ss, and the last has number %d", c.Total, kind, c.Last), again)
@@ -368,8 +366,6 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 	}
 }
 
-// checkNothingFalls compares the numbers of a board with those of the board before it. A number
-// that falls needs a correction.
 func checkNothingFalls(d *document, board, previous *Scoreboard) {
 	for _, n := range Numbers {
 		now, then := n.Of(board), 0
@@ -382,7 +378,7 @@ func checkNothingFalls(d *document, board, previous *Scoreboard) {
 			d.fault(n.Path, fmt.Sprintf("%s is %d, and was %d in scoreboard/%s.yaml", n.Path, now, then, previous.File),
 				"no number falls, unless a correction names it and says why")
 		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File || board.Corrections[at].Was != then):
-			d.fault(fmt.Sprintf("correction[%d]", at), "does not name the board before this one, and what it said of "+n.Path, "")
+			d.fault(fmt.Sprintf("correction[%d]", at), "must name the previous scoreboard and its value of "+n.Path, "")
 		}
 	}
 	for i, c := range board.Corrections {
@@ -399,8 +395,6 @@ func numberPaths() (paths []string) {
 	return paths
 }
 
-// checkKeys reports receipt keys that were listed at a verification and are gone: receipts that
-// they signed could not be verified.
 func checkKeys(d *document, service *Service, verifications []Verification) {
 	listed := service.Keys()
 	for _, v := range verifications {

@@ -28,7 +28,6 @@ type document struct {
 	texts  []text            // every text of the document
 	faults Errors
 
-	check          func() // of what its values mean together; may be nil
 	decoded        bool
 	faultyPlaces   []place         // where decoding found faults
 	faultyElements map[string]bool // the paths of list elements in which it did
@@ -45,7 +44,6 @@ type text struct {
 	verbatim bool // value is the file's own lines from at on, so that places inside it are known
 }
 
-// place is where a byte of the text is in its file. Of most texts only their beginning is known.
 func (t *text) place(offset int) place {
 	if !t.verbatim {
 		return t.at
@@ -59,8 +57,8 @@ func (d *document) report(at place, what, hint string) {
 	d.faults = append(d.faults, Error{d.file, at, what, hint})
 }
 
-// fault reports what is wrong with the value at a path, or with the nearest value around it. It
-// leaves out what follows from a fault that decoding found.
+// fault reports a fault of the value at a path, or of the nearest value around it. It skips what
+// follows from a fault that decoding found.
 func (d *document) fault(path, what, hint string) {
 	at := d.placeOf(path)
 	if _, there := d.places[path]; d.decoded && d.faultyPlaces != nil && (!there || slices.Contains(d.faultyPlaces, at)) {
@@ -69,8 +67,7 @@ func (d *document) fault(path, what, hint string) {
 	d.report(at, what, hint)
 }
 
-// want reports a fault of the value at a path where it is not good. What begins with a space
-// follows the path.
+// want reports a fault unless good. If what begins with a space, the path comes before it.
 func (d *document) want(good bool, path, what, hint string) {
 	if strings.HasPrefix(what, " ") {
 		what = path + what
@@ -108,7 +105,6 @@ func (d *document) decode(src []byte, target any) {
 	}
 }
 
-// parse gives the one value of a YAML file, and nil where nothing is left to check.
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
@@ -171,8 +167,6 @@ var (
 	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
 )
 
-// parseYAML parses the documents of src. The parser should not panic; where it does, parseYAML
-// returns an error.
 func parseYAML(src []byte) (docs []yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -211,8 +205,6 @@ type entry struct {
 	value *yaml.Node
 }
 
-// mapping gives the entries of a mapping. A key that is not plain text, and one that is there
-// twice, is a fault and is left out.
 func (d *document) mapping(node *yaml.Node) []entry {
 	entries := make([]entry, 0, len(node.Content)/2)
 	for pair := range slices.Chunk(node.Content, 2) {
@@ -220,7 +212,7 @@ func (d *document) mapping(node *yaml.Node) []entry {
 		switch kindOf(pair[0]) {
 		case kindText, kindInteger, kindNumber, kindBoolean:
 			if slices.ContainsFunc(entries, func(earlier entry) bool { return earlier.key == e.key }) {
-				d.report(e.at, "the key "+e.key+" is there twice", "keep one of them")
+				d.report(e.at, "duplicate key "+e.key, "keep one of them")
 			} else {
 				entries = append(entries, e)
 			}
@@ -242,8 +234,8 @@ const (
 	kindNothing = "nothing"
 )
 
-// kindOf says what a node holds. A plain date is a text. So is a number with an exponent and
-// without a decimal point: 12e3 may be an identifier.
+// kindOf returns a plain date as a text, and a number with an exponent but no point: 12e3 may be an
+// identifier.
 func kindOf(node *yaml.Node) string {
 	switch {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
@@ -289,8 +281,8 @@ type member struct {
 
 var membersByType sync.Map // []member by reflect.Type
 
-// membersOf are the fields of a struct type that have a key, those of embedded structs too. The key
-// is in the tag yaml. A field with the tag is and without the tag yaml has its name in JSON.
+// membersOf returns the fields of a struct, embedded ones included. The key is in the tag yaml, or,
+// with the tag is, in the tag json.
 func membersOf(t reflect.Type) []member {
 	if known, ok := membersByType.Load(t); ok {
 		return known.([]member)
@@ -386,7 +378,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 				d.faultyElements[at] = true
 			}
 			if m.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
-				d.report(nodePlace(item), shorten(item.Value)+" is there twice", "keep one of them")
+				d.report(nodePlace(item), shorten(item.Value)+" is listed twice", "keep one of them")
 			}
 		}
 	case reflect.String:
@@ -452,8 +444,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	}
 }
 
-// checkText says what is wrong with a text, "" where nothing is. What is wrong follows the name of
-// the text.
+// checkText returns what is wrong with a text, as words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
 	if s == "" {
 		if m.optional {

@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// read reads the numbers of a board. What is wrong with it is for the loader to say.
 func read(file *fstest.MapFile) (board model.Roster) {
 	var members map[string]any
 	_ = yaml.Unmarshal(file.Data, &members)
@@ -61,7 +60,6 @@ func Verify(fsys fstest.MapFS) {
 	}
 }
 
-// decide decides so much about made-up records of a series that there are n, where there were had.
 func decide(had *int, n int, what, series string) (decisions string) {
 	for ; *had < n; *had++ {
 		decisions += decision(what, series, *had)

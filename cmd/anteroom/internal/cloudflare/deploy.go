@@ -19,8 +19,7 @@ import (
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/store/records"
-	"anteroom/generator/publish"
-	paths "anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 // AllowDNS is the allowance to lead a host to the worker that leads elsewhere now.
@@ -35,7 +34,7 @@ var Allowances = []string{
 type Deployment struct {
 	Config      *Config
 	Environment string
-	Artifact    *publish.Artifact  // what was generated
+	Artifact    *output.Artifact   // what was generated
 	Key         ed25519.PrivateKey // for receipts; nil if the worker keeps its own
 	Webhook     string             // for messages to the operator; "" if the worker keeps its own or mails
 	Now         time.Time
@@ -116,7 +115,7 @@ func (d *Deployment) checkArtifact() error {
 		return fmt.Errorf("public/ does not publish the receipt key as the current one: its public half is %s "+
 			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom key check compares them)", public)
 	}
-	expires := paths.SecurityTxtExpires(d.Artifact.File(paths.SecurityTxtPath))
+	expires := output.SecurityTxtExpires(d.Artifact.File(output.SecurityTxtPath))
 	if expired, notice := content.Expiry(expires, d.Now); expired {
 		return errors.New(notice)
 	}

@@ -23,7 +23,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -88,7 +88,7 @@ func write(t *testing.T, name, text string) {
 var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
 // generate generates the content of this project, changed by change.
-func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
+func generate(t *testing.T, change func(*site.Site)) *output.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
@@ -98,11 +98,11 @@ func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	if change != nil {
 		change(s)
 	}
-	output, err := generator.Generate(s)
+	made, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
+	return &output.Artifact{Snapshot: made.Snapshot, Files: made.Documents}
 }
 
 // trial is a deployment of this project's content to nowhere.

@@ -12,7 +12,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -93,7 +93,7 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 	switch left := expires.Sub(now); {
 	case left <= 0:
 		return true, fmt.Sprintf("security.txt expired at %s %s", expires.Format(time.RFC3339), hint)
-	case left < published.ExpiryNotice:
+	case left < output.ExpiryNotice:
 		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
 	}
 	return false, ""

@@ -13,7 +13,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 )
 
 // Options are how to inspect a service. The zero value waits for nothing.
@@ -129,7 +129,7 @@ const PlainHTTP = "plain http"
 // inspection is one Inspect.
 type inspection struct {
 	*asker
-	artifact  *publish.Artifact // nil: the service is compared with itself
+	artifact  *output.Artifact // nil: the service is compared with itself
 	core      *api.API
 	generated manifest // of the artifact
 	options   Options
@@ -143,7 +143,7 @@ type inspection struct {
 // that is nil, it compares the service with itself: the documents with the manifest, the manifest
 // with the endpoints. The error is for a service that cannot be compared at all, and wraps
 // ErrNothing, ErrUnreachable or ErrForeign, or is that of ctx.
-func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Options) (*Report, error) {
+func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Options) (*Report, error) {
 	i := &inspection{asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o, deadline: time.Now().Add(o.Wait)}
 	r := &Report{URL: s.String(), Compared: artifact != nil, OK: true}
 	if i.options.Now == nil {

@@ -13,8 +13,7 @@ import (
 	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
-	"anteroom/generator/publish"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 // site is one generation, as it is served.
@@ -30,7 +29,7 @@ func (s *site) version() string { return s.snapshot.ShortVersion() }
 // read reads what was generated. It refuses documents and a snapshot that are not of one
 // generation, what takes back what is served, and what does not fit the receipt key.
 func (s *server) read() (*site, error) {
-	artifact, err := publish.Read(s.o.Public, s.o.Snapshot)
+	artifact, err := output.Read(s.o.Public, s.o.Snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +51,8 @@ func (s *server) read() (*site, error) {
 	if next.documents, err = static.New(artifact.Files); err != nil {
 		return nil, err
 	}
-	if text := artifact.File(published.SecurityTxtPath); text != nil {
-		if _, notice := content.Expiry(published.SecurityTxtExpires(text), s.t.Now()); notice != "" {
+	if text := artifact.File(output.SecurityTxtPath); text != nil {
+		if _, notice := content.Expiry(output.SecurityTxtExpires(text), s.t.Now()); notice != "" {
 			s.log.Warn(notice)
 		}
 	}

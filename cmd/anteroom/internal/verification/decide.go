@@ -8,7 +8,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 
 	"golang.org/x/mod/sumdb/note"
@@ -51,7 +51,7 @@ func (p *Pending) Decide(a *Answers, key note.Signer) (*Decided, error) {
 	if key == nil {
 		return d, nil
 	}
-	if d.Log, err = p.log(d, s.Current(), answers.BoardDocument(s.Current()), key); err != nil {
+	if d.Log, err = p.log(d, s.Current(), contract.BoardDocument(s.Current()), key); err != nil {
 		return nil, err
 	}
 	s.Log = d.Log.Log

@@ -1,0 +1,191 @@
+package contract
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/output"
+)
+
+func (g *Answers) documents() {
+	for _, route := range api.Routes {
+		for _, d := range route.Documents() {
+			g.addToSnapshot(d.ID, g.document(d.ID, route))
+		}
+		for _, op := range route.Operations {
+			g.addToSnapshot(op.Contract().ID, g.askedContract(route, op))
+		}
+	}
+	g.addToSnapshot("endpoints", g.liveEndpoints())
+}
+
+func (g *Answers) document(id string, route *api.Route) any {
+	switch id {
+	case "presence":
+		return g.presence()
+	case "quest":
+		return g.Quest()
+	case "aup":
+		return g.aup()
+	case "roster":
+		return g.Roster()
+	case "org":
+		return g.OrgRules()
+	case "receipt":
+		return g.receiptSpec(route)
+	case "business-days":
+		return g.BusinessDays()
+	}
+	return g.Contract(route)
+}
+
+func (g *Answers) addToSnapshot(id string, v any) {
+	g.Snapshot.Documents[id] = output.Compact(v)
+	g.types[id] = reflect.TypeOf(v)
+}
+
+// AnswerTypes are the types of the answers of an operation. There are none for an operation that
+// answers nothing or speaks a protocol of its own.
+func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
+	if op.Document != nil {
+		return []reflect.Type{g.types[op.Document.ID]}
+	}
+	for _, answer := range op.Answers {
+		types = append(types, reflect.TypeOf(answer))
+	}
+	return types
+}
+
+func (g *Answers) liveEndpoints() []model.LiveEndpoint {
+	live := []model.LiveEndpoint{}
+	for _, route := range api.Routes {
+		for _, method := range route.Methods() {
+			endpoint := model.LiveEndpoint{Method: method, Path: route.Path}
+			var summaries []string
+			for _, op := range OperationsWith(route, method) {
+				summaries = append(summaries, g.Summary(op.ID))
+				endpoint.Writes = endpoint.Writes || op.Writes
+			}
+			endpoint.What = strings.Join(summaries, " ")
+			live = append(live, endpoint)
+		}
+	}
+	return live
+}
+
+var statusDots = map[string]string{"online": "green", "away": "amber", "offline": "grey"}
+
+func (g *Answers) presence() model.Presence {
+	presence := g.Site.Presence
+	presence.StatusDot = statusDots[presence.Status]
+	presence.LiveEndpoints = g.liveEndpoints()
+	presence.NextActions = []respond.Action{
+		{Rel: "quest", Href: g.URL(Route("quest").Path)},
+		{Rel: "index", Href: g.URL("/llms.txt")},
+	}
+	return presence
+}
+
+func (g *Answers) nextActions() []respond.Action {
+	return []respond.Action{
+		{Rel: "index", Href: g.URL("/llms.txt")},
+		{Rel: "manifest", Href: g.URL("/manifest.json")},
+		{Rel: "learn", Href: g.URL(api.Twin("/field-guide.html"))},
+		{Rel: "openapi", Href: g.URL(output.OpenAPIPath)},
+	}
+}
+
+func (g *Answers) aup() model.AUP {
+	policy := g.Site.AUP.AUP
+	policy.Version = model.AUPVersion
+	return policy
+}
+
+// OrgRules is the answer of GET /api/org.
+func (g *Answers) OrgRules() model.OrgRules {
+	route := Route("org")
+	op := WriteOperation(route)
+	rules := model.OrgRules{
+		Intro: g.Site.Org.Intro,
+		Rules: model.Rules{
+			Cap:               org.Cap,
+			MinimumAllocation: org.MinimumAllocation,
+			RosterSize:        len(org.Positions),
+		},
+		PostTemplate:      BodyTemplate(op),
+		GetTemplate:       g.GetTemplate(route, op),
+		Canonicalization:  canon.CharterRule,
+		FoundingSlots:     model.FoundingOrgSlots,
+		FoundingSlotsLeft: orgSlotsLeft(g.Site.Current()),
+		Founding:          g.Site.Org.Founding,
+		Contract:          g.ownContract(route, nil),
+	}
+	for i := range rules.Operations {
+		if filing := &rules.Operations[i]; filing.ID == op.ID {
+			filing.GetTemplate, filing.ExampleBody = "", nil // they are above
+		}
+	}
+	for _, position := range org.Positions {
+		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.Site.Org.Positions[position]})
+	}
+	return rules
+}
+
+func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
+	contract, retired := g.ownContract(route, nil), []model.RetiredKey{}
+	for _, key := range g.Snapshot.RetiredKeys {
+		retired = append(retired, model.RetiredKey(key))
+	}
+	return model.ReceiptSpec{
+		ReceiptSpec:      receipt.Spec,
+		Algorithm:        receipt.Algorithm,
+		Canonicalization: canon.ReceiptRule,
+		SignedFields:     canon.ReceiptFields,
+		VerifyOffline: []string{
+			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
+				"and write them as JSON without white space, " +
+				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: " +
+				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
+				"The result must equal canonical; otherwise a field was edited after minting.",
+			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
+			"3. Take the public key from " + g.URL(route.Path) + ", not from the receipt: " +
+				"public_key_b64, or one of retired_keys that the receipt names. A retired key counts for an issued_at from its current_from to " +
+				"the end of its retired_on, and for none if it is revoked; no key counts for an issued_at more than " +
+				strconv.Itoa(receipt.MaxAhead/60) + " minutes in the future. " +
+				"A receipt that names another key is not from this service.",
+			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
+				"over the UTF-8 bytes of canonical. " +
+				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
+		},
+		RetiredKeys: retired,
+		VerifyKit:   g.kitURLs(),
+		Contract:    contract,
+	}
+}
+
+// BusinessDays is the answer of GET /api/business-days.
+func (g *Answers) BusinessDays() model.BusinessDays {
+	route := Route("business-days")
+	first, last := bizday.Range()
+	answer := model.BusinessDays{
+		Calendars:   model.Calendars(),
+		Range:       model.DateRange{First: first, Last: last},
+		Counting:    bizday.Counting,
+		Adding:      bizday.Adding,
+		DataVersion: bizday.DataVersion,
+		Caveat:      bizday.Caveat,
+		Contract:    g.ownContract(route, map[string]string{bizday.Calendar: "calendars", bizday.Applied: "conventions"}),
+	}
+	for _, c := range bizday.Conventions {
+		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, What: c.What})
+	}
+	return answer
+}

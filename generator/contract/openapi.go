@@ -1,0 +1,235 @@
+package contract
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/output"
+)
+
+// openAPIVersion is the newest version of OpenAPI that common tools read.
+const openAPIVersion = "3.1.1"
+
+// linedLevels is how deep in the description each member is in a line of its own: down to an
+// operation and to a component. An indented text is more than half as long again.
+const linedLevels = 3
+
+// OpenAPI describes every endpoint, and the documents that programs read, by OpenAPI 3.1. Common
+// generators make a client of it, which need: no $ref into properties, no type that is several
+// besides null, and no name twice in all sections of the components.
+//
+// It is made of the route table, the answer types and the words
+// of the content. OpenAPI has one operation for a method and a path, so the operations of the route
+// table that share both are described together.
+func OpenAPI(a *Answers) ([]output.File, error) {
+	service := &a.Site.Service
+	d := description{Family: Family{Answers: a}, schemas: &schemas{types: map[string]reflect.Type{}}}
+	tags, paths := []object{}, object{}
+	for _, route := range api.Routes {
+		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.Get("name") == route.Tag }) {
+			tags = append(tags, object{{"name", route.Tag}, {"description", d.tagDescription(route.Tag)}})
+		}
+		item := object{}
+		if len(route.Operations) > 1 { // one operation has words of its own
+			item.Set("summary", a.Summary(route.ID))
+		}
+		for _, method := range route.Methods() {
+			item.Set(strings.ToLower(method), d.operation(route, method))
+		}
+		if route.Refusal != nil && !route.Answers(http.MethodGet) {
+			item.Set("get", d.refusedGet(route))
+		}
+		paths.Set(route.Path, item)
+	}
+	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
+	for _, path := range []string{"/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/llms.txt"} {
+		paths.Set(path, d.documentPath(path))
+	}
+	doc := object{
+		{"openapi", openAPIVersion},
+		{"info", object{
+			{"title", service.Name},
+			{"summary", service.Summary},
+			{"description", service.Notice + "\n\n" +
+				"HEAD works wherever GET does, without a body and without an effect. " +
+				"OPTIONS gets 204 on every path under /api/, a CORS preflight too. " +
+				"Any other method that is not listed gets the 405 of the path. " +
+				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
+				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
+				"Each endpoint and each type of problem has a page of its own. " +
+				"Each operation is named by its method and path. " +
+				"x-operations lists what it does, by the names in the contract of its endpoint. " +
+				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
+				"To write, use the POST, or the get_template of the contract. " +
+				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
+			{"version", model.DescriptionVersion},
+			{"termsOfService", a.URL(Route("aup").Path)},
+			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
+			{"license", object{{"name", service.License}, {"identifier", service.License}}},
+		}},
+		{"externalDocs", object{{"url", a.URL("/field-guide.html")}, {"description", "Field guide"}}},
+		{"servers", []object{{{"url", a.Base}, {"description", "Canonical host"}}}},
+		{"security", []string{}},
+		{"tags", tags},
+		{"paths", paths},
+		{"components", object{
+			{"schemas", d.schemas.Components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
+		}},
+	}
+	d.Add(output.OpenAPIPath, output.Lined(doc, linedLevels))
+	return d.Result()
+}
+
+func (d *description) tagDescription(tag string) string {
+	var paths []string
+	for _, route := range api.Routes {
+		if route.Tag == tag {
+			paths = append(paths, route.Path)
+		}
+	}
+	return "The endpoints " + strings.Join(paths, ", ") + "."
+}
+
+type description struct {
+	Family
+	schemas   *schemas
+	responses object
+	shared    object // parameters that several operations have
+	headers   object
+}
+
+func (d *description) operation(route *api.Route, method string) object {
+	operations := OperationsWith(route, method)
+	var summaries, texts, ids []string
+	writesByQuery := func(op *api.Operation) bool { return method == http.MethodGet && op.Writes }
+	for _, op := range operations {
+		ids = append(ids, op.ID)
+		if !writesByQuery(op) {
+			summaries = append(summaries, d.Summary(op.ID))
+		}
+		text := d.Description(op.ID)
+		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
+			text = "As with " + fullAt + ", where it is described, by query parameters."
+		}
+		if writesByQuery(op) {
+			text += " It writes, so only the contract has its parameters."
+		}
+		if len(operations) > 1 {
+			text = "`" + op.ID + "`: " + text
+		}
+		texts = append(texts, text)
+	}
+	described := object{
+		{"tags", []string{route.Tag}},
+		{"operationId", OperationID(method, route.Path)},
+		{"summary", strings.Join(summaries, " ")},
+		{"description", strings.Join(texts, "\n\n")},
+	}
+	described.Set("x-operations", ids)
+	operations = slices.DeleteFunc(operations, writesByQuery)
+	if parameters := d.parameters(operations, method); len(parameters) > 0 {
+		described.Set("parameters", parameters)
+	}
+	if op := route.Protocol(method); op != nil {
+		d.jsonRPCOperation(&described, op)
+		return described
+	}
+	if method == http.MethodPost {
+		described.Set("requestBody", d.requestBody(route, operations))
+	}
+	responses := object{}
+	if len(d.AnswerTypes(operations[0])) == 0 {
+		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing to do, and nothing done.", "Cache-Control"))
+	} else {
+		responses.Set("200", d.successResponse(route, operations, method))
+	}
+	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
+		responses.Set("304", d.notModified())
+	}
+	problems := ProblemsOf(operations...)
+	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
+		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+	}
+	d.addProblems(&responses, problems...)
+	described.Set("responses", responses)
+	return described
+}
+
+func (d *description) refusedGet(route *api.Route) object {
+	p := respond.MethodNotAllowed
+	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	shape := oneOf([]object{
+		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}}}}},
+		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
+	})
+	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
+		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link", "Request-Id")}}
+	d.addProblems(&responses, respond.Misdirected, respond.Internal)
+	return object{
+		{"tags", []string{route.Tag}},
+		{"operationId", OperationID(http.MethodGet, route.Path)},
+		{"summary", "How to install the server, and its tools, in the body of a refusal."},
+		{"description", "There is no stream to listen to, so a GET is answered 405. " +
+			"Its body tells how to add the server to common clients, and lists the tools. " +
+			"A GET that accepts `text/event-stream` alone, with which SDKs begin, gets one block and the names of the tools."},
+		{"responses", responses},
+	}
+}
+
+func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
+	request := d.component("MCPMessage", inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+	maxMessages := d.Site.Service.Limits.BatchMessages
+	oneOrMore := func(message object) object {
+		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
+	}
+	described.Set("requestBody", object{
+		{"description", "A JSON-RPC 2.0 message, or an array of them. A missing Content-Type is read as JSON."},
+		{"required", true},
+		{"content", object{{respond.MediaJSON, object{
+			{"schema", oneOrMore(request)},
+			{"examples", object{{op.ID, object{{"value", ExampleBody(op)}}}}},
+		}}}},
+	})
+	shape := d.component("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
+	replies := func(example object) object {
+		return object{{"schema", shape}, {"example", example}}
+	}
+	d.responses.Set("JSONRPCError", d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
+		replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}}),
+		"Cache-Control"))
+	failed := ref("responses", "JSONRPCError")
+	responses := object{
+		{"200", d.response("An answer to every request, an array for an array. "+
+			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
+			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
+			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
+		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
+		// An unknown method of the revision without a handshake.
+		{strconv.Itoa(http.StatusNotFound), failed},
+	}
+	for _, p := range ProblemsOf(op) {
+		switch p.Status {
+		case http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+			d.addProblems(&responses, p)
+		default:
+			responses.Set(strconv.Itoa(p.Status), failed)
+		}
+	}
+	described.Set("responses", responses)
+}
+
+func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
+
+func oneOf(schemas []object) object {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	return object{{"oneOf", schemas}}
+}

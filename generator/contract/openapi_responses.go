@@ -1,0 +1,179 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/input"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/output"
+)
+
+const maxExample = 1000
+
+func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
+	var answers []object
+	names := []string{}
+	headers := []string{"Cache-Control", "Request-Id"}
+	examples := object{}
+	for _, op := range operations {
+		types := d.AnswerTypes(op)
+		for _, answer := range types {
+			answers = append(answers, d.withTrailer(d.schemas.Ref(answer)))
+			name := componentName(op, "Answer")
+			if len(types) > 1 {
+				name += answer.Name()
+			}
+			names = append(names, name)
+		}
+		if op.Document != nil {
+			headers = append(headers, "ETag")
+		}
+		if op.Writes {
+			headers = append(headers, "RateLimit-Policy", "RateLimit")
+		}
+		// What a GET answers, and what is long, a reader asks for.
+		if op.Handle != nil && method == http.MethodPost && len(d.Example(op).Template) <= maxExample {
+			if example := d.Example(op).Answer; len(example) <= maxExample {
+				examples.Set(op.ID, object{{"value", example}})
+			}
+		}
+	}
+	if method == http.MethodGet {
+		headers = append(headers, "Link")
+	}
+	if len(answers) > 1 {
+		for i := range answers {
+			answers[i] = d.component(names[i], answers[i])
+		}
+	}
+	content := object{{"schema", oneOf(answers)}}
+	if len(examples) > 0 {
+		content.Set("examples", examples)
+	}
+	description := "The answer."
+	if len(answers) > 1 {
+		description = "One of the answers."
+	}
+	return d.response(description, respond.MediaJSON, content, headers...)
+}
+
+func (d *description) response(text, mediaType string, content object, headers ...string) object {
+	response := object{{"description", text}, {"headers", d.headerRefs(headers...)}}
+	if content != nil {
+		response.Set("content", object{{mediaType, content}})
+	}
+	return response
+}
+
+func (d *description) sharedResponse(name, text string, headers ...string) object {
+	d.responses.Set(name, d.response(text, "", nil, headers...))
+	return ref("responses", name)
+}
+
+func (d *description) addProblems(responses *object, types ...*respond.ProblemType) {
+	for len(types) > 0 {
+		n := 1
+		for n < len(types) && types[n].Status == types[0].Status {
+			n++
+		}
+		responses.Set(strconv.Itoa(types[0].Status), d.problemResponse(types[:n]))
+		types = types[n:]
+	}
+}
+
+func (d *description) problemResponse(types []*respond.ProblemType) object {
+	name, texts := "", []string{}
+	for _, p := range types {
+		for word := range strings.FieldsSeq(p.Title) {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+		texts = append(texts, p.Title+" ("+p.Path()+").")
+	}
+	ref := ref("responses", name)
+	if d.responses.Get(name) != nil {
+		return ref
+	}
+	p := types[0]
+	headers := []string{"Cache-Control", "Link", "Request-Id"}
+	var required []string
+	switch p.Status {
+	case 400:
+		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
+	case 405:
+		headers, required = append(headers, "Allow"), []string{"contract"}
+	case 413, 414, 415:
+		required = []string{"errors"}
+	case 429:
+		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
+	case 500, 502:
+		headers = append(headers, "RateLimit-Policy", "RateLimit")
+	case 503:
+		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
+	}
+	shape := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	if required != nil {
+		more := object{{"required", required}}
+		if contract := shownContracts[p.Status]; contract != nil {
+			more.Set("properties", object{{"contract", d.schemas.Ref(contract)}})
+		}
+		shape = object{{"allOf", []object{shape, more}}}
+	}
+	content := object{{"schema", shape}}
+	if p == respond.TooManyWrites { // one is enough, since all problems have one form
+		content.Set("example", d.problemExample(p, api.RateLimited))
+	}
+	d.responses.Set(name, d.response(strings.Join(texts, " "), respond.MediaProblem, content, headers...))
+	return ref
+}
+
+var shownContracts = map[int]reflect.Type{400: reflect.TypeFor[model.AskedContract](), 405: reflect.TypeFor[model.Contract]()}
+
+func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
+	return output.Compact(model.Problem{
+		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
+		RequestID:   "5f1d9c0e8b7a4932",
+		Errors:      []input.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
+		ContractURL: d.URL(output.OpenAPIPath),
+		Trailer: model.Trailer{
+			Notice:        d.Snapshot.Notice,
+			ServedFrom:    d.Snapshot.CanonicalHost,
+			CanonicalHost: d.Snapshot.CanonicalHost,
+			HostNote:      d.Snapshot.NoteCanonical,
+		},
+	})
+}
+
+var headerTexts = map[string]struct{ what, kind, example string }{
+	"Cache-Control":    {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
+	"ETag":             {"Entity tag for If-None-Match (RFC 9110), a weak one if the answer has the time; absent if the answer is computed.", "string", `"\"5f1d9c0e\""`},
+	"Link":             {"On an answer to GET or HEAD: where the descriptions are, or another form of a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
+	"Request-Id":       {"Name of the request, which the operator finds in the log: 16 hexadecimal digits. It is made afresh, whatever the request has.", "string", `"5f1d9c0e8b7a4932"`},
+	"Allow":            {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Retry-After":      {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
+	"RateLimit-Policy": {"On every answer to a write: the limit of writes, as a structured field list (draft-ietf-httpapi-ratelimit-headers).", "string", ""},
+	"RateLimit":        {"What is left of the limit, where the host knows (draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
+}
+
+func (d *description) headerRefs(names ...string) object {
+	refs := object{}
+	for _, name := range names {
+		text, ok := headerTexts[name]
+		if !ok {
+			d.Fail("openapi.json: no words for the header %s", name)
+		}
+		if name == "RateLimit-Policy" {
+			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.Site.Service.Limits.WritesPerMinute, api.Window))
+		}
+		refs.Set(name, ref("headers", name))
+		d.headers.Set(name, object{
+			{"description", text.what}, {"schema", object{{"type", text.kind}}}, {"example", model.JSON(text.example)},
+		})
+	}
+	return refs
+}
