@@ -62,7 +62,8 @@ func (o *logTarget) quorum() (p *tlog.Policy, err error) {
 	return p, nil
 }
 
-// logTrust holds the trusted keys and witnesses of a check. Without keys the published ones are used.
+// logTrust holds the trusted keys and witnesses of a check. Without keys the published ones are
+// used.
 type logTrust struct {
 	Keys      []string
 	Witnesses []tlog.Witness

@@ -1,9 +1,9 @@
 // Package kit holds the programs that check a receipt, a registration or a charter without the
-// service: one for Python, one for JavaScript, one for the shell. Each uses only the standard library
-// of its language, or common tools, and is short enough to be read before it is run.
+// service: one for Python, one for JavaScript, one for the shell. Each uses only the standard
+// library of its language, or common tools, and is short enough to be read before it is run.
 //
-// Each takes the JSON answer unchanged, from a file or from standard input, and prints the result of
-// each step up to the first that fails. All three print the same:
+// Each takes the JSON answer unchanged, from a file or from standard input, and prints the result
+// of each step up to the first that fails. All three print the same:
 //
 //	ok     fields: they rebuild into canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
@@ -24,8 +24,8 @@
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
 // Package tlog describes the format. The newest checkpoint is read from the log; with --proof alone
-// it is taken from the proof. The programs contain each replaced key as KEY@SIZE:ROOT. They refuse a
-// log key of small order, under which anyone can sign. They do not verify the root of the lookup;
+// it is taken from the proof. The programs contain each replaced key as KEY@SIZE:ROOT. They refuse
+// a log key of small order, under which anyone can sign. They do not verify the root of the lookup;
 // anteroom log check does.
 //
 // The line "witnessed" is a verified cosignature of the checkpoint or of the newest one: by a
@@ -38,17 +38,17 @@
 // log, each of at most 1 MiB and within 20 seconds, and follows no redirect.
 //
 // An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
-// fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key is
-// missing. A receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome is
-// the service's own verdict. A registration or charter is not signed: without the log, its hash is
-// checked, and the promise in the answer if it has one:
+// fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key
+// is missing. A receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome
+// is the service's own verdict. A registration or charter is not signed: without the log, its hash
+// is checked, and the promise in the answer if it has one:
 //
 //	ok     promise: it is about this record
 //	ok     key: it is a key of the service for receipts of that time
 //	ok     signature: it is one by … over its text
 //
-// The programs are templates. generate fills in the keys of the service, and the names and limits of
-// the tables, in double square brackets.
+// The programs are templates. generate fills in the keys of the service, and the names and limits
+// of the tables, in double square brackets.
 package kit
 
 import (
@@ -69,8 +69,8 @@ var programs embed.FS
 // Program returns the program with this file name for a service at baseURL. keys are the published
 // receipt keys in base64, the current one first; a retired one is followed by "@FIRST..LAST", the
 // days of its receipts, either of which may be unknown. Without keys the program requires one for a
-// signature. logKeys are the verifier keys of the public log in the order of their use, witnesses the
-// keys of its witnesses; both may be empty.
+// signature. logKeys are the verifier keys of the public log in the order of their use, witnesses
+// the keys of its witnesses; both may be empty.
 func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {

@@ -21,8 +21,8 @@ type Checkpoint struct {
 	Cosigned []Cosignature
 }
 
-// Cosignature is a witness's statement that a checkpoint extends every earlier one it has seen (C2SP
-// tlog-cosignature).
+// Cosignature is a witness's statement that a checkpoint extends every earlier one it has seen
+// (C2SP tlog-cosignature).
 type Cosignature struct {
 	Witness string    `json:"witness"`
 	At      time.Time `json:"at"` // the time of the signature, in seconds
@@ -66,8 +66,8 @@ func parseBody(text string) (*Checkpoint, error) {
 // ErrUnknownKey means that none of the keys has signed a checkpoint.
 var ErrUnknownKey = errors.New("not signed by a known key")
 
-// Open reads a checkpoint and verifies it: one of the keys must have signed it, and the name of that
-// key is its origin. The result lists the given witnesses that have cosigned it.
+// Open reads a checkpoint and verifies it: one of the keys must have signed it, and the name of
+// that key is its origin. The result lists the given witnesses that have cosigned it.
 func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
 	if len(text) > maxCheckpoint {
 		return nil, fmt.Errorf("open checkpoint: longer than %d bytes", maxCheckpoint)

@@ -43,8 +43,8 @@ func notExtended(size, earlier int64) string {
 }
 
 // compare compares a tree with a checkpoint that its key has signed. They prove a fork only if the
-// entries match the newest checkpoint: anyone can publish other entries, and anyone who copies a log
-// can publish an old state of it.
+// entries match the newest checkpoint: anyone can publish other entries, and anyone who copies a
+// log can publish an old state of it.
 func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how string) {
 	size := t.newest.Size
 	what := notExtended(size, signed.Size)
@@ -85,8 +85,9 @@ type keptProof struct {
 	Proof
 }
 
-// readKept reads a kept checkpoint. Of nested proofs it returns the one with the largest checkpoint.
-// It returns nil, and reports a fault, if the log has the same host and no longer lists the key.
+// readKept reads a kept checkpoint. Of nested proofs it returns the one with the largest
+// checkpoint. It returns nil, and reports a fault, if the log has the same host and no longer lists
+// the key.
 func (c *check) readKept(keys []string, text []byte) (kept *keptProof, err error) {
 	for text != nil {
 		p, wrong := ParseProof(text)

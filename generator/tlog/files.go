@@ -28,8 +28,8 @@ func PolicyPath(tree string) string { return tree + "/policy" }
 // ProofPath returns the path of the proof of a verification under its own checkpoint.
 func ProofPath(name string) string { return Folder + "/verifications/" + name + ".tlog-proof" }
 
-// ConsistencyPath returns the path of the proof of a verification under the newest checkpoint of its
-// tree.
+// ConsistencyPath returns the path of the proof of a verification under the newest checkpoint of
+// its tree.
 func ConsistencyPath(name string) string { return Folder + "/consistency/" + name + ".tlog-proof" }
 
 // NewestPath is the path of the proof of the newest verification.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The name of a log key is the host that the log began on and /log, with a number for each key after
-// the first.
+// The name of a log key is the host that the log began on and /log, with a number for each key
+// after the first.
 var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(/[2-9]|/[1-9][0-9]+)?$`)
 
 // Origin returns the name of the n-th key of a log on a host, from 1 on.

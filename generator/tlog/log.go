@@ -113,8 +113,8 @@ func (l *Log) before(i int) int64 {
 	return 0
 }
 
-// Find returns the indexes, through all trees, of the entries with the wanted hashes. Hashes that the
-// log does not have are left out.
+// Find returns the indexes, through all trees, of the entries with the wanted hashes. Hashes that
+// the log does not have are left out.
 func (l *Log) Find(wanted map[string]bool) map[string]int64 {
 	found := map[string]int64{}
 	for _, t := range l.Trees {
@@ -137,7 +137,8 @@ func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
 // HashAt returns the hash of the record at an index, through all trees.
 func (l *Log) HashAt(index int64) string { return l.entry(index).Hash }
 
-// VouchedAt returns the index of the Vouched entry about each registration that was ever vouched for.
+// VouchedAt returns the index of the Vouched entry about each registration that was ever vouched
+// for.
 func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
 
 // Next returns the index, through all trees, of the next entry under the key of this name.
@@ -160,8 +161,8 @@ var (
 	errNotFirst = errors.New("a log entry must be the first entry of a new tree")
 )
 
-// Read adds a stage from its files in a content folder: the entries, one a line, and the checkpoint.
-// After a fault the log must not be used.
+// Read adds a stage from its files in a content folder: the entries, one a line, and the
+// checkpoint. After a fault the log must not be used.
 func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	c, err := Open(checkpoint, l.Keys, l.Witnesses)
 	var t *Tree
@@ -208,9 +209,9 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	return nil
 }
 
-// Append adds the stage of a verification, signed with a key of the log. The verification is the last
-// of the entries; Append sets its counts. Append also adds the first entry of a tree under a new key.
-// It returns the files of the stage for a content folder: the entries, one a line, and the
+// Append adds the stage of a verification, signed with a key of the log. The verification is the
+// last of the entries; Append sets its counts. Append also adds the first entry of a tree under a
+// new key. It returns the files of the stage for a content folder: the entries, one a line, and the
 // checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
 	defer func() {

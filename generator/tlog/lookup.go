@@ -26,7 +26,8 @@ const indexName = "index"
 // maxLookup is the largest lookup file, in bytes.
 const maxLookup = 64 << 10
 
-// lookup is the lookup of a growing log. Files are replaced and never changed, so clones share them.
+// lookup is the lookup of a growing log. Files are replaced and never changed, so clones share
+// them.
 type lookup struct {
 	lines map[string][]string // of the files with records, by the first digits of their hashes
 	sums  map[string]string   // SHA-256 of the same files
@@ -177,8 +178,8 @@ func findIn(text []byte, hash string) (*lookupLine, error) {
 
 // Standing proves the present kind of a record, by its RecordHash: its first kind, the kind it was
 // corrected to, or None; "" if the log does not have the record. It also returns the newest
-// verification, which signs the hash of the index; the index has the hash of a list, and the list the
-// hash of the file.
+// verification, which signs the hash of the index; the index has the hash of a list, and the list
+// the hash of the file.
 func Standing(read Source, hash string, keys []string) (countsAs string, newest Entry, err error) {
 	text, err := read(NewestPath)
 	var c *Checkpoint

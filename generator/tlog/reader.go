@@ -136,9 +136,10 @@ func readBeyond(read Source, name string, keys []string, witnesses []Witness) (t
 	return text, b, err
 }
 
-// VerifyProof checks a proof that Log.Prove has made of a record, by its RecordHash, without another
-// file. ends are the last checkpoints of the trees whose keys were replaced. A proof under a replaced
-// key must match one of them: otherwise VerifyProof returns both the result and ErrRetired.
+// VerifyProof checks a proof that Log.Prove has made of a record, by its RecordHash, without
+// another file. ends are the last checkpoints of the trees whose keys were replaced. A proof under
+// a replaced key must match one of them: otherwise VerifyProof returns both the result and
+// ErrRetired.
 func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, ends []Checkpoint) (*Proved, error) {
 	proof, err := ParseProof(text)
 	if err != nil {
@@ -294,8 +295,8 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 	return b, nil
 }
 
-// hashes returns a reader of the verification's tree. It reads tiles, and takes the right edge of the
-// tree, which tiles may lack, from the proof. The hashes are not verified.
+// hashes returns a reader of the verification's tree. It reads tiles, and takes the right edge of
+// the tree, which tiles may lack, from the proof. The hashes are not verified.
 func (b *beyond) hashes(read Source) merkle.HashReader {
 	own := merkle.RecordHash(b.own.Extra)
 	edge := map[int64]merkle.Hash{merkle.StoredHashIndex(0, b.own.Index): own}

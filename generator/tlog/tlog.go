@@ -61,8 +61,8 @@
 // cosignatures, so an earlier tree cannot be exchanged unnoticed.
 //
 // From then on the replaced key counts only for trees that the last checkpoint extends. A thief of
-// the key can sign other trees, but no proof of them is accepted. KEY@SIZE:ROOT names a replaced key
-// with its last checkpoint.
+// the key can sign other trees, but no proof of them is accepted. KEY@SIZE:ROOT names a replaced
+// key with its last checkpoint.
 //
 // # Published files
 //
@@ -106,9 +106,9 @@
 // file in /log/verifications: the proof of the verification under its own checkpoint.
 //
 // The path of an entry has the hashes of the subtrees next to it. Subtrees before the entry are
-// complete and do not change when the tree grows. The last entry of a tree has no other subtrees, so
-// its path and the entry determine the tree. The newest tree begins with that tree if the newest path
-// has the same hashes before the entry. Anyone can compare the newest checkpoint with
+// complete and do not change when the tree grows. The last entry of a tree has no other subtrees,
+// so its path and the entry determine the tree. The newest tree begins with that tree if the newest
+// path has the same hashes before the entry. Anyone can compare the newest checkpoint with
 // /log/checkpoint.
 //
 // Six files make a proof: a file of the lookup, the file in /log/consistency, the newest

@@ -72,8 +72,8 @@ type Asked struct {
 	Error    string `json:"error,omitempty"` // the reason if not cosigned
 }
 
-// CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not cosigned
-// it, concurrently. It returns the checkpoint with all cosignatures.
+// CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not
+// cosigned it, concurrently. It returns the checkpoint with all cosignatures.
 func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked, checkpoint []byte, err error) {
 	s := l.Current()
 	asked = make([]Asked, len(l.Witnesses))
