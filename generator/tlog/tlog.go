@@ -72,7 +72,7 @@
 //	/log/checkpoints/<size>              every one, by the size of its tree
 //	/log/tile/<level>/<n>[.p/<width>]    C2SP tlog-tiles, with the partial ones of every checkpoint
 //	/log/tile/entries/<n>[.p/<width>]    the entries
-//	/log/lookup/<hash>                   the places of entries, by the first three digits of their hashes
+//	/log/lookup/<hash>                   the places of entries, by the first digits of their hashes
 //	/log/lookup/<digit>                  the SHA-256 of each of these files that begins with a digit
 //	/log/lookup/index                    the SHA-256 of each of these lists
 //	/log/verifications/<name>.tlog-proof C2SP tlog-proof of a verification, which is its extra data
