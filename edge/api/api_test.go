@@ -9,7 +9,6 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
 
@@ -481,26 +480,6 @@ func TestRateLimit(t *testing.T) {
 // A fake host holds the transcripts of the endpoints.
 func TestTranscripts(t *testing.T) {
 	edgetest.RunTranscripts(t, edgetest.InMemory, "business-days", "limits", "org", "receipt", "suggest", "waitlist")
-}
-
-// A snapshot that lacks a document is refused when it is loaded, and not when a request needs the
-// document.
-func TestLoad(t *testing.T) {
-	for _, id := range []string{"endpoints", "aup", "roster", "waitlist"} {
-		s := edgetest.Snapshot()
-		if s.Documents[id] == nil {
-			t.Fatalf("there is no document %s", id)
-		}
-		s.Documents[id] = snapshot.JSON("{}")
-		if _, err := api.Load(s); err != nil {
-			t.Errorf("%s is empty: %v", id, err)
-		}
-		delete(s.Documents, id)
-		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
-		if a, err := api.Load(s); a != nil || err == nil || err.Error() != want {
-			t.Errorf("without %s: %v, want %s", id, err, want)
-		}
-	}
 }
 
 // Documents that are made ahead are answered as those that are not, on every host name.

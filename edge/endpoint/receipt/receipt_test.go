@@ -109,8 +109,8 @@ func TestKeyStates(t *testing.T) {
 		{"a key that is not published", ours, "", false, signing.Unpublished, "true", "live: .* do not publish$", ours, true},
 		{"no key", "", "", false, signing.None, "false", "hash-committed only: no signing key", retired, false},
 		{"a published key that is missing", "", ours, false, signing.Missing, "false", "hash-committed only: this host lacks", ours, true},
-		{"another key", ours, other, false, signing.Foreign, "", "out of order: .* not the one", other, false},
-		{"a retired key", retired, "", false, signing.Foreign, "", "out of order: .* not the one", retired, false},
+		{"another key", ours, other, false, signing.Foreign, "", "out of order: .* differs", other, false},
+		{"a retired key", retired, "", false, signing.Foreign, "", "out of order: .* differs", retired, false},
 		{"a faulty key", "", ours, true, signing.Faulty, "", "out of order: .* cannot be used", ours, true},
 		{"a faulty key that is not published", "", "", true, signing.Faulty, "", "out of order: .* cannot be used", retired, false},
 	} {
