@@ -535,11 +535,12 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
-// unescaped returns the number of bytes before the first quote, backslash or control character. Every
-// string read or written passes through it, so it looks at eight bytes at once, as one number.
-// Subtracting a space sets the highest bit of a control character's byte. Subtracting 1 does the same
-// for a quote or a backslash that an XOR has made 0. A borrow may set the bit of a later byte
-// wrongly, never of an earlier one, so the lowest set bit is right. Bytes beyond ASCII are masked.
+// unescaped returns the number of bytes before the first quote, backslash or control character.
+// Every string read or written passes through it, so it looks at eight bytes at once, as one
+// number. Subtracting a space sets the highest bit of a control character's byte. Subtracting 1
+// does the same for a quote or a backslash that an XOR has made 0. A borrow may set the bit of a
+// later byte wrongly, never of an earlier one, so the lowest set bit is right. Bytes beyond ASCII
+// are masked.
 func unescaped[T string | []byte](s T) int {
 	i := 0
 	for ; i+8 <= len(s); i += 8 {

@@ -2,7 +2,8 @@ package turn
 
 import "strconv"
 
-// Effect is an I/O operation a host performs for the core: Exec, Relay, Fetch, Sign, Verify or Limit.
+// Effect is an I/O operation a host performs for the core: Exec, Relay, Fetch, Sign, Verify or
+// Limit.
 type Effect interface{ effect() }
 
 // Exec runs SQL statements in order, as one transaction. Result: Rows, with one element for each
@@ -23,10 +24,10 @@ func TextOrNull(s string) any {
 	return s
 }
 
-// Relay sends a message to the operator. Without a failure the next hop has accepted it. On failure,
-// Data is the reason, if possible in the words of the next hop: at most MaxReason characters of
-// printable ASCII, without an e-mail address. Status is the reply code if the next hop refuses this
-// very message, and 0 if it is unreachable or busy, or does not know the sender.
+// Relay sends a message to the operator. Without a failure the next hop has accepted it. On
+// failure, Data is the reason, if possible in the words of the next hop: at most MaxReason
+// characters of printable ASCII, without an e-mail address. Status is the reply code if the next
+// hop refuses this very message, and 0 if it is unreachable or busy, or does not know the sender.
 type Relay struct{ Message Message }
 
 // MaxReason is the longest reason for a failed Relay, in characters.

@@ -2,17 +2,18 @@
 // the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
 // endpoint.
 //
-// A turn holds everything an answer may depend on: the request, the snapshot, the time, entropy, the
-// host's description of itself, and the journal with the results of the effects so far. The same
-// turn has the same outcome on every machine. "The core" is all code between a turn and its outcome:
-// package edge and its imports. A host is a program around the core.
+// A turn holds everything an answer may depend on: the request, the snapshot, the time, entropy,
+// the host's description of itself, and the journal with the results of the effects so far. The
+// same turn has the same outcome on every machine. "The core" is all code between a turn and its
+// outcome: package edge and its imports. A host is a program around the core.
 //
 // # The duties of a host
 //
 // The core never waits. A handler asks for the result of an effect with Turn.Do. If the journal has
-// the result, the handler continues. Otherwise it returns nil, and the outcome names the effect. The
-// host performs it, appends its result to the journal, and calls again: the core handles the turn
-// from its beginning. So the state of a turn is in its host alone. For each request a host does:
+// the result, the handler continues. Otherwise it returns nil, and the outcome names the effect.
+// The host performs it, appends its result to the journal, and calls again: the core handles the
+// turn from its beginning. So the state of a turn is in its host alone. For each request a host
+// does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
@@ -171,7 +172,8 @@ type Turn struct {
 	asked   []Effect // effects the handler waits for
 }
 
-// Outcome is the result of a call of the core: a response, or effects to perform before another call.
+// Outcome is the result of a call of the core: a response, or effects to perform before another
+// call.
 type Outcome struct {
 	Response *Response
 	Effects  []Effect
@@ -251,9 +253,9 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Response: r}
 }
 
-// Run calls handle until it has a response, and performs the effects in between. perform returns one
-// result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or MaxEffects: the
-// host then responds with respond.Unfinished.
+// Run calls handle until it has a response, and performs the effects in between. perform returns
+// one result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or
+// MaxEffects: the host then responds with respond.Unfinished.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	for range MaxRounds {
 		outcome := handle(t)
