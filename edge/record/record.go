@@ -127,7 +127,8 @@ func Store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	stored = &Stored{ID: id, At: civil.FormatTime(t.Now), Emailed: r.Address != ""}
 	if earlier != nil {
 		stored.At, _ = earlier[0].(string)
-		stored.Emailed, stored.Replayed = earlier[1] == int64(1), true
+		emailed, _ := earlier[1].(int64)
+		stored.Emailed, stored.Replayed = emailed == 1, true
 	} else if r.Address != "" {
 		t.SetDeliver()
 	}
@@ -209,9 +210,10 @@ func Insert(
 	if t.StoreDown = stored.Failure != turn.None; t.StoreDown {
 		return turn.Timeout, nil, true
 	}
-	earlier = previous(in, stored)
-	if earlier != nil && earlier[0] == civil.FormatTime(t.Now) {
-		earlier = nil // the first transaction, which was done
+	if earlier = previous(in, stored); earlier != nil {
+		if time, _ := earlier[0].(string); time == civil.FormatTime(t.Now) {
+			earlier = nil // the first transaction, which was done
+		}
 	}
 	return turn.None, earlier, true
 }

@@ -58,7 +58,6 @@ func (b *book) year(day int) *year {
 		for _, c := range b.calendars {
 			b.addYear(y, c, number, sunday)
 		}
-		slices.SortStableFunc(y.closings, func(a, b closing) int { return a.day - b.day })
 		*made = y
 		b.read += len(b.calendars)
 	}
@@ -90,7 +89,6 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 	if last := len(rules) - 1; rules[last].kind == between {
 		days = appendBetween(rules, days, last)
 	}
-	own := len(y.closings)
 	for _, p := range days {
 		if dayOfWeek(p.day) >= 5 || p.day < y.begin || p.day >= y.end {
 			continue
@@ -100,11 +98,14 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 			name += " (substitute day)"
 		}
 		y.closed[p.day-y.begin] = true
-		same := func(other closing) bool { return other.day == p.day }
-		if i := slices.IndexFunc(y.closings[own:], same); i >= 0 {
-			y.closings[own+i].name += " and " + name
+		i := len(y.closings)
+		for i > 0 && y.closings[i-1].day > p.day {
+			i--
+		}
+		if i > 0 && y.closings[i-1].day == p.day && y.closings[i-1].calendar == c {
+			y.closings[i-1].name += " and " + name
 		} else {
-			y.closings = append(y.closings, closing{p.day, c, name})
+			y.closings = slices.Insert(y.closings, i, closing{p.day, c, name})
 		}
 	}
 	b.days = days

@@ -83,7 +83,14 @@ func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 // A preview has a store of its own.
 func verified(t *turn.Turn, rows [][][]any) bool {
 	want := t.Snapshot.Store
-	return want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) || len(rows) == 2 && len(rows[1]) == 1 && rows[1][0][0] == want
+	if want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) {
+		return true
+	}
+	if len(rows) != 2 || len(rows[1]) != 1 {
+		return false
+	}
+	store, _ := rows[1][0][0].(string)
+	return store == want
 }
 
 func describes(t *turn.Turn, manifest *turn.Result) bool {
