@@ -44,6 +44,18 @@ type Promise struct {
 	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64, the key for receipts."`
 }
 
+// Members are the members that the answers of registrations and charters share.
+type Members struct {
+	VerifyKit     []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
+	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded      bool     `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; else absent."`
+	EmailOnFile   bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record, if this host signs receipts; else absent."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
+}
+
 // NewID returns the id of a new record. The commitment is its canonical string, or a hash. Under a
 // caller's key, the same commitment has the same id in every call.
 func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
@@ -55,8 +67,9 @@ func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
 
 const idDigits = 32
 
-// WriteMembers writes the members that the answers of registrations and charters share.
-func WriteMembers(w *jsondoc.Writer, in *input.Input, stored *Stored) {
+// WriteMembers writes Members.
+func WriteMembers(t *turn.Turn, w *jsondoc.Writer, in *input.Input, stored *Stored) {
+	respond.WriteKit(t, w)
 	w.StrOrNull("record_id", stored.ID)
 	w.Bool("recorded", stored.ID != "")
 	w.StrOrNull("recorded_at", stored.At)
@@ -98,33 +111,53 @@ const UnlessUsed = outbox.UnlessUsed
 
 // Record is a record to be stored.
 type Record struct {
-	Kind    string         // "registration" or "charter"
-	Time    string         // its table and time column: "charters.recorded_at"
-	Insert  turn.Statement // ends with UnlessUsed
-	Hash    string         // payload_sha256
-	Address string         // e-mail address, or ""
-	Who     string         // name of the agent or org, for the operator
+	Kind    string // "registration" or "charter"
+	Table   string // with a time column recorded_at
+	Columns string // its further columns: "agent_name, pubkey"
+	Values  []any  // of Columns
+	Hash    string // payload_sha256
+	Address string // e-mail address, or ""
+	Who     string // name of the agent or org, for the operator
 }
 
-// Store stores a record with its address, and puts a message about the address into the outbox. If
-// stored is nil, the handler returns refusal, which is nil while an effect is pending.
-func Store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
-	statements := []turn.Statement{r.Insert}
-	id, _ := r.Insert.Args[0].(string)
+// Answer stores a record, unless in is a dry run, and returns an answer with the members from
+// write.
+func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writer, stored *Stored)) *turn.Response {
+	stored := &Stored{}
+	if !in.DryRun {
+		var refusal *turn.Response
+		if stored, refusal = store(t, in, r); stored == nil {
+			return refusal
+		}
+	}
+	answer := respond.OK(t, func(w *jsondoc.Writer) { write(w, stored) })
+	answer.Log = stored.Log
+	return answer
+}
+
+// store stores a record with its address, and puts a message about the address into the outbox. If
+// stored is nil, refusal is the answer, or nil while an effect is pending.
+func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
+	id, now := NewID(t, in, r.Kind, r.Hash), civil.FormatTime(t.Now)
+	statements := []turn.Statement{{
+		SQL: "INSERT INTO " + r.Table + " (record_id, recorded_at, " + r.Columns + ", payload_sha256)" +
+			" SELECT ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
+		Args: slices.Concat([]any{id, now}, r.Values, []any{r.Hash}),
+	}}
 	if r.Address != "" {
 		statements = append(statements, turn.Statement{
 			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed,
-			Args: []any{id, r.Address, civil.FormatTime(t.Now)},
+			Args: []any{id, r.Address, now},
 		}, outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
 	}
-	failure, earlier, ok := Insert(t, in, r.Time, statements)
+	failure, earlier, ok := Insert(t, in, r.Table+".recorded_at", statements)
 	if !ok {
 		return nil, nil
 	}
 	if failure != turn.None {
 		return nil, respond.StoreFailed(t, failure)
 	}
-	stored = &Stored{ID: id, At: civil.FormatTime(t.Now), Emailed: r.Address != ""}
+	stored = &Stored{ID: id, At: now, Emailed: r.Address != ""}
 	if earlier != nil {
 		stored.At, _ = earlier[0].(string)
 		emailed, _ := earlier[1].(int64)
@@ -161,7 +194,7 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 }
 
 // Insert runs the inserts of one record. Their first argument is its id, and they end with
-// UnlessUsed. time is as in a Record, and ok as in Turn.Do.
+// UnlessUsed. time is the table and its time column: "charters.recorded_at". ok is as in Turn.Do.
 //
 // Under a caller's key the transaction also uses the id up. If an earlier call has done so, the
 // inserts do nothing, and earlier has the time of that record and whether it has an address.

@@ -12,10 +12,8 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/record"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -213,24 +211,6 @@ func TestSilentStore(t *testing.T) {
 	r := h.Do("POST", "/api/mcp", "["+call+","+call+","+call+"]")
 	if body := string(r.Body); asked != 2 || strings.Count(body, "is not known") != 1 || strings.Count(body, "nothing was recorded") != 2 {
 		t.Errorf("asked %d times: %s", asked, body)
-	}
-}
-
-// WriteMembers says whether a record was made, by this call or an earlier one, and whether it has
-// an address.
-func TestMembers(t *testing.T) {
-	for want, stored := range map[string]record.Stored{
-		`{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":true,"ignored_fields":["x"]}`:                  {ID: "7", At: "now", Emailed: true},
-		`{"record_id":"7","recorded":true,"recorded_at":"now","replayed":true,"email_on_file":false,"ignored_fields":["x"]}`: {ID: "7", At: "now", Replayed: true},
-		`{"record_id":null,"recorded":false,"recorded_at":null,"email_on_file":false,"ignored_fields":["x"]}`:                {},
-	} {
-		w := jsondoc.Writer{}
-		w.Open('{')
-		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), &stored)
-		w.Close('}')
-		if string(w.Buf) != want {
-			t.Errorf("%s, want %s", w.Buf, want)
-		}
 	}
 }
 

@@ -64,8 +64,8 @@ var requests = input.Field{
 	Example: `[{"op":"is","calendar":"de","date":"2026-12-25"},{"op":"next","calendar":"de","date":"2026-12-25"}]`,
 }
 
-// MaxYears is the most years of calendars that the computations of one request may read: as many as a
-// single one can.
+// MaxYears is the most years of calendars that the computations of one request may read: as many as
+// a single one can.
 var MaxYears = (LastYear - FirstYear + 1) * len(calendars)
 
 // ChosenBatch reports whether a body asks for several computations.
@@ -389,8 +389,8 @@ func (q *query) compute(in *input.Input) {
 	}
 }
 
-// stepFrom makes the n-th business day after origin the result. A result outside the range is a fault of
-// the field.
+// stepFrom makes the n-th business day after origin the result. A result outside the range is a
+// fault of the field.
 func (q *query) stepFrom(in *input.Input, field *input.Field, origin, n int) {
 	day, ok := q.add(origin, n)
 	if q.found(in, field, day, ok) {

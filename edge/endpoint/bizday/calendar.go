@@ -24,9 +24,9 @@ type closing struct {
 	name     string
 }
 
-// book holds the closings of the calendars of one computation. It makes the years it needs, in about
-// a microsecond for a year of a calendar. Making all ahead would take as long as starting an instance
-// of the edge.
+// book holds the closings of the calendars of one computation. It makes the years it needs, in
+// about a microsecond for a year of a calendar. Making all ahead would take as long as starting an
+// instance of the edge.
 type book struct {
 	calendars []int // indexes in calendars
 	years     [LastYear - FirstYear + 1]*year
@@ -225,8 +225,8 @@ func (b *book) count(start, end int) (n int) {
 	return n
 }
 
-// add returns the n-th business day after a day, or before it if n is negative. ok is false if that is
-// outside the range.
+// add returns the n-th business day after a day, or before it if n is negative. ok is false if that
+// is outside the range.
 func (b *book) add(day, n int) (result int, ok bool) {
 	step := 1
 	if n < 0 {

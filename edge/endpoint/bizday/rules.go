@@ -32,8 +32,8 @@ const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )
 
-// substitute is the weekday that is closed instead of a day on a weekend. Another rule may close that
-// weekday too.
+// substitute is the weekday that is closed instead of a day on a weekend. Another rule may close
+// that weekday too.
 type substitute uint8
 
 const (
@@ -91,9 +91,9 @@ type calendar struct {
 	rules []rule
 }
 
-// calendars lists the calendars, in the order of the documentation. If two substitutes need the same
-// free weekday, the first rule gets it: so Christmas Day comes before Boxing Day, and 1 January
-// before 2 January.
+// calendars lists the calendars, in the order of the documentation. If two substitutes need the
+// same free weekday, the first rule gets it: so Christmas Day comes before Boxing Day, and 1
+// January before 2 January.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
 		on("New Year's Day", 1, 1).moved(observeUS),

@@ -25,7 +25,8 @@ var healthy = []struct {
 	{"GET /api/mcp", 405}, {"GET /api/new", 200},
 }
 
-// host is a fake host with these endpoints and the self-test. change changes the answers of its calls.
+// host is a fake host with these endpoints and the self-test. change changes the answers of its
+// calls.
 func host(t *testing.T, change func(call string, r *turn.Result)) *edgetest.Fake {
 	s := edgetest.Snapshot()
 	var live []object
@@ -80,8 +81,8 @@ func run(t *testing.T, h *edgetest.Fake) (f funnel) {
 	return f
 }
 
-// The funnel calls each live endpoint once, itself apart. It writes nothing, and its calls go to the
-// service itself, marked and shared.
+// The funnel calls each live endpoint once, itself apart. It writes nothing, and its calls go to
+// the service itself, marked and shared.
 func TestFunnelPasses(t *testing.T) {
 	h := host(t, nil)
 	f := run(t, h)
@@ -109,7 +110,8 @@ func TestFunnelPasses(t *testing.T) {
 	}
 }
 
-// Each demand on each step fails in turn, and the verdict names the step. Two faults are both named.
+// Each demand on each step fails in turn, and the verdict names the step. Two faults are both
+// named.
 func TestFunnelFails(t *testing.T) {
 	for _, c := range healthy {
 		for why, change := range map[string]func(r *turn.Result){
