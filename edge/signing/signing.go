@@ -50,7 +50,7 @@ func (s KeyState) OK() bool { return s <= None }
 const (
 	signed   = "live: receipts are signed with the key in public_key_b64"
 	unsigned = ", and receipts come back with signed false"
-	refused  = ". Until that is mended, receipts are refused"
+	refused  = ", so receipts are refused until that is mended"
 )
 
 var statuses = [...]string{
