@@ -321,8 +321,3 @@ func TestPromptFaults(t *testing.T) {
 		t.Errorf("two faults: %s", r.Body)
 	}
 }
-
-// A fake host holds the transcripts of this package.
-func TestTranscripts(t *testing.T) {
-	edgetest.RunTranscripts(t, edgetest.InMemory, "mcp", "mcp-batch", "mcp-stateless")
-}

@@ -10,9 +10,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// A fake host holds the transcript of charters.
-func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "org") }
-
 // query is the query of a charter with these seats, in the order of the positions.
 func query(seats ...string) string {
 	q := "/api/org?org_name=Tern"

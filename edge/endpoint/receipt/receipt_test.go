@@ -295,9 +295,6 @@ func TestEveryByteCounts(t *testing.T) {
 	}
 }
 
-// A fake host holds the transcript of receipts.
-func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "receipt") }
-
 // A host that has never had a key cannot check any signature, and says so.
 func TestNoKey(t *testing.T) {
 	h, s := edgetest.NewFake(t), edgetest.Snapshot()
