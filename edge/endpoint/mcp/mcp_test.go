@@ -189,6 +189,13 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: %d %s", c.effect, r.Status, r.Body)
 		}
 	}
+	// Each suggestion of a batch that was relayed and not recorded has its line in the log.
+	h := edgetest.NewFake(t)
+	h.Fail = map[string]turn.Failure{"exec": turn.Refused}
+	suggestion := call(1, "suggest", `{"suggestion":"ten letters"}`)
+	if r := h.Do("POST", "/api/mcp", "["+suggestion+","+suggestion+"]"); strings.Count(r.Log, "was relayed and not recorded") != 2 {
+		t.Errorf("log %q", r.Log)
+	}
 }
 
 // Bad input gets a JSON-RPC error and never a 5xx.
