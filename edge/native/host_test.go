@@ -378,7 +378,7 @@ func TestKeyOfTheContent(t *testing.T) {
 		{edgetest.Key, "", "the documents do not publish the key .* key=\"" + regexp.QuoteMeta(ours)},
 		{nil, "", "receipts are minted without a signature"},
 		{nil, other, "this host lacks the signing key"},
-		{edgetest.Key, other, "out of order: the signing key is not the one"},
+		{edgetest.Key, other, "out of order: the signing key differs from the published one"},
 	} {
 		s := edgetest.Snapshot()
 		s.CurrentKey, s.RetiredKeys = test.content, nil
