@@ -96,6 +96,8 @@ export interface Facts {
   bodyHeaders: string[];
   /** for messages to the MCP server. */
   messageHeaders: string[];
+  /** Of every answer, one line for each. */
+  commonFields: string;
   canonicalHost: string;
   apexHost: string;
   limited: boolean;
@@ -112,13 +114,6 @@ export interface Facts {
   readyPath: string;
   /** and for how many seconds its answer is given again. */
   readySeconds: number;
-}
-
-/** What constants.txt holds: see package prerender. */
-export interface Built {
-  host: string;
-  common: string;
-  answers: Record<string, { fields: string; document: string; rest: string }>;
 }
 
 /** A way into the core. */

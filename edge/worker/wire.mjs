@@ -282,7 +282,7 @@ export function decodeFacts(frame) {
   return r.last({
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
     readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
-    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
+    commonFields: r.text(), canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
     readyPath: r.text(), readySeconds: r.u32(),

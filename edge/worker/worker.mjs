@@ -7,7 +7,7 @@
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { named, nameOf, randomness, redirect } from './apex.mjs';
-import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
+import { clock, hostOf, keep, keptAnswer, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left, own } from './store.mjs';
@@ -25,10 +25,10 @@ const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 // Responds, and logs a failure under the name of the request, and a sample of refusals. To log
 // costs more than most answers.
 /** @param {Answer} answer @param {Call} call */
-function reply(answer, { id, method, target }) {
+function reply(answer, { facts, id, method, target }) {
   const { status } = answer;
   if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
-  return respond(answer, id);
+  return respond(answer, id, facts);
 }
 
 /** Answers one round of a turn on an instance that is whole. @param {Entry} entry @param {Turn} turn */
@@ -154,23 +154,18 @@ const readiness = new Map();
 
 /** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Call} call */
 async function write(call) {
-  const { request, method, host, target, facts, env, ctx } = call, reads = isRead(method);
+  const { request, method, target, facts, env, ctx } = call, reads = isRead(method);
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
   if (last && clock() < last.until) return reply(last.answer, call);
   try {
     const now = clock(), fields = fieldsOf(call), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
     const body = new Uint8Array(sent ?? nothing), incomplete = sent === undefined;
-    const key = method === 'POST' && !incomplete && target === facts.messagesPath ? messageKey(host, fields, body) : '';
-    let answer = keptMessage(key);
-    if (!answer) {
-      const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
-      Object.assign(turn, { now, body, incomplete });
-      const taken = finish('handle', turn, round('handle', turn), call);
-      ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
-      answer = await taken;
-      if (key !== '' && turn.journal.length === 0 && !decoder.decode(answer.body).includes(call.id)) keep(key, answer, now);
-      if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
-    }
+    const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
+    Object.assign(turn, { now, body, incomplete });
+    const taken = finish('handle', turn, round('handle', turn), call);
+    ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
+    const answer = await taken;
+    if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     if (answer.observed.length > 0) observe(answer.observed, env);
     return reply(answer, call);
   } catch (e) {
@@ -211,19 +206,17 @@ function failed(e, call) {
 export default {
   /** @param {Request} request @param {Env} env @param {ExecutionContext} ctx */
   fetch(request, env, ctx) {
-    const { method, url } = request, reads = method === 'GET', entropy = randomness(), id = nameOf(entropy);
-    const kept = reads ? keptAnswer(request, url) : undefined;
-    if (kept) return respond(kept, id);
-    const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
-    const built = reads ? builtAnswer(request, host, target) : undefined;
-    if (built) return respond(built, id);
+    const { method, url } = request, entropy = randomness(), id = nameOf(entropy);
     try {
-      return answer({ request, method, host, target, entropy, id, facts: factsOf(), env, ctx });
+      const facts = factsOf(), kept = method === 'GET' ? keptAnswer(request, url) : undefined;
+      if (kept) return respond(kept, id, facts);
+      const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
+      return answer({ request, method, host, target, entropy, id, facts, env, ctx });
     } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
       const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id);
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id, { commonFields: '' });
     }
   },
 

@@ -19,7 +19,6 @@ import (
 
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/migrations"
-	"anteroom/edge/worker/prerender"
 )
 
 // What build/release.sh writes beside this file, and git does not keep.
@@ -36,9 +35,10 @@ const (
 
 // Files of a bundle besides its JavaScript.
 const (
-	Wasm      = "edge.wasm"
-	Snapshot  = "snapshot.txt"
-	Constants = "constants.txt"
+	Wasm     = "edge.wasm"
+	Snapshot = "snapshot.txt"
+	// formerFile is in the bundles of earlier programs.
+	formerFile = "constants.txt"
 )
 
 // Files gives the carried files by their names. It is false if this program carries none.
@@ -132,11 +132,7 @@ func Build(ctx context.Context, folder string, s *snapshot.Snapshot, progress io
 	if err != nil {
 		return nil, err
 	}
-	answers, err := prerender.Answers(s)
-	if err != nil {
-		return nil, err
-	}
-	files[Snapshot], files[Constants] = s.Encode(), answers
+	files[Snapshot] = s.Encode()
 	if err := write(folder, files); err != nil {
 		return nil, err
 	}
@@ -157,8 +153,9 @@ func write(folder string, files map[string][]byte) error {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
-			return fmt.Errorf("write bundle: %s holds %s, which is not of a bundle (name another folder, or empty it)", folder, name)
+		name := entry.Name()
+		if files[name] == nil && filepath.Ext(name) != ".mjs" && name != formerFile {
+			return fmt.Errorf("write bundle: unexpected file %s in %s (empty the folder, or choose another)", name, folder)
 		}
 	}
 	if err = os.RemoveAll(folder); err == nil {

@@ -23,6 +23,7 @@
 //	         u32 milliseconds for an exec, u32 milliseconds for a relay;
 //	         list of text request header fields, four times: of a GET or HEAD, of one with a
 //	         query, of other methods, of messages to the MCP server;
+//	         fields of every answer,
 //	         text canonical host, text apex host, u8 limited (0, 1), text service,
 //	         text relay from, text relay to;
 //	         outcome of a turn that the host could not take to its end,
@@ -130,6 +131,8 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	} {
 		list(&c, &names, minText, (*coder).text)
 	}
+	common := respond.CommonHeaders
+	c.fields(&common)
 	c.text(&s.CanonicalHost)
 	c.text(&s.ApexHost)
 	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
