@@ -537,7 +537,7 @@ func TestRestoreRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fault("the folder of a server", locked, "folder "+locked+": it is locked by another process, such as anteroom serve")
+	fault("the folder of a server", locked, "folder "+locked+": locked by another process, such as anteroom serve")
 	lock.Close()
 	other := newStore(t)
 	before := dump(t, other.path)
