@@ -244,7 +244,7 @@ func TestLogOfTheCore(t *testing.T) {
 	}
 	put(t, h.store, "DROP TABLE outbox")
 	h.deliverOne()
-	if !strings.Contains(log.String(), "outbox: the store did not give due rows") {
+	if !strings.Contains(log.String(), "outbox: due rows were not claimed") {
 		t.Errorf("log %s", log)
 	}
 }
@@ -361,7 +361,7 @@ func TestStoreWithoutID(t *testing.T) {
 	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
 	put(t, h.store, "DELETE FROM store")
 	h.Close()
-	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "it has 0 identifiers") {
+	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "got 0 rows, want 1 (anteroom restore)") {
 		t.Error(err)
 	}
 }

@@ -64,7 +64,7 @@ func TestTheStoreFails(t *testing.T) {
 	}
 	s.cron()
 	s.want(200, "GET", "/api/aup", "")
-	s.logs("outbox: the store did not give due rows")
+	s.logs("outbox: due rows were not claimed")
 
 	// A suggestion that cannot be recorded is logged, for the operator to count it by hand.
 	s.sql("DROP TABLE suggestions")
