@@ -304,7 +304,7 @@ func TestObserved(t *testing.T) {
 	if n := len(written()); n != 25 {
 		t.Errorf("a batch writes %d points, want the 25 that an invocation may write", n)
 	}
-	broken.logs("what was observed is not counted: out of order")
+	broken.logs("observations are not counted: out of order")
 	if log := without.log(); log != "" {
 		t.Errorf("without a dataset the log says\n%s", log)
 	}
