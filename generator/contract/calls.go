@@ -9,13 +9,13 @@ import (
 	"anteroom/generator/site"
 )
 
-// EndpointPage is the name of the page about a route.
+// EndpointPage returns the name of the page about a route.
 func EndpointPage(route *api.Route) string { return "endpoints/" + route.ID }
 
-// EndpointPath is the path of the page about a route.
+// EndpointPath returns its path.
 func EndpointPath(route *api.Route) string { return "/" + EndpointPage(route) + ".html" }
 
-// GetCommand is the command that reads by a GET, with the operation's example in its query.
+// GetCommand returns a curl command with the operation's example in its query.
 func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
@@ -53,7 +53,7 @@ func exampleQuery(op *api.Operation) string {
 	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
 }
 
-// ShellQuoted is a text as one word of a POSIX shell.
+// ShellQuoted returns a text as one word of a POSIX shell.
 func ShellQuoted(s string) string {
 	if !strings.ContainsAny(s, " !\"#$&'()*;<>?[\\]^`{|}~\n") {
 		return s
@@ -61,6 +61,5 @@ func ShellQuoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// TwinPath is the path of a page's Markdown twin: the path of the page with .md behind it
-// (llmstxt.org).
+// TwinPath returns the path of a page's Markdown twin (llmstxt.org).
 func TwinPath(p *site.Page) string { return api.Twin("/" + p.Name + ".html") }

@@ -14,8 +14,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// Contract describes the requests an endpoint accepts and the errors it returns. Of each field's
-// description it has the first sentence; OpenAPI and the page about the endpoint have all of it.
+// Contract describes the requests an endpoint accepts and the errors it returns. Fields have the
+// first sentence of their descriptions; OpenAPI and the page about the endpoint have all.
 func (g *Answers) Contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
@@ -40,8 +40,8 @@ func (g *Answers) Contract(route *api.Route) model.Contract {
 	return contract
 }
 
-// ownContract is a contract within a document that itself says how the endpoint works. listed names
-// the members of that document which list the values of a field.
+// ownContract is for a document that itself describes the endpoint. listed names its members that
+// list the values of a field.
 func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.Contract {
 	contract := g.Contract(route)
 	for i := range contract.Operations {

@@ -52,8 +52,8 @@ func (g *Answers) addToSnapshot(id string, v any) {
 	g.types[id] = reflect.TypeOf(v)
 }
 
-// AnswerTypes are the types of the answers of an operation. There are none for an operation that
-// answers nothing or speaks a protocol of its own.
+// AnswerTypes returns the types of an operation's answers. An operation without a body, or with a
+// protocol of its own, has none.
 func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.types[op.Document.ID]}
@@ -109,7 +109,7 @@ func (g *Answers) aup() model.AUP {
 	return policy
 }
 
-// OrgRules is the answer of GET /api/org.
+// OrgRules returns the document of GET /api/org.
 func (g *Answers) OrgRules() model.OrgRules {
 	route := Route("org")
 	op := WriteOperation(route)
@@ -130,7 +130,7 @@ func (g *Answers) OrgRules() model.OrgRules {
 	}
 	for i := range rules.Operations {
 		if filing := &rules.Operations[i]; filing.ID == op.ID {
-			filing.GetTemplate, filing.ExampleBody = "", nil // they are above
+			filing.GetTemplate, filing.ExampleBody = "", nil // the document has both
 		}
 	}
 	for _, position := range org.Positions {
@@ -171,7 +171,7 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 	}
 }
 
-// BusinessDays is the answer of GET /api/business-days.
+// BusinessDays returns the document of GET /api/business-days.
 func (g *Answers) BusinessDays() model.BusinessDays {
 	route := Route("business-days")
 	first, last := bizday.Range()

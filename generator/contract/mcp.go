@@ -17,8 +17,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// MaxTools is how many bytes the answer to tools/list may have, as conversations begin with it.
-// maxEnvelope of them are for the members around the list.
+// MaxTools bounds the answer to tools/list in bytes, since conversations begin with it. maxEnvelope
+// of them are for the members around the list.
 const MaxTools, maxEnvelope = 14_336, 128
 
 func (g *Answers) mcp() error {
@@ -92,9 +92,8 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 	}
 }
 
-// ToolInput is the schema of a tool's arguments: the fields of its operation, without the field
-// that the tool omits and with the name that the tool gives to one of them. It says of them what a
-// model needs to fill them in. The endpoint checks the rest, and openapi.json has it.
+// ToolInput returns the schema of a tool's arguments: the fields of its operation, without the one
+// that the tool omits. It has what a model needs to fill them in; the endpoint checks the rest.
 func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	var fields []input.Field
 	for _, f := range op.Fields {
@@ -126,8 +125,8 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	return schema
 }
 
-// argumentKeywords are the keywords in the schema of an argument. Some providers of models refuse
-// every tool of a request for any other keyword, pattern apart, which only takes space.
+// Some providers of models refuse every tool of a request that has another keyword. They take
+// pattern too, which only costs space.
 var argumentKeywords = []string{
 	"type", "description", "properties", "required", "items", "enum",
 	"minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
@@ -175,7 +174,7 @@ func (g *Answers) answerMembers(op *api.Operation) object {
 	return members
 }
 
-// FirstSentence is the first sentence of a text.
+// FirstSentence returns the first sentence of a text.
 func FirstSentence(text string) string {
 	if first, _, more := strings.Cut(text, ". "); more {
 		return first + "."
@@ -225,7 +224,7 @@ func withoutOmitted(v *jsondoc.Value) any {
 	return model.JSON(v.Raw)
 }
 
-// ContractMembers are the names of the members of a contract.
+// ContractMembers returns the names of a contract's members.
 var ContractMembers = sync.OnceValue(func() (names []string) {
 	for _, m := range Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
 		names = append(names, m.Name)
@@ -285,5 +284,5 @@ func installBlocks(install []site.Install) object {
 	return all
 }
 
-// ToolName is the name of a tool as clients see it.
+// ToolName returns the name of a tool as clients see it.
 func (g *Answers) ToolName(t *api.Tool) string { return g.Site.Service.ToolPrefix + t.Name }

@@ -17,17 +17,14 @@ import (
 // openAPIVersion is the newest version of OpenAPI that common tools read.
 const openAPIVersion = "3.1.1"
 
-// linedLevels is how deep in the description each member is in a line of its own: down to an
-// operation and to a component. An indented text is more than half as long again.
+// linedLevels puts each operation and component on a line. Indented, the text is more than half as
+// long again.
 const linedLevels = 3
 
-// OpenAPI describes every endpoint, and the documents that programs read, by OpenAPI 3.1. Common
-// generators make a client of it, which need: no $ref into properties, no type that is several
-// besides null, and no name twice in all sections of the components.
-//
-// It is made of the route table, the answer types and the words
-// of the content. OpenAPI has one operation for a method and a path, so the operations of the route
-// table that share both are described together.
+// OpenAPI describes every endpoint and the documents for programs by OpenAPI 3.1. Common generators
+// make a client of it; they need: no $ref into properties, no type that is several besides null,
+// and no name twice in all sections of the components. Operations of the route table that share a
+// method and a path are described together.
 func OpenAPI(a *Answers) ([]output.File, error) {
 	service := &a.Site.Service
 	d := description{Family: Family{Answers: a}, schemas: &schemas{types: map[string]reflect.Type{}}}
@@ -37,7 +34,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", d.tagDescription(route.Tag)}})
 		}
 		item := object{}
-		if len(route.Operations) > 1 { // one operation has words of its own
+		if len(route.Operations) > 1 { // otherwise the operation has a summary
 			item.Set("summary", a.Summary(route.ID))
 		}
 		for _, method := range route.Methods() {
@@ -101,7 +98,7 @@ type description struct {
 	Family
 	schemas   *schemas
 	responses object
-	shared    object // parameters that several operations have
+	shared    object // parameters of several operations
 	headers   object
 }
 
@@ -154,7 +151,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		responses.Set("304", d.notModified())
 	}
 	problems := ProblemsOf(operations...)
-	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
+	if method == http.MethodGet { // the body of a GET is not read
 		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
 	d.addProblems(&responses, problems...)

@@ -37,7 +37,7 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 		if op.Writes {
 			headers = append(headers, "RateLimit-Policy", "RateLimit")
 		}
-		// What a GET answers, and what is long, a reader asks for.
+		// GETs, and long answers, have no example.
 		if op.Handle != nil && method == http.MethodPost && len(d.Example(op).Template) <= maxExample {
 			if example := d.Example(op).Answer; len(example) <= maxExample {
 				examples.Set(op.ID, object{{"value", example}})
@@ -125,7 +125,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		shape = object{{"allOf", []object{shape, more}}}
 	}
 	content := object{{"schema", shape}}
-	if p == respond.TooManyWrites { // one is enough, since all problems have one form
+	if p == respond.TooManyWrites { // all problems have the same form
 		content.Set("example", d.problemExample(p, api.RateLimited))
 	}
 	d.responses.Set(name, d.response(strings.Join(texts, " "), respond.MediaProblem, content, headers...))

@@ -11,8 +11,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// Quest is the answer of the quest. All of a step but its words follows from the operation that it
-// calls.
+// Quest returns the document of GET /api/quest. All of a step but its words follows from the
+// operation that it calls.
 func (g *Answers) Quest() model.Quest {
 	content := &g.Site.Quest
 	quest := model.Quest{
@@ -62,13 +62,13 @@ func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
 	return made
 }
 
-// Curl is a command that posts to an address, up to the body.
+// Curl returns a command that posts to an address, up to the body.
 func Curl(url string) string {
 	return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'"
 }
 
-// QuestCurl is the command of a step with a body. The answer that a later step wraps goes into a
-// file, which is named after the route that gave it.
+// QuestCurl returns the command of a step with a body. The answer that a later step wraps is saved
+// in a file named after its route.
 func (g *Answers) QuestCurl(step *site.QuestStep) string {
 	route, op := api.Find(step.Operation)
 	command := Curl(g.URL(route.Path))
@@ -91,7 +91,7 @@ func (g *Answers) answerFile(operation string) string {
 	return route.ID + ".json"
 }
 
-// QuestStepOf is the number of the step that calls an operation.
+// QuestStepOf returns the number of the step that calls an operation.
 func (g *Answers) QuestStepOf(operation string) int {
 	return 1 + slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
 }

@@ -13,27 +13,26 @@ import (
 	"anteroom/generator/site"
 )
 
-// schemas makes schemas of Go types. A named struct becomes a component that other schemas refer
-// to.
+// schemas makes JSON Schemas (2020-12) of Go types. A named struct becomes a component.
 type schemas struct {
 	Components object
 	types      map[string]reflect.Type // types of the components, by name
-	inline     bool                    // structs are written in place instead of becoming components
-	enclosing  []reflect.Type          // inline structs being written; inside itself a struct is any object
+	inline     bool                    // structs are written in place
+	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
 }
 
-// Inline is the schema of a type with all that it refers to in place, and with all words.
+// Inline returns the schema of a type without references and with all descriptions.
 func Inline(t reflect.Type) object {
 	s := schemas{inline: true}
 	return s.ofType(t)
 }
 
-// Ref refers to the component of a struct type, and makes the component if there is none yet.
+// Ref returns a reference to the component of a struct type, which it makes if necessary.
 func (s *schemas) Ref(t reflect.Type) object {
 	name := typeName(t)
 	if known := s.types[name]; known == nil {
 		s.types[name] = t
-		s.Components.Set(name, nil) // keeps the component's place, and ends a recursion
+		s.Components.Set(name, nil) // keeps its place, and ends a recursion
 		s.Components.Set(name, s.ofStruct(t))
 	} else if known != t {
 		panic("two answer types make the component " + name + ": rename one of them")
@@ -125,7 +124,7 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	return object{{"allOf", parts}} // oapi-codegen would drop properties beside it
+	return object{{"allOf", parts}} // oapi-codegen drops properties next to an allOf
 }
 
 // openapi-typescript reads an object without additionalProperties as one without members.
@@ -135,7 +134,7 @@ func total(list string) (name, meaning string) {
 	return list + "_total", "How many there were, where " + list + " leaves some out."
 }
 
-// structSchema is what the members of a struct, or some of them, say of an object.
+// structSchema is a part of an object's schema.
 type structSchema struct {
 	properties, patterns object
 	required             []string
@@ -215,8 +214,8 @@ func tells(words string) bool {
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
 }
 
-// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2
-// and Python read the patterns alike.
+// The control characters that each type refuses, so that ECMA-262, RE2 and Python read the patterns
+// the same way.
 const (
 	noControls  = `^[^\x00-\x1F\x7F]*$`
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
@@ -229,7 +228,7 @@ func inputSchema(f *input.Field, meaning func(name string) string, prefix string
 	switch f.Type {
 	case input.ID:
 		return choice(schema, object{{"type", "string"}}, object{{"type", "number"}})
-	case input.List: // no keyword says what a text with commas may hold
+	case input.List: // no keyword describes a text with commas
 		return choice(schema, object{{"type", "string"}}, listItems(f))
 	case input.Object:
 		schema.Set("additionalProperties", true)

@@ -11,10 +11,10 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// BoardDocument is the published document of one hand verification.
+// BoardDocument returns the published document of one hand verification.
 func BoardDocument(s *site.Scoreboard) []byte { return output.Indented(verification(s)) }
 
-// BoardPath is where the numbers of one hand verification are published.
+// BoardPath returns its path.
 func BoardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
 
 func verification(board *site.Scoreboard) object {
@@ -28,8 +28,7 @@ func verification(board *site.Scoreboard) object {
 	return numbers
 }
 
-// Roster is the newest hand verification: the answer of GET /api/roster and scoreboard.json. It is
-// the board of the content with what follows from it and from the routes.
+// Roster returns the newest hand verification: the answer of GET /api/roster, and scoreboard.json.
 func (g *Answers) Roster() model.Roster {
 	roster := g.Site.Current().Roster
 	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
@@ -85,7 +84,7 @@ func (g *Answers) fileCall(route *api.Route) model.FileCall {
 	return call
 }
 
-// WriteOperation is the operation of a route that writes. A route that only reads has an empty one.
+// WriteOperation returns the operation of a route that writes, or an empty one.
 func WriteOperation(route *api.Route) *api.Operation {
 	for _, op := range route.Operations {
 		if op.Writes {

@@ -14,8 +14,7 @@ type SitemapEntry struct {
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// SitemapEntries are the documents that search engines are to index. A date is that of the content;
-// documents without a date of their own have none.
+// SitemapEntries lists the documents for search engines to index. Dates are those of the content.
 func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 	for i := range g.Site.Pages {
 		p := &g.Site.Pages[i]
@@ -35,8 +34,8 @@ func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 	)
 }
 
-// Changed is the day of the last change of a page: of its text, or of the numbers and entries that
-// it shows.
+// Changed returns the day on which a page last changed: its text, or the numbers and entries it
+// shows.
 func (g *Answers) Changed(p *site.Page) string {
 	shows := map[string]string{
 		"index": g.Site.Current().AsOf, "scoreboard": g.Site.Current().AsOf, "jobs": max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),

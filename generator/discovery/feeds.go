@@ -13,7 +13,6 @@ import (
 
 const jsonFeedVersion = "https://jsonfeed.org/version/1.1"
 
-// feedNote says what the times of the feeds mean. A verification has a date and no time of day.
 const feedNote = "Each hand verification of the counts. An item has the date of its verification at 00:00 UTC, as the time of day is not recorded."
 
 type feedItem struct {

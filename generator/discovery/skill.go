@@ -27,7 +27,7 @@ func (g *family) skills() {
 	})
 }
 
-// SkillDescription says what the skill does and when to use it. An agent decides by it alone.
+// SkillDescription is all that an agent decides by.
 func (g *family) SkillDescription() string {
 	service := &g.Site.Service
 	text := fmt.Sprintf("Get to know %s (%s), a service for agents, in %d steps over plain HTTP: read its rules and counts, mint and verify "+
@@ -39,7 +39,7 @@ func (g *family) SkillDescription() string {
 	return text
 }
 
-// SkillCall is the call of the step with this index: a command where it sends something.
+// SkillCall returns the call of step i: a command if it sends something.
 func (g *family) SkillCall(i int) string {
 	if step := &g.Site.Quest.Steps[i]; step.Method() != http.MethodGet {
 		return g.QuestCurl(step)

@@ -128,12 +128,12 @@ const (
 	cachePermanent  = CacheHour + ", immutable" // RFC 8246
 )
 
-// Path says how one path, or every path that a pattern matches, is served.
+// Path is how one path, or every path that a pattern matches, is served.
 type Path struct {
 	Pattern   string // a path; one "*" is anything but a slash
 	MediaType string
 	Cache     string
-	AnyOrigin bool // any origin may read it (CORS)
+	AnyOrigin bool // any origin may read it (CORS); false for pages and what they load
 }
 
 // Headers returns the header fields of the path, a line each.
@@ -245,7 +245,7 @@ func LogAs(p string) *Path {
 	return nil
 }
 
-// ExpiryNotice is how long before the expiry of security.txt warnings begin.
+// Warnings begin ExpiryNotice before security.txt expires.
 const ExpiryNotice = 30 * 24 * time.Hour
 
 // SecurityTxtExpires reads the expiry of a published security.txt; the zero time if it has none.

@@ -62,17 +62,15 @@ func businessDaysField(f *input.Field) formField {
 	return field
 }
 
-// businessDaysChoice is the field that chooses the operation.
 var businessDaysChoice = bizday.Fields[0].Name
 
-// businessDaysExample is an example of a computation: its command, and its answer.
 type businessDaysExample struct {
 	Command string           `json:"-"`
 	Result  string           `json:"result"`
 	Skipped []bizday.Holiday `json:"holidays_skipped"`
 }
 
-// BusinessDaysExample is the example of the endpoint.
+// BusinessDaysExample returns the example of the endpoint.
 func (g *family) BusinessDaysExample() (example businessDaysExample) {
 	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)

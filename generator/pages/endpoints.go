@@ -18,7 +18,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// endpoint is what the template of a page about an endpoint shows.
+// endpoint is the dot of the template of that name.
 type endpoint struct {
 	Route      *api.Route
 	About      string
@@ -45,7 +45,7 @@ func (g *family) endpointPages() (pages []site.Page) {
 	return pages
 }
 
-// operation is what the template shows of an operation.
+// operation is the dot of the template of that name.
 type operation struct {
 	*api.Operation
 	family   *family
@@ -53,10 +53,10 @@ type operation struct {
 	Contract *model.ContractOperation
 }
 
-// Heading is the summary of the operation.
+// Heading returns the summary of the operation.
 func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
 
-// Canonical describes the canonical string of the operation, if it has one.
+// Canonical describes the canonical string in the answer, if any.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
 // Meaning describes a field by its name in a contract: roster[].position.
@@ -64,7 +64,7 @@ func (o operation) Meaning(field string) string {
 	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
 }
 
-// Tools are the names of the MCP tools of the operation.
+// Tools lists the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == o.ID {
@@ -74,11 +74,10 @@ func (o operation) Tools() (names []string) {
 	return names
 }
 
-// call is an exact call, and the words before it.
 type call struct{ Lead, Code string }
 
-// Calls are exact calls of the operation. A call that writes holds placeholders, which are refused
-// as they are, or is a dry run.
+// Calls returns exact calls. A call that writes holds placeholders, which are refused, or is a dry
+// run.
 func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
@@ -107,7 +106,7 @@ func (o operation) Calls() (calls []call) {
 	return calls
 }
 
-// GetTemplate is the GET form of an operation that writes, if it has one.
+// GetTemplate returns the GET form of an operation that writes, or "".
 func (o operation) GetTemplate() string {
 	if !o.Writes || len(o.Fields) == 0 || !slices.Contains(o.Methods, http.MethodGet) {
 		return ""
@@ -123,14 +122,13 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answer is one of the answers of an operation: rows of its members, or those of a contract, or
-// both.
+// answer is one answer of an operation: rows of its members, those of a contract, or both.
 type answer struct {
 	Members    []string
 	IsContract bool
 }
 
-// Answers describe what the operation answers, with each member and its meaning.
+// Answers describes each answer of the operation.
 func (o operation) Answers() (all []answer) {
 	for _, t := range o.family.AnswerTypes(o.Operation) {
 		if t == contractType && o.ID != contractOperation {
@@ -148,13 +146,12 @@ func (o operation) Answers() (all []answer) {
 	return all
 }
 
-// failure is a problem with extra members.
 type failure struct {
 	*respond.ProblemType
 	Members []string
 }
 
-// Failures returns the problems of the operation that have extra members.
+// Failures returns the problems with extra members.
 func (o operation) Failures() (all []failure) {
 	for _, p := range o.Errors {
 		if members := contract.ExtensionMembers[p]; members != nil {
@@ -164,7 +161,7 @@ func (o operation) Failures() (all []failure) {
 	return all
 }
 
-// Answer is what the operation answers to its example, where that is not long.
+// Answer returns the answer to the example, or "" if it is long.
 func (o operation) Answer() string {
 	example := o.family.Example(o.Operation).Answer
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
@@ -175,8 +172,8 @@ func (o operation) Answer() string {
 
 const maxShownExample = 2000
 
-// contractType is the type of a contract. Several answers are one, or have its members besides
-// their own. The page with contractOperation describes them.
+// Several answers are a contract, or have its members. The page with contractOperation describes
+// these.
 var contractType = reflect.TypeFor[model.Contract]()
 
 const contractOperation = "readWaitlistContract"
@@ -275,7 +272,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	return strings.Join(rules, "; ")
 }
 
-// EndpointEntries are the endpoints with their operations. Each has a page of its own.
+// EndpointEntries lists the endpoints with their operations.
 func (g *family) EndpointEntries() (entries []endpointEntry) {
 	for _, route := range api.Routes {
 		entry := endpointEntry{

@@ -9,7 +9,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// maxShown is how many entries of a list its page shows. The JSON document has all of them.
+// The JSON documents have all entries.
 const maxShown = 50
 
 const maxShownText = 280
@@ -22,7 +22,7 @@ type shownList struct {
 	address     string               // the member that an entry's head links to
 }
 
-// Jobs are the newest jobs.
+// Jobs returns the newest jobs.
 func (g *family) Jobs() []entryGroup {
 	return shownList{
 		list: &g.Site.Jobs, path: output.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
@@ -30,7 +30,7 @@ func (g *family) Jobs() []entryGroup {
 	}.groups()
 }
 
-// Audits are the newest audits.
+// Audits returns the newest audits.
 func (g *family) Audits() []entryGroup {
 	return shownList{
 		list: &g.Site.Auditors, path: output.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},

@@ -41,7 +41,7 @@ func numberNames(recounted bool) []string {
 	return names
 }
 
-// EarlierKeys are the keys of the log that were replaced, with the ends of their trees.
+// EarlierKeys returns the replaced keys of the log, with the ends of their trees.
 func (g *family) EarlierKeys() ([]string, error) {
 	keys, err := g.Site.Log.KeysWithEnds()
 	return keys[:len(keys)-1], err
@@ -62,8 +62,7 @@ type logKind struct {
 	What, Number string
 }
 
-// logKinds are the kinds of entries: one of each as the log writes it, what it means, and the
-// number of a board that it counts in, if any.
+// logKinds has an entry of each kind, its meaning, and the number of a board that it counts in.
 var logKinds = []logKind{
 	{tlog.Entry{Kind: tlog.Registration, Hash: "HASH"}, "A registration that counts", "registrations_recorded"},
 	{tlog.Entry{Kind: tlog.Charter, Hash: "HASH"}, "A charter that counts", "charters_filed"},

@@ -15,17 +15,16 @@ import (
 	"anteroom/generator/site"
 )
 
-// tool is what the template shows of an MCP tool.
 type tool struct {
 	Name      string
 	Words     site.MCPTool
 	Route     *api.Route
 	Op        *api.Operation
-	Method    string // POST where the operation takes it
+	Method    string // POST if the operation takes it
 	Arguments string
 }
 
-// Tools are the MCP tools.
+// Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
@@ -39,7 +38,7 @@ func (g *family) Tools() (tools []tool) {
 	return tools
 }
 
-// Toolless are links to the endpoints that no tool calls.
+// Toolless links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
 	for _, route := range api.Routes {
 		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }

@@ -10,20 +10,20 @@ import (
 	"anteroom/generator/model"
 )
 
-// Draft is the answer to a charter made of the examples of its fields. A page shows it in tables
-// alone, so that nobody files it as it is.
+// Draft returns the answer to the example of a charter. Pages show it in tables only, so that no
+// one files it.
 func (g *family) Draft() (draft org.Answer) {
 	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)
 	return draft
 }
 
-// linePerSeat breaks the lines of a charter's JSON text, so that each seat has one.
+// linePerSeat puts each seat of a charter on a line.
 var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]", `,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
 
-// CharterForm is a charter with placeholders, with which it is refused.
+// CharterForm returns a charter with placeholders.
 func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgRules().PostTemplate)) }
 
-// CharterParameters are the parameters of a charter in a query, with placeholders.
+// CharterParameters returns a charter with placeholders as parameters of a query.
 func (g *family) CharterParameters() (parameters []string) {
 	op := contract.WriteOperation(contract.Route("org"))
 	for i := range op.Fields {

@@ -32,14 +32,14 @@ type family struct {
 	footer    []frameGroup
 }
 
-// draft is a page that is still to be rendered as HTML.
+// draft is a page before it is rendered as HTML.
 type draft struct {
 	*site.Page
 	markdown   string
-	components map[string]templ.Component // by the names of the markers that they replace
+	components map[string]templ.Component // by the markers that they replace
 }
 
-// Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
+// Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
 	g := &family{Family: contract.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
 	g.templates = g.parse()
@@ -53,7 +53,7 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	}
 	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
 	g.Add("/llms-full.txt", []byte(all.String()))
-	// The pages of endpoints and problems are in neither llms-full.txt nor the sitemap.
+	// These pages are in neither llms-full.txt nor the sitemap.
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.drafts = append(g.drafts, draft{Page: &p, markdown: string(p.Markdown)})
 		g.addTwin(&p, string(p.Markdown))
@@ -155,7 +155,7 @@ func (g *family) addTwin(p *site.Page, body string) string {
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
 	for line := range strings.Lines(strings.TrimSpace(body)) {
-		// The identifier in braces behind a heading is for the HTML.
+		// The identifier in braces is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
 			line = strings.TrimRight(heading, " ") + "\n"
 		}
@@ -166,8 +166,8 @@ func (g *family) addTwin(p *site.Page, body string) string {
 	return b.String()
 }
 
-// navigation are the pages in the order in which readers are led to them. Pages are named at the
-// head of every page; these and more at its foot.
+// navigation has the pages in the order of reading. The head of every page has pages, its foot more
+// as well.
 var navigation = []struct {
 	group       string
 	pages, more []string

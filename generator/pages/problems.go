@@ -12,7 +12,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// problem is what the template of a page about a problem type shows.
+// problem is the dot of the template of that name.
 type problem struct {
 	*family
 	*respond.ProblemType
@@ -31,7 +31,7 @@ func (g *family) problemPages() (pages []site.Page) {
 	return pages
 }
 
-// Example is an answer of the problem type, without the members that all answers share.
+// Example returns an answer without the members that all answers share.
 func (p *problem) Example() string {
 	example := object{{"type", p.ProblemURL(p.ProblemType)}, {"title", p.Title}, {"status", p.Status}, {"detail", p.Words.Detail}}
 	if f := &p.Words.Fault; f.Code != "" {
@@ -40,7 +40,7 @@ func (p *problem) Example() string {
 	return strings.TrimSuffix(string(output.Indented(example)), "\n")
 }
 
-// LeftOut is the member that the example leaves out, if any.
+// LeftOut returns the member that the example leaves out, or "".
 func (p *problem) LeftOut() string {
 	switch {
 	case p.Status == 400 || p.Status == 405:
@@ -53,7 +53,7 @@ func (p *problem) LeftOut() string {
 	return ""
 }
 
-// Answerers are links to the endpoints that answer the problem.
+// Answerers links to the endpoints that return the problem.
 func (p *problem) Answerers() (links []string) {
 	for _, route := range api.Routes {
 		if slices.Contains(contract.ProblemsOf(route.Operations...), p.ProblemType) {

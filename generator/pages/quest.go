@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Sends says what the step with this index sends about its caller.
+// Sends describes what step i sends about its caller.
 func (g *family) Sends(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	body, err := jsondoc.Parse([]byte(step.Body))
@@ -27,7 +27,7 @@ func (g *family) Sends(i int) string {
 	return "Sends " + codes(names)
 }
 
-// NothingSent is how many steps there are before the first that sends something.
+// NothingSent counts the steps before the first that sends something.
 func (g *family) NothingSent() (n int) {
 	for n < len(g.Site.Quest.Steps) && g.Site.Quest.Steps[n].Method() == http.MethodGet {
 		n++
@@ -35,7 +35,7 @@ func (g *family) NothingSent() (n int) {
 	return n
 }
 
-// QuestCommand is the command that makes the call of the step with this index.
+// QuestCommand returns the command that makes the call of step i.
 func (g *family) QuestCommand(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	if step.Method() == http.MethodGet {

@@ -17,13 +17,11 @@ import (
 	"anteroom/generator/model"
 )
 
-// AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
-// policy.
-var AUPCodes = []string{
+// The prohibitions of the acceptable-use policy, in its order.
+var aupCodes = []string{
 	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
 }
 
-// questSteps is how many steps the quest has.
 const questSteps = 7
 
 func checkService(d *document, service *Service) {
@@ -36,7 +34,7 @@ func checkService(d *document, service *Service) {
 		hosts = append(hosts, host)
 	}
 	messages, writes := service.Limits.BatchMessages, service.Limits.BatchWrites
-	rounds := messages + 3*min(writes, messages) + 4 // at most; the batch itself takes four
+	rounds := messages + 3*min(writes, messages) + 4 // at most; the batch takes four
 	d.want(rounds <= turn.MaxRounds, "limits",
 		fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", messages, writes, rounds),
 		fmt.Sprintf("a turn has %d: a write takes up to four and any other call one, "+
@@ -98,7 +96,6 @@ func checkPresence(d *document, p *model.Presence) {
 	d.unique("not_built", names)
 }
 
-// questOperations are the operations that the quest must call.
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
@@ -149,8 +146,7 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 		"write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
 }
 
-// WrappingField is the field in which an operation takes the whole answer of another; nil where it
-// takes none.
+// WrappingField returns the field in which an operation takes the whole answer of another, or nil.
 func WrappingField(op *api.Operation) *input.Field {
 	for i := range op.Fields {
 		if f := &op.Fields[i]; f.Type == input.Object && f.Required {
@@ -173,12 +169,12 @@ func checkAUP(d *document, a *AUP) {
 	var codes []string
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)
-		d.want(slices.Contains(AUPCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
+		d.want(slices.Contains(aupCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, aupCodes))
 		d.want(!slices.Contains(codes, p.Code), at, "the code "+p.Code+" is listed twice", "keep one of them")
 		codes = append(codes, p.Code)
 	}
-	for _, code := range AUPCodes {
-		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
+	for _, code := range aupCodes {
+		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(aupCodes, ", "))
 	}
 }
 
@@ -275,21 +271,20 @@ func checkMarkers(d *document, page *Page) {
 	}
 }
 
-// Consent is what the description of every e-mail address field must say.
+// Every description of an e-mail address field contains Consent.
 const Consent = "supplying one needs the owner's consent"
 
-// CheckEndpoints checks content/endpoints.yaml against the route table: every route, every
-// operation and every input field has words of its own, and nothing else has. A member of an
-// array's elements is named roster.position. A field whose query form has parameter names of its
-// own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
-// that name a field's limit, in every file. The error is Errors.
+// CheckEndpoints checks content/endpoints.yaml against the route table: every route, operation and
+// input field has a description, and nothing else. A field whose query form has other parameters
+// needs descriptions of these; aliases need none. It also checks the placeholders that name a
+// field's limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	d := s.document("endpoints.yaml")
 	fields := map[string][]string{}
 	for _, route := range routes {
 		fields[route.ID] = nil
 		for _, op := range route.Operations {
-			fields[op.ID] = FieldNames(op)
+			fields[op.ID] = fieldNames(op)
 			for _, f := range op.Fields {
 				text, there := s.Endpoints[op.ID].Fields[f.Name]
 				d.want(f.Type != input.Email || !there || strings.Contains(text, Consent),
@@ -310,16 +305,15 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			d.report(place{}, "lacks "+id, "add its summary and description")
 		}
 	}
-	limits := Limits(routes)
+	limits := fieldLimits(routes)
 	for _, d := range s.documents {
 		checkLimits(d, limits)
 	}
 	return s.faults()
 }
 
-// FieldNames are the names under which an operation's input fields have their words: the field's
-// own name, the names of its query form, and roster.position for a member of an array's elements.
-func FieldNames(op *api.Operation) (names []string) {
+// A member of an array's elements is named roster.position.
+func fieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)
 		for _, item := range f.Items {

@@ -13,23 +13,19 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// format is a rule for the text of one value.
 type format struct {
 	ok   func(string) bool
-	want string // what a good one looks like, for the hint
+	want string // for the hint
 
-	format, pattern string // keywords of JSON Schema that say the same
+	format, pattern string // keywords of JSON Schema
 }
 
-// publicKey is the format of a public receipt key. A fault never repeats the value, because a
-// secret key may be in its place.
+// Faults never repeat the values of these formats, which may be secrets.
 const publicKey = "key"
 
-// webhook is the format of a secret that content must not hold. A fault never repeats the value.
 const webhook = "webhook"
 
-// formats are the rules that a field can name, in the tag "is" of a content type or in the schema
-// of a list.
+// formats are the rules that the tag "is" can name.
 var formats = map[string]format{
 	"date":         {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
 	"time":         {ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z", format: "date-time"},
@@ -59,14 +55,13 @@ var formats = map[string]format{
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }
 
-// Keywords are those of JSON Schema for the named format: a format, a pattern or neither.
+// Keywords returns the keywords of JSON Schema for a format.
 func Keywords(name string) (format, pattern string) {
 	f := formats[name]
 	return f.format, f.pattern
 }
 
-// Wanted says what a text of the named format looks like, and "" where s is one. The formats are
-// those that the tag "is" of a content type names: host, email, id and so on.
+// Wanted returns "" if a text is in the format, and a description of the format otherwise.
 func Wanted(format, s string) string {
 	if rule := formats[format]; !rule.ok(s) {
 		return rule.want
@@ -82,7 +77,7 @@ func validDate(s string) bool {
 // validTime accepts the form in which the edge writes times.
 func validTime(s string) bool {
 	_, err := time.Parse("2006-01-02T15:04:05Z", s)
-	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second too
+	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second
 }
 
 const (

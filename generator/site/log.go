@@ -14,8 +14,7 @@ import (
 
 const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
 
-// LogFiles are the two files of a stage of the log in a content folder, by the name of its
-// verification. Package tlog has their forms.
+// LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
@@ -131,7 +130,7 @@ func (l *loader) checkStages() {
 	}
 }
 
-// Logged are the numbers of a board that the log gives.
+// Logged returns the numbers of a board that the log recounts.
 func (b *Scoreboard) Logged() tlog.Counts {
 	return tlog.Counts{
 		Vouched:       b.PilotWaitlist.VerifiedConversions,

@@ -61,7 +61,7 @@ func TestExampleOfVerification(t *testing.T) {
 	if again := v.Encode(); !bytes.Equal(again, src) {
 		t.Errorf("encoded again it is\n%s", again)
 	}
-	ledger := NewLedger()
+	ledger := newLedger()
 	if faults := ledger.Enter(v); len(faults) > 0 {
 		t.Errorf("faults: %q", faults)
 	}
@@ -141,7 +141,7 @@ func TestFollowing(t *testing.T) {
 				v.Told[n.Path] = 0
 			}
 		}
-		ledger := NewLedger()
+		ledger := newLedger()
 		checkVerification(d, v, previous, ledger)
 		board := &Scoreboard{}
 		board.PilotWaitlist.RegistrationsRecorded = c.total
@@ -178,7 +178,7 @@ func FuzzVerification(f *testing.F) {
 	f.Add([]byte("decisions: [{kind: charter, decision: own, records: a}, {kind: none, decision: vouch}]"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		v, faults := decodeVerification(src)
-		ledger := NewLedger()
+		ledger := newLedger()
 		ledger.Enter(v)
 		ledger.Enter(v)
 		ledger.Counts()

@@ -7,9 +7,8 @@ import (
 	"anteroom/edge/assets"
 )
 
-// With is the site with one hand verification more, of this name, whose two files are not in the
-// folder yet. They are checked as Load would check them. The log is that of the site. The error is
-// Errors.
+// With returns the site with one more hand verification, whose two files are not in the folder yet,
+// checked as Load checks them. The log stays. The error is Errors.
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	next.documents = maps.Clone(s.documents)

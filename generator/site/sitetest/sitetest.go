@@ -25,9 +25,8 @@ func read(file *fstest.MapFile) (board model.Roster) {
 	return board
 }
 
-// Verify gives every board of a content folder a verification that agrees with its numbers, of
-// records that it makes up. It replaces those that are there. A board that cannot be read gets one
-// of no records.
+// Verify gives every board of a content folder a verification of made-up records that matches its
+// numbers.
 func Verify(fsys fstest.MapFS) {
 	var vouched, own int
 	follows := ""
@@ -80,7 +79,6 @@ func boards(fsys fstest.MapFS) (names []string) {
 	return names
 }
 
-// day is the length of a date.
 const day = len("2026-11-20")
 
 func decision(what, series string, n int) string {
