@@ -111,7 +111,8 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		made.Sitemap = append(made.Sitemap, entry.Loc)
 	}
 	if n := len(made.Sitemap); n > signal.MaxURLs {
-		return nil, fmt.Errorf("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, signal.MaxURLs)
+		return nil, fmt.Errorf("sitemap.xml has %d addresses, and search engines take %d at once: list "+
+			"fewer pages", n, signal.MaxURLs)
 	}
 	return made, nil
 }

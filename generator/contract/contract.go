@@ -57,7 +57,8 @@ func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.
 }
 
 func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
-	fields := slices.DeleteFunc(g.operation(route, op).Fields, func(f model.ContractField) bool { return f.In == inHeader })
+	fields := slices.DeleteFunc(g.operation(route, op).Fields,
+		func(f model.ContractField) bool { return f.In == inHeader })
 	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: fields}
 }
 
@@ -183,7 +184,8 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "A UUID: the same call, sent again with it at any time, makes no second record. It is answered as before, with replayed true."
+		return "A UUID: the same call, sent again with it at any time, makes no second record. It is " +
+			"answered as before, with replayed true."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }

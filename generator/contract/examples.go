@@ -49,7 +49,8 @@ func (g *Answers) rehearse() error {
 				return err
 			}
 		}
-		if slices.ContainsFunc(OperationsWith(route, http.MethodGet), func(op *api.Operation) bool { return op.Document != nil }) {
+		if slices.ContainsFunc(OperationsWith(route, http.MethodGet),
+			func(op *api.Operation) bool { return op.Document != nil }) {
 			g.sizes[route.Path] = len(r.run(turn.Request{Method: http.MethodGet, Target: route.Path}, r.edge.Handle).Body)
 		}
 	}

@@ -40,7 +40,8 @@ func (g *Answers) mcp() error {
 	for i := range api.Tools {
 		tool := g.toolEntry(&api.Tools[i])
 		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
-			document, required := g.Snapshot.Documents[op.Document.ID], tool.Get("outputSchema").(object).Get("required").([]string)
+			document := g.Snapshot.Documents[op.Document.ID]
+			required := tool.Get("outputSchema").(object).Get("required").([]string)
 			if result := toolResult(document, required); !bytes.Equal(result, document) {
 				g.Snapshot.Documents[api.MCPResult+op.Document.ID] = result
 			}
@@ -67,7 +68,11 @@ func (g *Answers) mcp() error {
 		{"install", installBlocks(words.Install)},
 		{"tools", summaries},
 	})
-	g.addToSnapshot(api.MCPNoStream, object{{"endpoint", g.URL(protocol.Path)}, {"install", installBlocks(words.Install[:min(1, len(words.Install))])}, {"tools", names}})
+	g.addToSnapshot(api.MCPNoStream, object{
+		{"endpoint", g.URL(protocol.Path)},
+		{"install", installBlocks(words.Install[:min(1, len(words.Install))])},
+		{"tools", names},
+	})
 	return nil
 }
 
@@ -259,7 +264,11 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 		parts = append(parts, part)
 	}
 	g.addToSnapshot(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
-	entry := object{{"name", g.Site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
+	entry := object{
+		{"name", g.Site.Service.ToolPrefix + p.Name},
+		{"title", words.Title},
+		{"description", words.Description},
+	}
 	if len(arguments) > 0 {
 		entry.Set("arguments", arguments)
 	}
@@ -269,15 +278,9 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 func installBlocks(install []site.Install) object {
 	all := object{}
 	for _, i := range install {
-		block := object{{"client", i.Client}, {"how", i.How}}
-		if i.Command != "" {
-			block.Set("command", i.Command)
-		}
+		block := model.MCPClient{Client: i.Client, How: i.How, Command: i.Command, TOML: i.TOML}
 		if i.Config != "" {
-			block.Set("config", model.JSON(i.Config))
-		}
-		if i.TOML != "" {
-			block.Set("toml", i.TOML)
+			block.Config = model.JSON(i.Config)
 		}
 		all.Set(i.ID, block)
 	}

@@ -45,8 +45,14 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 		}
 		paths.Set(route.Path, item)
 	}
-	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
-	for _, path := range []string{"/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/llms.txt"} {
+	tags = append(tags, object{
+		{"name", documentsTag},
+		{"description", "The documents that programs read; manifest.json lists all others."},
+	})
+	for _, path := range []string{
+		"/manifest.json", "/scoreboard.json", output.JobsPath,
+		output.AuditorsPath, "/llms.txt",
+	} {
 		paths.Set(path, d.documentPath(path))
 	}
 	doc := object{
@@ -65,7 +71,8 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 				"x-operations lists what it does, by the names in the contract of its endpoint. " +
 				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
 				"To write, use the POST, or the get_template of the contract. " +
-				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
+				"This description is version " + model.DescriptionVersion + ", the MCP server version " +
+				protocol.ServerVersion + "; manifest.json has all versions."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", a.URL(Route("aup").Path)},
 			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
@@ -147,12 +154,14 @@ func (d *description) operation(route *api.Route, method string) object {
 	} else {
 		responses.Set("200", d.successResponse(route, operations, method))
 	}
-	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
+	if method == http.MethodGet && slices.ContainsFunc(operations,
+		func(op *api.Operation) bool { return op.Document != nil }) {
 		responses.Set("304", d.notModified())
 	}
 	problems := ProblemsOf(operations...)
 	if method == http.MethodGet { // the body of a GET is not read
-		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+		problems = slices.DeleteFunc(problems,
+			func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
 	d.addProblems(&responses, problems...)
 	described.Set("responses", responses)
@@ -163,7 +172,10 @@ func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
 	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
 	shape := oneOf([]object{
-		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}}}}},
+		{{"allOf", []object{
+			problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()),
+			{{"required", []string{"contract"}}},
+		}}},
 		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
 	})
 	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
@@ -181,7 +193,8 @@ func (d *description) refusedGet(route *api.Route) object {
 }
 
 func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
-	request := d.component("MCPMessage", inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+	request := d.component("MCPMessage",
+		inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
 		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
@@ -198,16 +211,26 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	replies := func(example object) object {
 		return object{{"schema", shape}, {"example", example}}
 	}
-	d.responses.Set("JSONRPCError", d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
-		replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}}),
-		"Cache-Control"))
+	d.responses.Set("JSONRPCError",
+		d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
+			replies(object{
+				{"jsonrpc", "2.0"},
+				{"id", nil},
+				{"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}},
+			}),
+			"Cache-Control"))
 	failed := ref("responses", "JSONRPCError")
 	responses := object{
 		{"200", d.response("An answer to every request, an array for an array. "+
 			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
 			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
-			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
-		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
+			respond.MediaJSON, replies(object{
+				{"jsonrpc", "2.0"},
+				{"id", 1},
+				{"result", object{}},
+			}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
+		{"202", d.sharedResponse("NothingToAnswer",
+			"There were notifications or responses only: nothing to answer.", "Cache-Control")},
 		// An unknown method of the revision without a handshake.
 		{strconv.Itoa(http.StatusNotFound), failed},
 	}

@@ -69,7 +69,8 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 // RFC 9651, whose escapes the lengths do not count.
 func keyPattern() string {
 	least, most := api.Key.Min, api.Key.Max
-	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2, most-2, least, most)
+	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2,
+		most-2, least, most)
 }
 
 func (d *description) listItems(f *input.Field) object {
@@ -88,7 +89,8 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		shape := inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
 		if op.DryRun {
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name, inputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+			properties.Set(api.DryRun.Name,
+				inputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
 			shape.Set("properties", properties)
 		}
 		for i := range op.Fields {

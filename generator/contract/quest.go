@@ -34,7 +34,10 @@ func (g *Answers) Quest() model.Quest {
 func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
 	route, op := api.Find(step.Operation)
 	body, arguments := step.Body, step.Body
-	made := model.QuestStep{Title: step.Title, Call: step.Method() + " " + g.URL(route.Path), Proves: step.Proves, Reward: step.Reward}
+	made := model.QuestStep{
+		Title: step.Title, Call: step.Method() + " " + g.URL(route.Path),
+		Proves: step.Proves, Reward: step.Reward,
+	}
 	tool := toolOf(op)
 	if tool != nil {
 		name := g.ToolName(tool)
@@ -73,7 +76,8 @@ func (g *Answers) QuestCurl(step *site.QuestStep) string {
 	route, op := api.Find(step.Operation)
 	command := Curl(g.URL(route.Path))
 	if step.AnswerOf != "" {
-		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) + " | " + command + " -d @-"
+		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) +
+			" | " + command + " -d @-"
 	}
 	command += " -d " + ShellQuoted(step.Body)
 	if g.isWrapped(step) {

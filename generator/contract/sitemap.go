@@ -3,7 +3,6 @@ package contract
 import (
 	"slices"
 
-	"anteroom/edge/respond"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
@@ -38,24 +37,14 @@ func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 // shows.
 func (g *Answers) Changed(p *site.Page) string {
 	shows := map[string]string{
-		"index": g.Site.Current().AsOf, "scoreboard": g.Site.Current().AsOf, "jobs": max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),
+		"index":      g.Site.Current().AsOf,
+		"scoreboard": g.Site.Current().AsOf,
+		"jobs":       max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),
 	}
 	if stage := g.Stage(); stage != nil {
 		shows[LogPage] = stage.Entry.AsOf
 	}
 	return max(p.Updated, shows[p.Name])
-}
-
-// ReceiptKeys are the keys that the content publishes, as the kit reads them, the current one
-// first. There are none where the content has no current one: what knew the retired keys alone
-// would take a new receipt for a stranger's.
-func (g *Answers) ReceiptKeys() []string { return g.Site.Service.InForce() }
-
-func (g *Answers) kitURLs() (urls []string) {
-	for _, p := range respond.Kit {
-		urls = append(urls, g.URL(p))
-	}
-	return urls
 }
 
 // LogPage is the name of the page about the public log.

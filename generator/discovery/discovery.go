@@ -48,7 +48,7 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		witnesses = append(witnesses, w.Key)
 	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys, witnesses)
+		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), logKeys, witnesses)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}
@@ -137,7 +137,10 @@ func (g *family) apiCatalog() object {
 			{"anchor", g.URL("/api/")},
 			{"service-desc", []object{link(output.OpenAPIPath, output.OpenAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
-			{"service-meta", []object{link("/manifest.json", output.MediaJSON), link(output.AICatalogPath, output.MediaAICatalog)}},
+			{"service-meta", []object{
+				link("/manifest.json", output.MediaJSON),
+				link(output.AICatalogPath, output.MediaAICatalog),
+			}},
 			{"status", []object{link(contract.Route("presence").Path, output.MediaJSON)}},
 			{"terms-of-service", []object{link(contract.Route("aup").Path, output.MediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
@@ -145,11 +148,17 @@ func (g *family) apiCatalog() object {
 		{
 			{"anchor", g.URL(protocol.Path)},
 			{"service-doc", []object{link("/mcp.html", "text/html")}},
-			{"service-meta", []object{link(output.ServerCardPath, output.MediaServerCard), link("/server.json", output.MediaJSON)}},
+			{"service-meta", []object{
+				link(output.ServerCardPath, output.MediaServerCard),
+				link("/server.json", output.MediaJSON),
+			}},
 		},
 		{
 			{"anchor", g.URL("/scoreboard.json")},
-			{"alternate", []object{link(output.JSONFeedPath, output.MediaJSONFeed), link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html")}},
+			{"alternate", []object{
+				link(output.JSONFeedPath, output.MediaJSONFeed),
+				link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html"),
+			}},
 		},
 		describe(output.JobsPath, output.JobsSchemaPath),
 		describe(output.AuditorsPath, output.AuditorsSchemaPath),

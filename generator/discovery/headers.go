@@ -22,7 +22,8 @@ var commonHeaders = []string{
 	"Cross-Origin-Resource-Policy: cross-origin",
 	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
 	"Access-Control-Expose-Headers: " + respond.Exposed,
-	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
 var frontPageLinks = []string{

@@ -86,7 +86,8 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 
 func usualPlaces(documents []output.File) (paths []string) {
 	for i := range documents {
-		if path := documents[i].Path; path != output.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
+		path := documents[i].Path
+		if path == "/server.json" || strings.HasPrefix(path, "/.well-known/") && path != output.SkillPath {
 			paths = append(paths, path)
 		}
 	}

@@ -30,11 +30,14 @@ func (g *family) skills() {
 // SkillDescription is all that an agent decides by.
 func (g *family) SkillDescription() string {
 	service := &g.Site.Service
-	text := fmt.Sprintf("Get to know %s (%s), a service for agents, in %d steps over plain HTTP: read its rules and counts, mint and verify "+
-		"a receipt, and, only if the user agrees, send a suggestion or register. Use it when asked to try, check or join %s. No key and no "+
+	text := fmt.Sprintf("Get to know %s (%s), a service for agents, in %d steps over plain HTTP: read "+
+		"its rules and counts, mint and verify "+
+		"a receipt, and, only if the user agrees, send a suggestion or register. Use it when asked to "+
+		"try, check or join %s. No key and no "+
 		"account are needed.", service.Name, service.CanonicalHost, len(g.Site.Quest.Steps), service.Name)
 	if n := len([]rune(text)); n > maxSkillDescription {
-		g.Fail("%s: the description has %d characters, and an index of skills takes %d: shorten name in service.yaml", output.SkillPath, n, maxSkillDescription)
+		g.Fail("%s: the description has %d characters, and an index of skills takes %d: shorten name in "+
+			"service.yaml", output.SkillPath, n, maxSkillDescription)
 	}
 	return text
 }

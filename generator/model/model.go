@@ -561,7 +561,7 @@ type MCPClient struct {
 	Client  string `json:"client" doc:"Name of the client."`
 	How     string `json:"how" doc:"What to do with the block."`
 	Command string `json:"command,omitempty" doc:"A command to run."`
-	Config  JSON   `json:"config,omitempty" doc:"What to put into a JSON file."`
+	Config  JSON   `json:"config,omitzero" doc:"What to put into a JSON file."`
 	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
 }
 

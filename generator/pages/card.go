@@ -93,7 +93,9 @@ func cardPalette() color.Palette {
 }
 
 // writeOn returns the next baseline and the characters that the font lacks.
-func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int) (next int, lacking string, err error) {
+func writeOn(
+	c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int,
+) (next int, lacking string, err error) {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
 		return y, "", err

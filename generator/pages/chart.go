@@ -129,5 +129,6 @@ func sentence(s series) string {
 	if len(s.Points) == 1 {
 		return fmt.Sprintf("One board: %s on %s.", thousands(last.N), last.Date)
 	}
-	return fmt.Sprintf("%d boards: from %s on %s to %s on %s.", len(s.Points), thousands(first.N), first.Date, thousands(last.N), last.Date)
+	return fmt.Sprintf("%d boards: from %s on %s to %s on %s.", len(s.Points), thousands(first.N),
+		first.Date, thousands(last.N), last.Date)
 }

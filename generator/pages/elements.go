@@ -139,7 +139,8 @@ func eachDate(text string, words, date func(string)) {
 	rest := 0
 	if strings.Contains(text, "-") {
 		for _, at := range dates.FindAllStringIndex(text, -1) {
-			if at[0] > 0 && strings.IndexByte("-/", text[at[0]-1]) >= 0 || at[1] < len(text) && strings.IndexByte("-/", text[at[1]]) >= 0 {
+			before, after := text[max(0, at[0]-1):at[0]], text[at[1]:min(at[1]+1, len(text))]
+			if strings.ContainsAny(before+after, "-/") {
 				continue
 			}
 			words(text[rest:at[0]])
@@ -245,7 +246,10 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	key, most, terse := 0, 0, true
 	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
 		key, most = max(key, len(plainText(row.FirstChild(), src))), max(most, len(plainText(row.LastChild(), src)))
-		for cell := row.FirstChild().NextSibling(); cell != nil && row.Kind() == tables.KindTableRow; cell = cell.NextSibling() {
+		if row.Kind() != tables.KindTableRow {
+			continue
+		}
+		for cell := row.FirstChild().NextSibling(); cell != nil; cell = cell.NextSibling() {
 			terse = terse && len(plainText(cell, src)) <= terseCell
 		}
 	}

@@ -29,7 +29,10 @@ type endpoint struct {
 
 func (g *family) endpointPages() (pages []site.Page) {
 	for _, route := range api.Routes {
-		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: contract.ProblemsOf(route.Operations...)}
+		e := &endpoint{
+			Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
+			Problems: contract.ProblemsOf(route.Operations...),
+		}
 		// The contract comes last, since the page says what it says, and so does what has no answer.
 		for _, last := range []bool{false, true} {
 			for i, op := range contract.ReadsFirst(route) {
@@ -39,7 +42,8 @@ func (g *family) endpointPages() (pages []site.Page) {
 			}
 		}
 		pages = append(pages, site.Page{
-			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID), Markdown: []byte(g.execute("endpoint", e)),
+			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID),
+			Markdown: []byte(g.execute("endpoint", e)),
 		})
 	}
 	return pages
@@ -81,10 +85,12 @@ type call struct{ Lead, Code string }
 func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
-	body, posts, gets := contract.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
+	body := contract.BodyTemplate(o.Operation)
+	posts, gets := slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
-		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, field.Name),
+		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:",
+			o.route.ID, field.Name),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
 		add("The call. Replace what is in angle brackets, which is refused as it is:",
@@ -101,7 +107,8 @@ func (o operation) Calls() (calls []call) {
 	}
 	if o.DryRun {
 		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
-			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
+			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
+				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
 	}
 	return calls
 }

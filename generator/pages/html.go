@@ -132,7 +132,9 @@ func scriptsOf(p *htmlPage) []string {
 	return paths
 }
 
-var forPages = markdown.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100))))
+var forPages = markdown.New(goldmark.WithRendererOptions(
+	renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100)),
+))
 
 // leftOut is what goldmark writes instead of raw HTML.
 const leftOut = "<!-- raw HTML omitted -->"

@@ -22,7 +22,8 @@ func (g *family) linkedData(p *site.Page) string {
 	default:
 		return ""
 	}
-	doc, err := jsontext.AppendFormat(nil, output.Compact(slices.Concat(object{{"@context", "https://schema.org"}}, data)), jsontext.EscapeForHTML(true))
+	data = append(object{{"@context", "https://schema.org"}}, data...)
+	doc, err := jsontext.AppendFormat(nil, output.Compact(data), jsontext.EscapeForHTML(true))
 	if err != nil {
 		g.Fail("linked data of %s: %w", p.Path(), err)
 	}
@@ -46,7 +47,11 @@ func (g *family) webAPI() object {
 func (g *family) dataset(p *site.Page) object {
 	download := func(name, path, date string) object {
 		return object{
-			{"@type", "DataDownload"}, {"name", name}, {"encodingFormat", output.MediaJSON}, {"contentUrl", g.URL(path)}, {"dateModified", date},
+			{"@type", "DataDownload"},
+			{"name", name},
+			{"encodingFormat", output.MediaJSON},
+			{"contentUrl", g.URL(path)},
+			{"dateModified", date},
 		}
 	}
 	current := g.Site.Current().AsOf

@@ -25,7 +25,11 @@ type shownList struct {
 // Jobs returns the newest jobs.
 func (g *family) Jobs() []entryGroup {
 	return shownList{
-		list: &g.Site.Jobs, path: output.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		list: &g.Site.Jobs, path: output.JobsPath,
+		titles: map[string][2]string{
+			"open":      {"open job", "open jobs"},
+			"completed": {"completed job", "completed jobs"},
+		},
 		title: "title", text: "description", address: "url",
 	}.groups()
 }
@@ -33,8 +37,9 @@ func (g *family) Jobs() []entryGroup {
 // Audits returns the newest audits.
 func (g *family) Audits() []entryGroup {
 	return shownList{
-		list: &g.Site.Auditors, path: output.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
-		title: "agent_name", text: "scope", address: "report_url",
+		list: &g.Site.Auditors, path: output.AuditorsPath,
+		titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		title:  "agent_name", text: "scope", address: "report_url",
 	}.groups()
 }
 

@@ -96,7 +96,8 @@ func (g *family) installLink(client site.Install) string {
 	switch cursor, code := config.MCPServers[name], config.Servers[name]; {
 	case client.ID == "cursor" && cursor != nil:
 		text, _ := json.Marshal(cursor)
-		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" + url.QueryEscape(base64.StdEncoding.EncodeToString(text))
+		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" +
+			url.QueryEscape(base64.StdEncoding.EncodeToString(text))
 	case client.ID == "vscode" && code != nil:
 		code["name"] = name
 		text, _ := json.Marshal(code)

@@ -18,7 +18,8 @@ func (g *family) Draft() (draft org.Answer) {
 }
 
 // linePerSeat puts each seat of a charter on a line.
-var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]", `,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
+var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]",
+	`,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
 
 // CharterForm returns a charter with placeholders.
 func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgRules().PostTemplate)) }

@@ -51,7 +51,8 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 			all.WriteString(twin + "\n---\n\n")
 		}
 	}
-	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
+	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
+		"and of types of problems.\n")
 	g.Add("/llms-full.txt", []byte(all.String()))
 	// These pages are in neither llms-full.txt nor the sitemap.
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
@@ -149,7 +150,8 @@ func pageLinks(base string) *regexp.Regexp {
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()))
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
+		markdown.Text(p.Description), g.URL(p.Path()))
 	body = g.pageLinks.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.pageLinks.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
@@ -212,5 +214,6 @@ func (g *family) pageNamed(name string) *site.Page {
 }
 
 var footerDocuments = []string{
-	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath, output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
+	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath,
+	output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
 }

@@ -33,7 +33,12 @@ func (g *family) problemPages() (pages []site.Page) {
 
 // Example returns an answer without the members that all answers share.
 func (p *problem) Example() string {
-	example := object{{"type", p.ProblemURL(p.ProblemType)}, {"title", p.Title}, {"status", p.Status}, {"detail", p.Words.Detail}}
+	example := object{
+		{"type", p.ProblemURL(p.ProblemType)},
+		{"title", p.Title},
+		{"status", p.Status},
+		{"detail", p.Words.Detail},
+	}
 	if f := &p.Words.Fault; f.Code != "" {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}

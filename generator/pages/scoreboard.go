@@ -29,7 +29,7 @@ var countLabels = map[string]string{
 	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
 
 	"observed_attention.named_clients_seen":                       "Clients that named themselves",
-	"observed_attention.named_clients":                            "Clients that named themselves", // as a correction calls it
+	"observed_attention.named_clients":                            "Clients that named themselves", // in corrections
 	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
 	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
 	"observed_attention.security_reports_received":                "Security reports",

@@ -10,7 +10,6 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
@@ -39,7 +38,7 @@ var components = map[string]func(*family) templ.Component{
 	"audits":             func(g *family) templ.Component { return entryGroups(g.Audits()) },
 	"board-charts":       func(g *family) templ.Component { return charts(g.series()) },
 	"business-days-form": func(g *family) templ.Component { return businessDaysForm(g.businessDaysForm()) },
-	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.ReceiptKeys(), ",")) },
+	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.Site.Service.InForce(), ",")) },
 	"install":            func(g *family) templ.Component { return folds(g.folds()) },
 	"log-check": func(g *family) templ.Component {
 		if g.Stage() == nil {
@@ -54,19 +53,30 @@ func (g *family) parse() *template.Template {
 		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
-		"url":     g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink,
+
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
 		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
-		"installLink": g.installLink,
-		"routes":      func() []*api.Route { return api.Routes }, "readsFirst": contract.ReadsFirst, "summary": g.Summary, "withItems": contract.WithItems, "fieldRules": fieldRules,
-		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
-		"prompts": func() []api.Prompt { return api.Prompts },
-		"label":   label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts },
-		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
-		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
-		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
-		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },
+
+		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
+		"fieldRules": fieldRules, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
+
+		"routes":                  constant(api.Routes),
+		"problemTypes":            constant(respond.ProblemTypes),
+		"faultCodes":              constant(api.Codes),
+		"prompts":                 constant(api.Prompts),
+		"historyCounts":           constant(historyCounts),
+		"mainCounts":              constant(mainCounts),
+		"logKinds":                constant(logKinds),
+		"orgName":                 constant(org.OrgName),
+		"seatForm":                constant(org.SeatForm),
+		"businessDaysChoice":      constant(businessDaysChoice),
+		"businessDaysOperations":  constant(bizday.Operations),
+		"businessDaysConventions": constant(bizday.Conventions),
+		"joint":                   constant(bizday.Joint),
 	}).ParseFS(templates, "*.md"))
 }
+
+func constant[T any](v T) func() T { return func() T { return v } }
 
 func (g *family) execute(name string, data any) string {
 	var b strings.Builder

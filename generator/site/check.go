@@ -19,7 +19,8 @@ import (
 
 // The prohibitions of the acceptable-use policy, in its order.
 var aupCodes = []string{
-	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
+	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical",
+	"covert_channels",
 }
 
 const questSteps = 7
@@ -45,10 +46,12 @@ func checkService(d *document, service *Service) {
 	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
 		fmt.Sprintf("want %d at most: they are notified side by side", signal.MaxEndpoints))
 	keys := &service.ReceiptKeys
-	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key", "there is no current key: remove it")
+	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key",
+		"there is no current key: remove it")
 	for i, key := range keys.Retired {
 		at := fmt.Sprintf("receipt_keys.retired[%d]", i)
-		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on", "this key was retired before it was current", "correct the dates")
+		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on",
+			"this key was retired before it was current", "correct the dates")
 		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is listed twice",
 			"a key is the current one or retired, once")
 	}
@@ -56,18 +59,24 @@ func checkService(d *document, service *Service) {
 
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
-		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is listed twice", "keep one of them")
+		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i),
+			shorten(v)+" is listed twice", "keep one of them")
 	}
 }
 
 func checkScoreboard(d *document, board, previous *Scoreboard) {
 	day, attention := board.day(), &board.ObservedAttention
-	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day, "a verification is named after its as_of")
-	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of", "a board says what was verified on its day")
-	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of", "what has not happened cannot be looked at")
+	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day,
+		"a verification is named after its as_of")
+	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of",
+		"a board says what was verified on its day")
+	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
+		"what has not happened cannot be looked at")
 	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
-	shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally
-	d.want(shipped <= suggested, "suggestions.shipped", fmt.Sprintf(" is %d, and %d were received or originated", shipped, suggested),
+	shipped := board.Suggestions.Shipped
+	suggested := board.Suggestions.ReceivedExternal + board.Suggestions.OriginatedInternally
+	d.want(shipped <= suggested, "suggestions.shipped",
+		fmt.Sprintf(" is %d, and %d were received or originated", shipped, suggested),
 		"shipped is at most received_external + originated_internally")
 	verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded
 	d.want(verified <= recorded, "pilot_waitlist.verified_organic_agent_conversions",
@@ -75,7 +84,8 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 		"a verified conversion is a recorded registration")
 	completed, named := attention.CompletedHandshake, len(attention.NamedClients)
 	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
-		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
+		"name them in named_clients")
 	last := ""
 	for i, update := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
@@ -99,14 +109,16 @@ func checkPresence(d *document, p *model.Presence) {
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
-	d.want(len(q.Steps) == questSteps, "steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
+	d.want(len(q.Steps) == questSteps, "steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)),
+		fmt.Sprintf("want %d", questSteps))
 	var called []string
 	written := ""
 	for i := range q.Steps {
 		step, at := &q.Steps[i], fmt.Sprintf("steps[%d]", i)
 		_, op := api.Find(step.Operation)
 		if op == nil {
-			d.fault(at+".operation", "no operation is called "+shorten(step.Operation), didYouMean(step.Operation, operationIDs()))
+			d.fault(at+".operation", "no operation is called "+shorten(step.Operation),
+				didYouMean(step.Operation, operationIDs()))
 			continue
 		}
 		d.checkQuestCall(at, step, op, called)
@@ -174,7 +186,8 @@ func checkAUP(d *document, a *AUP) {
 		codes = append(codes, p.Code)
 	}
 	for _, code := range aupCodes {
-		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(aupCodes, ", "))
+		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code,
+			"the policy has exactly "+strings.Join(aupCodes, ", "))
 	}
 }
 
@@ -237,7 +250,8 @@ func checkMCP(d *document, m *MCP) {
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
-		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml", "give what is ready to use")
+		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml",
+			"give what is ready to use")
 		d.want(install.Config == "" || json.Valid([]byte(install.Config)), at+".config", "config is not JSON",
 			"write what is to be put into the file, or use toml")
 	}
@@ -266,7 +280,8 @@ func checkMarkers(d *document, page *Page) {
 	}
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {
-			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name), "put it alone in a line, where what is derived belongs")
+			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name),
+				"put it alone in a line, where what is derived belongs")
 		}
 	}
 }

@@ -27,18 +27,34 @@ const webhook = "webhook"
 
 // formats are the rules that the tag "is" can name.
 var formats = map[string]format{
-	"date":         {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
-	"time":         {ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z", format: "date-time"},
-	"host":         {ok: validHost, want: "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {ok: func(s string) bool { return input.ValidEmail(s) }, want: "want a bare address: name@anteroom.example"},
-	publicKey:      {ok: validPublicKey, want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
-	"indexnow-key": {ok: regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString, want: "want 8 to 128 letters, digits and hyphens"},
-	"upstream":     {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
-	"contact":      {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
-	"url":          {ok: validURL, want: "want an absolute https URL", format: "uri"},
-	"id":           {ok: validID, want: "want lower-case letters, digits and single hyphens", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"},
-	"sha256":       {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
-	"spdx":         {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
+	"date": {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
+	"time": {
+		ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z",
+		format: "date-time",
+	},
+	"host": {ok: validHost, want: "want a bare host name in lower case: www.anteroom.example"},
+	"email": {
+		ok:   func(s string) bool { return input.ValidEmail(s) },
+		want: "want a bare address: name@anteroom.example",
+	},
+	publicKey: {
+		ok: validPublicKey,
+		want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded " +
+			"base64, 44 characters",
+	},
+	"indexnow-key": {
+		ok:   regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString,
+		want: "want 8 to 128 letters, digits and hyphens",
+	},
+	"upstream": {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
+	"contact":  {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
+	"url":      {ok: validURL, want: "want an absolute https URL", format: "uri"},
+	"id": {
+		ok: validID, want: "want lower-case letters, digits and single hyphens",
+		pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
+	},
+	"sha256": {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
+	"spdx":   {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
 	"prefix": {
 		ok:   regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
 		want: "want lower-case letters, digits and underscores, with an underscore at the end: service_",

@@ -194,7 +194,8 @@ func (l *loader) read(d *document, limit int64) []byte {
 	return nil
 }
 
-const secretHint = "everything in the content is published: remove it, and if others may have seen it, make a new one with "
+const secretHint = "everything in the content is published: remove it, and if others may have seen " +
+	"it, make a new one with "
 
 const conflict = "<<<<<<< " // begins the line
 
@@ -366,7 +367,8 @@ func (d *document) decodePage(src []byte, page *Page) {
 	rest, ok := bytes.CutPrefix(src, []byte("---\n"))
 	front, body, closed := bytes.Cut(rest, []byte("\n---\n"))
 	if !ok || !closed {
-		d.report(place{1, 1}, "no front matter", "begin the file with a line ---, title, description and updated, and a line ---")
+		d.report(place{1, 1}, "no front matter",
+			"begin the file with a line ---, title, description and updated, and a line ---")
 		return
 	}
 	d.decode(src[:len("---\n")+len(front)], page)

@@ -12,7 +12,8 @@ import (
 	"anteroom/generator/tlog"
 )
 
-const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
+const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version " +
+	"control: what was logged never changes"
 
 // LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {
@@ -116,7 +117,8 @@ func (l *loader) checkStages() {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
-		at, entry := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
+		at, entry := slices.IndexFunc(l.site.Scoreboards,
+			func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
 		if at < 0 {
 			continue
 		}

@@ -17,7 +17,8 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	return withBlock(service, "receipt_keys:", comment, func(s *Service) any {
 		keys := &s.ReceiptKeys
 		if keys.Current != "" {
-			keys.Retired = append(keys.Retired, model.RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
+			keys.Retired = append(keys.Retired,
+				model.RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
 		}
 		keys.Current, keys.CurrentFrom = publicKey, date
 		return keys

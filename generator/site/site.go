@@ -133,8 +133,8 @@ func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // ReceiptKeys are the public receipt keys. RotateKey writes them.
 type ReceiptKeys struct {
-	Current     string             `yaml:"current,omitempty" is:"key"`       // base64 of the raw 32-byte Ed25519 public key; "" while there is none
-	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"` // the day from which it signs; "" where that is not known
+	Current     string             `yaml:"current,omitempty" is:"key"`       // base64 of 32 bytes (Ed25519); may be ""
+	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"` // its first day; may be ""
 	Retired     []model.RetiredKey `yaml:"retired"`
 }
 
@@ -224,8 +224,8 @@ type ExampleFault struct {
 // has these pages.
 var Markers = map[string][]string{
 	"business-days": {
-		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions", "business-days-counting",
-		"business-days-calendars",
+		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions",
+		"business-days-counting", "business-days-calendars",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"start", "status", "counts"},

@@ -52,7 +52,7 @@ type Verification struct {
 type Coverage struct {
 	Last   int    `yaml:"last"`
 	Total  int    `yaml:"total"`              // since the beginning
-	SHA256 string `yaml:"sha256" is:"sha256"` // of the previous digest and a line for each new record; see package verification
+	SHA256 string `yaml:"sha256" is:"sha256"` // chained; see package verification
 }
 
 // Decision is a decision about records of a kind. Without one, a registration is left, a charter
@@ -131,7 +131,8 @@ func (s *Site) Covered() (store string, last []int64) {
 func (v *Verification) Encode() []byte {
 	v.Sum = ""
 	text, _ := dumpYAML(v) // texts and numbers do not fail
-	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. It is never edited.\n"),
+	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. "+
+		"It is never edited.\n"),
 		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
 	v.Sum = assets.SumOf(text)
 	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
@@ -303,7 +304,8 @@ func (l *Ledger) Counts() map[string]int {
 	}
 }
 
-const madeApart = "if the other one is published, take its side of both: git restore --source @{upstream} --staged --worktree " +
+const madeApart = "if the other one is published, take its side of both: " +
+	"git restore --source @{upstream} --staged --worktree " +
 	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
 
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
@@ -325,7 +327,8 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 		}
 	}
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
-		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows, cmp.Or(v.Follows, "none")), madeApart)
+		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows,
+			cmp.Or(v.Follows, "none")), madeApart)
 		return
 	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
@@ -370,13 +373,15 @@ func checkNothingFalls(d *document, board, previous *Scoreboard) {
 		case now < then && at < 0:
 			d.fault(n.Path, fmt.Sprintf("%s is %d, and was %d in scoreboard/%s.yaml", n.Path, now, then, previous.File),
 				"no number falls, unless a correction names it and says why")
-		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File || board.Corrections[at].Was != then):
+		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File ||
+			board.Corrections[at].Was != then):
 			d.fault(fmt.Sprintf("correction[%d]", at), "must name the previous scoreboard and its value of "+n.Path, "")
 		}
 	}
 	for i, c := range board.Corrections {
 		if !slices.ContainsFunc(Numbers, func(n Number) bool { return n.Path == c.Number }) {
-			d.fault(fmt.Sprintf("correction[%d].number", i), "no number is called "+shorten(c.Number), didYouMean(c.Number, numberPaths()))
+			d.fault(fmt.Sprintf("correction[%d].number", i), "no number is called "+shorten(c.Number),
+				didYouMean(c.Number, numberPaths()))
 		}
 	}
 }
@@ -393,7 +398,8 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	for _, v := range verifications {
 		for _, key := range v.ReceiptKeys {
 			if !slices.Contains(listed, key) {
-				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File, "list it under retired, if it leaked with revoked: REASON")
+				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File,
+					"list it under retired, if it leaked with revoked: REASON")
 				listed = append(listed, key)
 			}
 		}

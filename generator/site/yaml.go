@@ -116,7 +116,8 @@ func (d *document) parse(src []byte) *yaml.Node {
 			}
 			at, what = place{mark.Line, mark.Column}, syntax.Message
 		}
-		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
+		d.report(at, "not valid YAML: "+what,
+			"indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
 	}
 	docs = slices.DeleteFunc(docs, func(doc yaml.Node) bool {
@@ -144,7 +145,8 @@ func (d *document) readable(src []byte) bool {
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
 		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' && strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
+			strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
 			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
 			return false
 		}
@@ -294,7 +296,9 @@ func membersOf(t reflect.Type) []member {
 			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
 			is: tag.Get("is"), unique: tag.Get("unique") == "true", index: f.Index,
 		}
-		for name, limit := range map[string]*int{"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems} {
+		for name, limit := range map[string]*int{
+			"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems,
+		} {
 			*limit, _ = strconv.Atoi(tag.Get(name))
 		}
 		if enum := tag.Get("enum"); enum != "" {
@@ -367,7 +371,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 			if len(d.faults) > faults {
 				d.faultyElements[at] = true
 			}
-			if m.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
+			if m.unique && slices.ContainsFunc(node.Content[:i],
+				func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is listed twice", "keep one of them")
 			}
 		}
@@ -383,7 +388,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
 		case err != nil || strconv.FormatInt(i, 10) != node.Value:
-			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+			what := strconv.Quote(shorten(node.Value)) + " is not a plain decimal integer up to 2147483647"
+			d.report(at, path+": "+what, "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		case i < int64(m.min):
