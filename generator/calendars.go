@@ -94,7 +94,7 @@ func (c *calendarFile) ICS(host, url string) []byte {
 
 var escapeText = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace
 
-// maxLine is how many bytes a line of iCalendar may have, its end apart.
+// maxLine is the length of a line of iCalendar in bytes, without its end.
 const maxLine = 75
 
 // appendFolded folds a line between characters (RFC 5545, section 3.1).

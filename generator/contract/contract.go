@@ -144,7 +144,7 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	return contract
 }
 
-// WithItems lists fields, each followed by those of its items: roster, roster[].position.
+// WithItems lists fields, each before its items: roster, roster[].position.
 func WithItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
 	for _, f := range fields {
 		f.Name = prefix + f.Name
@@ -319,7 +319,7 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	return problems
 }
 
-// Route returns the route with this ID. It panics if there is none.
+// Route returns the route with this ID, and panics without one.
 func Route(id string) *api.Route {
 	for _, route := range api.Routes {
 		if route.ID == id {

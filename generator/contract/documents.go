@@ -52,8 +52,8 @@ func (g *Answers) addToSnapshot(id string, v any) {
 	g.types[id] = reflect.TypeOf(v)
 }
 
-// AnswerTypes returns the types of an operation's answers. An operation without a body, or with a
-// protocol of its own, has none.
+// AnswerTypes returns the types of an operation's answers: none for an empty answer and for
+// JSON-RPC.
 func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.types[op.Document.ID]}
@@ -156,7 +156,7 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 		VerifyOffline: []string{
 			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
 				"and write them as JSON without white space, " +
-				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: " +
+				"non-ASCII unescaped and" + canon.ReceiptNullable + " as null where it is null: " +
 				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",

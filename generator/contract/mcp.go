@@ -17,8 +17,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// MaxTools bounds the answer to tools/list in bytes, since conversations begin with it. maxEnvelope
-// of them are for the members around the list.
+// MaxTools bounds the bytes of tools/list, which begins conversations. maxEnvelope of them are for
+// the members around the list.
 const MaxTools, maxEnvelope = 14_336, 128
 
 func (g *Answers) mcp() error {
@@ -143,7 +143,7 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 		schema.Set("description", "With true, nothing is written.")
 	case f.Name == api.KeyArgument:
 		return object{{"type", "string"}, {"description", "A UUID; a call sent again with it is done once."}}
-	case f.Type == input.List: // some models cannot fill in what has two types
+	case f.Type == input.List: // some models cannot fill in two types
 		return object{
 			{"type", "string"},
 			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
@@ -187,8 +187,8 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// toolOutput returns the schema of a tool's structured content. It requires what is in every answer
-// and types what is not a text; members of some answers only are allowed and not named.
+// toolOutput returns the schema of a tool's structured content. It requires the members of every
+// answer and types all but texts; other members are allowed and not named.
 func (g *Answers) toolOutput(op *api.Operation) object {
 	answer := Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {

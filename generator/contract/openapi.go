@@ -22,8 +22,8 @@ const openAPIVersion = "3.1.1"
 const linedLevels = 3
 
 // OpenAPI describes every endpoint and the documents for programs by OpenAPI 3.1. Common generators
-// make a client of it; they need: no $ref into properties, no type that is several besides null,
-// and no name twice in all sections of the components. Operations of the route table that share a
+// make a client of it if no $ref points into properties, no type is several except null, and no
+// name occurs twice in all sections of the components. Operations of the route table that share a
 // method and a path are described together.
 func OpenAPI(a *Answers) ([]output.File, error) {
 	service := &a.Site.Service
@@ -66,7 +66,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 				"Any other method that is not listed gets the 405 of the path. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
-				"Each endpoint and each type of problem has a page of its own. " +
+				"Each endpoint and each type of problem has a page. " +
 				"Each operation is named by its method and path. " +
 				"x-operations lists what it does, by the names in the contract of its endpoint. " +
 				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
@@ -120,7 +120,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		}
 		text := d.Description(op.ID)
 		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
-			text = "As with " + fullAt + ", where it is described, by query parameters."
+			text = "As with " + fullAt + ", which has the description, by query parameters."
 		}
 		if writesByQuery(op) {
 			text += " It writes, so only the contract has its parameters."
@@ -150,7 +150,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	responses := object{}
 	if len(d.AnswerTypes(operations[0])) == 0 {
-		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing to do, and nothing done.", "Cache-Control"))
+		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing was to be done.", "Cache-Control"))
 	} else {
 		responses.Set("200", d.successResponse(route, operations, method))
 	}
@@ -212,7 +212,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 		return object{{"schema", shape}, {"example", example}}
 	}
 	d.responses.Set("JSONRPCError",
-		d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
+		d.response("A JSON-RPC error; its message explains it.", respond.MediaJSON,
 			replies(object{
 				{"jsonrpc", "2.0"},
 				{"id", nil},
@@ -221,7 +221,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 			"Cache-Control"))
 	failed := ref("responses", "JSONRPCError")
 	responses := object{
-		{"200", d.response("An answer to every request, an array for an array. "+
+		{"200", d.response("A response for every request, an array for an array. "+
 			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
 			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
 			respond.MediaJSON, replies(object{

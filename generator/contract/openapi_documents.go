@@ -19,7 +19,7 @@ var describedDocuments = map[string]string{
 	"/scoreboard.json":  "The counts of the last hand verification.",
 	output.JobsPath:     "Open and completed work.",
 	output.AuditorsPath: "Audits claimed under registered names.",
-	"/llms.txt":         "What there is to read, for language models (llmstxt.org).",
+	"/llms.txt":         "An overview for language models (llmstxt.org).",
 }
 
 func (d *description) documentPath(path string) object {

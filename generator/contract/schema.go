@@ -82,7 +82,7 @@ func (s *schemas) ofType(t reflect.Type) object {
 }
 
 // ofStruct follows the tags that package model describes. An embedded struct is a component; the
-// members before and after it are parts of their own, so that all keep their order.
+// members before and after it are separate parts, so that all keep their order.
 func (s *schemas) ofStruct(t reflect.Type) object {
 	parts := []object{{}}
 	own := structSchema{}

@@ -13,7 +13,7 @@ type SitemapEntry struct {
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// SitemapEntries lists the documents for search engines to index. Dates are those of the content.
+// SitemapEntries lists the documents for search engines to index, with the dates of the content.
 func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 	for i := range g.Site.Pages {
 		p := &g.Site.Pages[i]

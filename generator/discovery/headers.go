@@ -37,7 +37,7 @@ var frontPageLinks = []string{
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// ownHeaders are headers of single paths, next to those of output.Paths.
+// ownHeaders are added to the headers of single paths.
 var ownHeaders = map[string][]string{
 	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},

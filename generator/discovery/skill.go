@@ -27,7 +27,7 @@ func (g *family) skills() {
 	})
 }
 
-// SkillDescription is all that an agent decides by.
+// An agent decides by the SkillDescription alone.
 func (g *family) SkillDescription() string {
 	service := &g.Site.Service
 	text := fmt.Sprintf("Get to know %s (%s), a service for agents, in %d steps over plain HTTP: read "+

@@ -19,7 +19,7 @@ import (
 	"anteroom/generator/lineends"
 )
 
-// Artifact is what a host serves: a content version, read whole.
+// Artifact is a content version as a host serves it.
 type Artifact struct {
 	Snapshot *snapshot.Snapshot
 	Files    []assets.File // sorted by path

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Status is what publishing does to a file.
+// Status is the effect of publishing on a file.
 type Status string
 
 // Kept files are not generated: files of others, and dated scoreboards and files of a log whose
@@ -80,7 +80,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 		})
 	}
 	if err := comparing.Wait(); err != nil {
-		return nil, fmt.Errorf("publish to %s: %w (move away what is in the way)", dir, err)
+		return nil, fmt.Errorf("publish to %s: %w (move away the blocking file or folder)", dir, err)
 	}
 	sums := make(map[string]string, len(docs))
 	for i := range docs {
@@ -155,7 +155,7 @@ func (p *Plan) Apply() error {
 		}
 		name := filepath.Join(p.dir, e.Path)
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove what is not generated any more: %w", err)
+			return fmt.Errorf("publish: remove an old document: %w", err)
 		}
 		for folder := filepath.Dir(name); folder != p.dir && os.Remove(folder) == nil; { // while they are empty
 			folder = filepath.Dir(folder)

@@ -71,9 +71,9 @@ var Titles = map[string]string{
 	"/verify/verify.py": "Verify kit for Python",
 }
 
-// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which may be
-// asked for as Markdown, and what programs read as data, which any page may ask for with header
-// fields of its own, so that OPTIONS comes first. Its star matches slashes too.
+// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which also
+// exist as Markdown, and data, which pages elsewhere may request with custom header fields, after
+// OPTIONS. Their star matches slashes too.
 var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
 
 // MCPShort redirects to the MCP endpoint.
@@ -128,7 +128,7 @@ const (
 	cachePermanent  = CacheHour + ", immutable" // RFC 8246
 )
 
-// Path is how one path, or every path that a pattern matches, is served.
+// Path has the headers of one path, or of every path that a pattern matches.
 type Path struct {
 	Pattern   string // a path; one "*" is anything but a slash
 	MediaType string
@@ -248,7 +248,7 @@ func LogAs(p string) *Path {
 // Warnings begin ExpiryNotice before security.txt expires.
 const ExpiryNotice = 30 * 24 * time.Hour
 
-// SecurityTxtExpires reads the expiry of a published security.txt; the zero time if it has none.
+// SecurityTxtExpires reads the expiry of a published security.txt, or returns the zero time.
 func SecurityTxtExpires(text []byte) time.Time {
 	for line := range strings.Lines(string(text)) {
 		if value, is := strings.CutPrefix(line, "Expires: "); is {

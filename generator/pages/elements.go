@@ -18,7 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// elements renders the parts of Markdown that have a form of their own here.
+// elements renders the parts of Markdown that differ from goldmark's.
 type elements struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

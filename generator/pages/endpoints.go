@@ -33,7 +33,7 @@ func (g *family) endpointPages() (pages []site.Page) {
 			Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
 			Problems: contract.ProblemsOf(route.Operations...),
 		}
-		// The contract comes last, since the page says what it says, and so does what has no answer.
+		// The page repeats the contract, so that comes last, with operations that have no answer.
 		for _, last := range []bool{false, true} {
 			for i, op := range contract.ReadsFirst(route) {
 				if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
@@ -89,11 +89,10 @@ func (o operation) Calls() (calls []call) {
 	posts, gets := slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
-		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:",
-			o.route.ID, field.Name),
+		add(fmt.Sprintf("The call, with `%s` in the file %s.json, unchanged:", field.Name, o.route.ID),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		add("The call. Replace what is in angle brackets, which is refused as it is:",
+		add("The call. Placeholders in angle brackets are refused:",
 			contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case posts:
 		add("The call:", contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
@@ -106,7 +105,7 @@ func (o operation) Calls() (calls []call) {
 		add("The same by GET:", o.family.GetCommand(o.route, o.Operation))
 	}
 	if o.DryRun {
-		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
+		add("A dry run checks and hashes the same and has no effect. This one works unchanged:",
 			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
 				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
 	}
@@ -129,7 +128,7 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answer is one answer of an operation: rows of its members, those of a contract, or both.
+// answer is one answer of an operation: rows of members, the members of a contract, or both.
 type answer struct {
 	Members    []string
 	IsContract bool
@@ -168,7 +167,7 @@ func (o operation) Failures() (all []failure) {
 	return all
 }
 
-// Answer returns the answer to the example, or "" if it is long.
+// Answer returns the example's answer, or "" if it is long.
 func (o operation) Answer() string {
 	example := o.family.Example(o.Operation).Answer
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {

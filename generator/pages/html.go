@@ -12,7 +12,7 @@
 // each row there. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
-// the style sheet, and no others:
+// the style sheet only:
 //
 //	actions  what a visitor can do at once, side by side
 //	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
@@ -136,7 +136,7 @@ var forPages = markdown.New(goldmark.WithRendererOptions(
 	renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100)),
 ))
 
-// leftOut is what goldmark writes instead of raw HTML.
+// goldmark writes leftOut instead of raw HTML.
 const leftOut = "<!-- raw HTML omitted -->"
 
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one

@@ -18,7 +18,7 @@ type shownList struct {
 	list        *site.List
 	path        string               // of the JSON document
 	titles      map[string][2]string // of one entry of each group, and of several
-	title, text string               // the members that head an entry and that say what it is about
+	title, text string               // the members with an entry's head and text
 	address     string               // the member that an entry's head links to
 }
 

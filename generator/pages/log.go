@@ -94,8 +94,8 @@ var logKinds = []logKind{
 			ReceiptKeys: []string{"KEY"}, ManifestSHA256: "HASH", LookupSHA256: "HASH",
 		},
 		"The end of a hand verification: the numbers that the entries give, the SHA-256 of the board's file, " +
-			"the numbers that the operator entered, the keys of receipts, the SHA-256 of `/manifest.json` as it was " +
-			"before, and that of `/log/lookup/index`",
+			"the numbers that the operator entered, the keys of receipts, and the SHA-256 of the previous " +
+			"`/manifest.json` and of `/log/lookup/index`",
 		"",
 	},
 	{

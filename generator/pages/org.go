@@ -10,7 +10,7 @@ import (
 	"anteroom/generator/model"
 )
 
-// Draft returns the answer to the example of a charter. Pages show it in tables only, so that no
+// Draft returns the answer for the example of a charter. Pages show it in tables only, so that no
 // one files it.
 func (g *family) Draft() (draft org.Answer) {
 	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)

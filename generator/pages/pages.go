@@ -61,7 +61,7 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	}
 	g.drafts = append(g.drafts, draft{Page: &site.Page{
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
-	}, markdown: "The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and" +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
 	g.Add("/style.css", style)
 	g.Add(output.IconPath, icon)

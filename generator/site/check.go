@@ -41,7 +41,7 @@ func checkService(d *document, service *Service) {
 		fmt.Sprintf("a turn has %d: a write takes up to four and any other call one, "+
 			"so lower batch_messages or batch_writes", turn.MaxRounds))
 	engines := len(service.IndexNow.Upstreams)
-	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " has a key or upstreams, and not both",
+	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " needs both a key and upstreams, or neither",
 		"give both, or an empty key and []")
 	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
 		fmt.Sprintf("want %d at most: they are notified side by side", signal.MaxEndpoints))
@@ -69,9 +69,9 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day,
 		"a verification is named after its as_of")
 	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of",
-		"a board says what was verified on its day")
+		"a board has the counts of its day")
 	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
-		"what has not happened cannot be looked at")
+		"the future cannot be watched")
 	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
 	shipped := board.Suggestions.Shipped
 	suggested := board.Suggestions.ReceivedExternal + board.Suggestions.OriginatedInternally
@@ -154,8 +154,8 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 		return
 	}
 	refused := func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }
-	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would take the body as it is",
-		"write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
+	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would accept this body",
+		"write the placeholder of a field, which is refused: no step is sent in another's name")
 }
 
 // WrappingField returns the field in which an operation takes the whole answer of another, or nil.
@@ -236,8 +236,8 @@ func checkMCP(d *document, m *MCP) {
 			arguments = append(arguments, f.Name)
 			words := prompt.Arguments[f.Name]
 			d.want((words.Absent == "") == f.Required || words.Description == "", at+".arguments."+f.Name,
-				"absent is there for a required argument, or is not for an optional one",
-				"absent is what the text says where an optional argument is missing")
+				"absent belongs to optional arguments, all of them",
+				"absent replaces a missing optional argument in the text")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
 		parts := prompt.Parts(arguments)
@@ -251,9 +251,9 @@ func checkMCP(d *document, m *MCP) {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
 		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml",
-			"give what is ready to use")
+			"give a block that is ready to use")
 		d.want(install.Config == "" || json.Valid([]byte(install.Config)), at+".config", "config is not JSON",
-			"write what is to be put into the file, or use toml")
+			"write the text for the file, or use toml")
 	}
 	d.unique("install", installs)
 }
@@ -281,7 +281,7 @@ func checkMarkers(d *document, page *Page) {
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {
 			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name),
-				"put it alone in a line, where what is derived belongs")
+				"put it alone in a line, in the place of the derived text")
 		}
 	}
 }
@@ -289,10 +289,10 @@ func checkMarkers(d *document, page *Page) {
 // Every description of an e-mail address field contains Consent.
 const Consent = "supplying one needs the owner's consent"
 
-// CheckEndpoints checks content/endpoints.yaml against the route table: every route, operation and
-// input field has a description, and nothing else. A field whose query form has other parameters
-// needs descriptions of these; aliases need none. It also checks the placeholders that name a
-// field's limit, in every file. The error is Errors.
+// CheckEndpoints checks content/endpoints.yaml against the route table: exactly every route,
+// operation and input field has a description. A field whose query form has other parameters needs
+// descriptions of these; aliases need none. It also checks the placeholders that name a field's
+// limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	d := s.document("endpoints.yaml")
 	fields := map[string][]string{}

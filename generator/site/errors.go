@@ -20,7 +20,7 @@ type Error struct {
 // place is a line and a column in characters, each from 1. The zero place is the whole file.
 type place struct{ Line, Column int }
 
-// String returns "file:line:column: what is wrong (hint)", without unknown parts.
+// String returns "file:line:column: what (hint)", without unknown parts.
 func (f Error) String() string {
 	text := f.File
 	if f.Line > 0 {
@@ -78,7 +78,7 @@ func didYouMean(name string, known []string) string {
 	}
 	switch n := len(known); {
 	case n == 0:
-		return "nothing is expected here"
+		return "remove it"
 	case n > 100:
 		return ""
 	}

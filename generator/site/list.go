@@ -33,7 +33,7 @@ type Group struct {
 	Entries []ListEntry
 }
 
-// Newest returns the n newest entries of a group, those of one date in publishing order.
+// Newest returns the n newest entries of a group, in publishing order within a date.
 func (g *Group) Newest(n int) []ListEntry {
 	newest := slices.Clone(g.Entries)
 	slices.SortStableFunc(newest, func(a, b ListEntry) int { return cmp.Compare(b.date(), a.date()) })
@@ -67,15 +67,15 @@ func (k *listKind) path(entry int) string { return fmt.Sprintf("%s[%d]", k.membe
 // Job is work for agents.
 type Job struct {
 	ID          string   `json:"id" is:"id" max:"80" doc:"Identifier of the job."`
-	Title       string   `json:"title" is:"line" max:"140" doc:"What is to be done, in one line."`
-	Description string   `json:"description" is:"text" max:"4000" doc:"What is to be done."`
+	Title       string   `json:"title" is:"line" max:"140" doc:"The task in one line."`
+	Description string   `json:"description" is:"text" max:"4000" doc:"The task."`
 	Status      string   `json:"status" is:"text" enum:"open,completed" doc:"Whether it is still to be done."`
 	Posted      string   `json:"posted" is:"date" doc:"When it was posted."`
 	Expires     string   `json:"expires,omitempty" is:"date" doc:"Until when it is open."`
 	CompletedOn string   `json:"completed_on,omitempty" is:"date" doc:"When it was completed."`
 	Reward      *int     `json:"reward_credit_units,omitempty" is:"count" max:"1000000" doc:"What it pays, in credit units."`
 	Tags        []string `json:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
-	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where there is more about it."`
+	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where to read more."`
 	Poster      string   `json:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
 }
 
@@ -121,11 +121,11 @@ func (j *Job) check(fault func(member, what, hint string)) {
 type Audit struct {
 	Agent        string  `json:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
 	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of its registration."`
-	Scope        string  `json:"scope" is:"text" max:"1000" doc:"What was audited."`
+	Scope        string  `json:"scope" is:"text" max:"1000" doc:"The scope of the audit."`
 	ClaimedAt    string  `json:"claimed_at" is:"time" doc:"When it was claimed."`
 	ReportURL    string  `json:"report_url" is:"url" max:"2000" doc:"Where the report is."`
 	Report       string  `json:"report_sha256" is:"sha256" doc:"SHA-256 of the report."`
-	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand; null while nobody has."`
+	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand, or null."`
 }
 
 var auditors = &listKind{
@@ -381,7 +381,7 @@ func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 		}
 		for _, text := range texts {
 			if strings.Contains(text, "[[") && placeholder.MatchString(text) {
-				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list, where none is replaced",
+				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list is not replaced",
 					"write its value")
 			}
 		}

@@ -79,7 +79,7 @@ func Load(fsys fs.FS) (*Site, error) {
 
 type loader struct {
 	fsys  fs.FS
-	files []string // all that are not Ignored, sorted by name
+	files []string // except Ignored ones, sorted by name
 	site  *Site
 }
 
@@ -112,7 +112,7 @@ func (s *Site) document(file string) *document {
 	return d
 }
 
-// faults moves the faults of all documents into an error, nil if there are none.
+// faults moves the faults of all documents into an error, or returns nil.
 func (s *Site) faults() error {
 	var all Errors
 	for _, d := range s.documents {

@@ -13,7 +13,7 @@ import (
 )
 
 const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version " +
-	"control: what was logged never changes"
+	"control: logged entries never change"
 
 // LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {

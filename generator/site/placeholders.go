@@ -70,7 +70,7 @@ func partsOf(text string) (parts, stray []part) {
 }
 
 // choose returns the text for a service with or without a log, and a function from its offsets to
-// those of the whole.
+// the whole text's.
 func choose(text string, log int) (chosen string, from func(at int) int) {
 	var kept []part
 	parts, _ := partsOf(text)

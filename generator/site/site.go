@@ -39,7 +39,7 @@ import (
 // Site is a checked content folder.
 type Site struct {
 	Service     Service
-	Scoreboards []Scoreboard // oldest first; those of one day by number
+	Scoreboards []Scoreboard // oldest first, by number within a day
 	// One for each board, in the same order.
 	Verifications []Verification
 	Log           *tlog.Log      // may have no stage

@@ -256,7 +256,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 			fault("decisions[%d] decides %s about a %s", i, shorten(d.Decision), shorten(d.Kind))
 			continue
 		case (d.Decision == Vouch) != (d.Agent != ""):
-			fault("decisions[%d] has an agent or a vouch, and not both", i)
+			fault("decisions[%d] needs both an agent and a vouch, or neither", i)
 		}
 		for _, hash := range list {
 			before, known := l.entries[hash]
@@ -323,7 +323,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 			now, then := v.Covers(kind), previous.Covers(kind)
 			d.want(v.Lost != "" || now.Total >= then.Total && now.Last >= then.Last, kind+"s",
 				fmt.Sprintf("covers %d %ss up to number %d, and verifications/%s.yaml covers %d up to number %d",
-					now.Total, kind, now.Last, follows, then.Total, then.Last), "what was recorded stays recorded")
+					now.Total, kind, now.Last, follows, then.Total, then.Last), "records stay recorded")
 		}
 	}
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
@@ -351,7 +351,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
 	const hint = "no board is edited: anteroom verify makes a new one"
-	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " does not say which records are lost", hint)
+	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {
 		if n.Told {

@@ -127,8 +127,8 @@ func TestFollowing(t *testing.T) {
 		{"one", "", 6, 5, "covers 5 registrations up to number 6, and verifications/2026-01-30.yaml covers 5 up to number 7 ("},
 		{"one", "", 7, 4, "covers 4 registrations up to number 7, and "},
 		{"two", "", 7, 5, "the store is another than in verifications/2026-01-30.yaml"},
-		{"one", "a disk", 3, 2, "correction does not say which records are lost"},
-		{"two", "a disk", 3, 2, "correction does not say which records are lost"},
+		{"one", "a disk", 3, 2, "correction must name the lost records"},
+		{"two", "a disk", 3, 2, "correction must name the lost records"},
 	} {
 		d := newDocument("f")
 		v := &Verification{

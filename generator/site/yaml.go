@@ -440,7 +440,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	}
 }
 
-// checkText returns what is wrong with a text, as words that follow its name, or "".
+// checkText returns a fault of a text, in words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
 	if s == "" {
 		if m.optional {

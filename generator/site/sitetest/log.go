@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Log gives a content folder a public log under a new key, with a stage of made-up records for each
-// board. No count may fall. The first registrations have the given hashes. document returns a
+// Log adds a public log under a new key to a content folder, with a stage of made-up records for
+// each board. No count may fall. The first registrations have the given hashes. document returns a
 // published document. service.yaml must list no key.
 func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *tlog.Log {
 	t.Helper()

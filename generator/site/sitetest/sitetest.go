@@ -25,7 +25,7 @@ func read(file *fstest.MapFile) (board model.Roster) {
 	return board
 }
 
-// Verify gives every board of a content folder a verification of made-up records that matches its
+// Verify adds to every board of a content folder a verification of made-up records that matches its
 // numbers.
 func Verify(fsys fstest.MapFS) {
 	var vouched, own int
