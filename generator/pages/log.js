@@ -57,7 +57,7 @@ function keep({ name, checkpoint, size, newest }) {
 
 let continues = false; // whether the log was seen to continue what this browser keeps
 
-// compare tells whether the log continues the checkpoint that this browser keeps.
+// compare checks whether the log continues the checkpoint that this browser keeps.
 async function compare() {
   let kept;
   try {
@@ -93,7 +93,7 @@ async function prove() {
     const kept = await text(proof);
     const where = kept ? { proof: kept } : { log };
     const found = await counted(read(answer.value), { ...where, keys: LOG_KEYS }, show);
-    const alone = kept ? " The proof was checked alone: it says nothing of the log since." : age();
+    const alone = kept ? " The proof was checked alone: the log since then was not." : age();
     heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
     outcome = found ? sentence(found) + notes + alone : failure;
     if (found && !kept) keep(found);
@@ -102,7 +102,7 @@ async function prove() {
     }
   } catch (fault) {
     outcome = fault.name === "NotSupportedError"
-      ? "Unchecked: this browser does not know Ed25519. Nothing was passed or failed. Use the command below."
+      ? "Unchecked: this browser does not know Ed25519. No step was passed or failed. Use the command below."
       : `Unchecked: ${fault.message}.`;
   }
   return [...headed(...heading, outcome), list];

@@ -62,12 +62,12 @@ function card(o, json) {
 }
 
 const outcomes = {
-  receipt: ["good", "Valid", "The service minted exactly this receipt. It attests that someone using this name asked for it at " +
-    "that time, and nothing else."],
-  registration: ["good", "The hash is right", "It is that of this registration. Without a promise, anyone could have made this."],
-  charter: ["good", "The hash is right", "It is that of this charter. Without a promise, anyone could have made this."],
-  fields: ["bad", "Not valid", "This is not what was minted or filed: its members and its canonical string differ."],
-  hash: ["bad", "Not valid", "The hash is that of another text."],
+  receipt: ["good", "Valid", "The service minted exactly this receipt. It attests only that someone using this name " +
+    "asked for it at that time."],
+  registration: ["good", "The hash is right", "It belongs to this registration. Without a promise, anyone could have made this."],
+  charter: ["good", "The hash is right", "It belongs to this charter. Without a promise, anyone could have made this."],
+  fields: ["bad", "Not valid", "This was changed after it was minted or filed: its members and its canonical string differ."],
+  hash: ["bad", "Not valid", "The hash belongs to another text."],
   promise: ["bad", "Not valid", "The promise is about another record."],
   key: ["bad", "Not valid", "The service did not sign at that time with the key that the receipt names."],
   signature: ["bad", "Not valid", "The signature is not one over this text."],
