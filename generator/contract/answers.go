@@ -132,9 +132,9 @@ func (f *Family) Add(path string, doc []byte) {
 // AddJSON adds an indented JSON document, so that a change is readable as a diff.
 func (f *Family) AddJSON(path string, v any) { f.Add(path, output.Indented(v)) }
 
-// DocumentTrailer writes the trailer of the canonical host, whose note holds for a copy on another
+// documentTrailer writes the trailer of the canonical host, whose note holds for a copy on another
 // host too.
-func (g *Answers) DocumentTrailer(w *jsondoc.Writer) {
+func (g *Answers) documentTrailer(w *jsondoc.Writer) {
 	trailer := *g.Snapshot
 	trailer.NoteCanonical = cmp.Or(g.Site.Service.HostNotes.Document, trailer.NoteCanonical)
 	trailer.Trailer(w, trailer.CanonicalHost)
@@ -143,7 +143,7 @@ func (g *Answers) DocumentTrailer(w *jsondoc.Writer) {
 // AddWithTrailer adds a JSON object that ends with the trailer.
 func (f *Family) AddWithTrailer(path string, v any) {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(output.Compact(v), []byte("}"))}
-	f.DocumentTrailer(&w)
+	f.documentTrailer(&w)
 	w.Close('}')
 	f.AddJSON(path, model.JSON(w.Buf))
 }

@@ -164,8 +164,8 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// OperationID returns the operationId in the OpenAPI document: getRoster.
-func OperationID(method, path string) string {
+// operationID returns an operationId of OpenAPI: getRoster.
+func operationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {

@@ -84,7 +84,7 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 	return object{
 		{"name", g.ToolName(t)},
 		{"title", words.Title},
-		{"description", words.Description + " OpenAPI: " + OperationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
+		{"description", words.Description + " OpenAPI: " + operationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
 		{"inputSchema", g.ToolInput(t, op)},
 		{"outputSchema", g.toolOutput(op)},
 		{"annotations", object{
@@ -114,10 +114,12 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 		key.Name = api.KeyArgument
 		fields = append(fields, api.DryRun, key)
 	}
-	schema := inputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
+	schema := g.inputObject(op, fields, "")
 	properties := schema.Get("properties").(object)
 	for i := range fields {
-		properties[i].Value = g.toolArgument(&fields[i], properties[i].Value.(object))
+		argument := properties[i].Value.(object)
+		argument.Set("description", FirstSentence(argument.Get("description").(string)))
+		properties[i].Value = g.toolArgument(&fields[i], argument)
 		if properties[i].Name == t.Renames {
 			properties[i].Name = t.As
 		}

@@ -85,7 +85,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 		{"tags", tags},
 		{"paths", paths},
 		{"components", object{
-			{"schemas", d.schemas.Components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
+			{"schemas", d.schemas.components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
 		}},
 	}
 	d.Add(output.OpenAPIPath, output.Lined(doc, linedLevels))
@@ -133,7 +133,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	described := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", OperationID(method, route.Path)},
+		{"operationId", operationID(method, route.Path)},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 	}
@@ -171,20 +171,17 @@ func (d *description) operation(route *api.Route, method string) object {
 
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
-	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	problem := refTo[model.Problem](d)
 	shape := oneOf([]object{
-		{{"allOf", []object{
-			problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()),
-			{{"required", []string{"contract"}}},
-		}}},
-		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
+		{{"allOf", []object{problem, refTo[model.MCPInstall](d), {{"required", []string{"contract"}}}}}},
+		{{"allOf", []object{problem, refTo[model.MCPNoStream](d)}}},
 	})
 	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
 		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link", "Request-Id")}}
 	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{route.Tag}},
-		{"operationId", OperationID(http.MethodGet, route.Path)},
+		{"operationId", operationID(http.MethodGet, route.Path)},
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
 		{"description", "There is no stream to listen to, so a GET is answered 405. " +
 			"Its body tells how to add the server to common clients, and lists the tools. " +
@@ -194,8 +191,7 @@ func (d *description) refusedGet(route *api.Route) object {
 }
 
 func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
-	request := d.component("MCPMessage",
-		inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+	request := d.component("MCPMessage", d.inputObject(op, op.Fields, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
 		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
@@ -208,7 +204,7 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 			{"examples", object{{op.ID, object{{"value", ExampleBody(op)}}}}},
 		}}}},
 	})
-	shape := d.component("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
+	shape := d.component("MCPAnswers", oneOrMore(refTo[model.MCPAnswer](d)))
 	replies := func(example object) object {
 		return object{{"schema", shape}, {"example", example}}
 	}
@@ -246,6 +242,8 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	described.Set("responses", responses)
 }
 
+func refTo[T any](d *description) object { return d.schemas.ref(reflect.TypeFor[T]()) }
+
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
 func oneOf(schemas []object) object {
@@ -271,7 +269,7 @@ func (d *description) documentPath(path string) object {
 	document := object{{"schema", d.documentSchema(path)}}
 	return object{{"get", object{
 		{"tags", []string{documentsTag}},
-		{"operationId", OperationID(http.MethodGet, path)},
+		{"operationId", operationID(http.MethodGet, path)},
 		{"summary", output.Titles[path]},
 		{"description", describedDocuments[path]},
 		{"responses", object{
@@ -290,7 +288,7 @@ func (d *description) notModified() object {
 func (d *description) documentSchema(path string) object {
 	switch path {
 	case "/manifest.json":
-		return d.withTrailer(d.schemas.Ref(reflect.TypeFor[model.Manifest]()))
+		return d.withTrailer(refTo[model.Manifest](d))
 	case "/scoreboard.json":
 		board := reflect.TypeFor[model.Roster]()
 		published, added := splitEdgeMembers(d.schemas.ofStruct(board), board)
@@ -306,11 +304,11 @@ func (d *description) documentSchema(path string) object {
 }
 
 func (d *description) withTrailer(shape object) object {
-	return object{{"allOf", []object{shape, d.schemas.Ref(reflect.TypeFor[model.Trailer]())}}}
+	return object{{"allOf", []object{shape, refTo[model.Trailer](d)}}}
 }
 
 func (d *description) component(name string, shape object) object {
-	d.schemas.Components.Set(name, shape)
+	d.schemas.components.Set(name, shape)
 	return ref("schemas", name)
 }
 

@@ -32,7 +32,7 @@ func (d *description) parameters(operations []*api.Operation, method string) (pa
 
 func (d *description) parameter(op *api.Operation, f *input.Field, required bool) object {
 	name, meaning := f.Name, d.FieldMeaning(op, f.Name)
-	shape := inputSchema(f, func(string) string { return meaning }, "")
+	shape := d.inputSchema(op, f, "")
 	example := model.JSON(FieldTemplate(f))
 	if f.Example == "" && len(f.Values) > 0 {
 		example = jsondoc.AppendString(nil, f.Values[0])
@@ -88,11 +88,10 @@ func componentName(op *api.Operation, kind string) string {
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
 	bodies, examples, required := []object{}, object{}, true
 	for _, op := range operations {
-		shape := inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, "")
+		shape := d.inputObject(op, op.Fields, "")
 		if op.DryRun {
 			properties := shape.Get("properties").(object)
-			properties.Set(api.DryRun.Name,
-				inputSchema(&api.DryRun, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+			properties.Set(api.DryRun.Name, d.inputSchema(op, &api.DryRun, ""))
 			shape.Set("properties", properties)
 		}
 		for i := range op.Fields {
@@ -140,7 +139,7 @@ func (d *description) successResponse(route *api.Route, operations []*api.Operat
 	for _, op := range operations {
 		types := d.AnswerTypes(op)
 		for _, answer := range types {
-			answers = append(answers, d.withTrailer(d.schemas.Ref(answer)))
+			answers = append(answers, d.withTrailer(d.schemas.ref(answer)))
 			name := componentName(op, "Answer")
 			if len(types) > 1 {
 				name += answer.Name()
@@ -232,11 +231,11 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	case 503:
 		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
 	}
-	shape := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	shape := refTo[model.Problem](d)
 	if required != nil {
 		more := object{{"required", required}}
 		if contract := shownContracts[p.Status]; contract != nil {
-			more.Set("properties", object{{"contract", d.schemas.Ref(contract)}})
+			more.Set("properties", object{{"contract", d.schemas.ref(contract)}})
 		}
 		shape = object{{"allOf", []object{shape, more}}}
 	}

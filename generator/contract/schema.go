@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/input"
 	"anteroom/generator/model"
 	"anteroom/generator/output"
@@ -15,7 +16,7 @@ import (
 
 // schemas makes JSON Schemas (2020-12) of Go types. A named struct becomes a component.
 type schemas struct {
-	Components object
+	components object
 	types      map[string]reflect.Type // types of the components, by name
 	inline     bool                    // structs are written in place
 	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
@@ -27,13 +28,13 @@ func Inline(t reflect.Type) object {
 	return s.ofType(t)
 }
 
-// Ref returns a reference to the component of a struct type, which it makes if necessary.
-func (s *schemas) Ref(t reflect.Type) object {
+// ref refers to the component of a struct type, which it makes if necessary.
+func (s *schemas) ref(t reflect.Type) object {
 	name := typeName(t)
 	if known := s.types[name]; known == nil {
 		s.types[name] = t
-		s.Components.Set(name, nil) // keeps its place, and ends a recursion
-		s.Components.Set(name, s.ofStruct(t))
+		s.components.Set(name, nil) // keeps its place, and ends a recursion
+		s.components.Set(name, s.ofStruct(t))
 	} else if known != t {
 		panic("two answer types make the component " + name + ": rename one of them")
 	}
@@ -69,7 +70,7 @@ func (s *schemas) ofType(t reflect.Type) object {
 	case reflect.Struct:
 		switch {
 		case !s.inline:
-			return s.Ref(t)
+			return s.ref(t)
 		case slices.Contains(s.enclosing, t):
 			return anyObject()
 		}
@@ -222,10 +223,10 @@ const (
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema returns the schema of a field in a JSON body. meaning describes a field by its dotted
-// name; prefix is the dotted name of the field around it, with a dot at its end.
-func inputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
-	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+// inputSchema returns the schema of a field in a JSON body. prefix is the dotted name of the field
+// around it, with a dot at its end.
+func (g *Answers) inputSchema(op *api.Operation, f *input.Field, prefix string) object {
+	schema := object{{"type", jsonType(f.Type)}, {"description", g.FieldMeaning(op, prefix+f.Name)}}
 	switch f.Type {
 	case input.ID:
 		return choice(schema, object{{"type", "string"}}, object{{"type", "number"}})
@@ -250,8 +251,7 @@ func inputSchema(f *input.Field, meaning func(name string) string, prefix string
 		schema.Set("format", "int32")
 		bounds("minimum", "maximum")
 	case input.Array:
-		items := inputObject(f.Items, meaning, prefix+f.Name+".")
-		schema.Set("items", items)
+		schema.Set("items", g.inputObject(op, f.Items, prefix+f.Name+"."))
 		bounds("minItems", "maxItems")
 	case input.Email, input.Date:
 		schema.Set("format", string(f.Type))
@@ -280,16 +280,16 @@ func choice(schema object, types ...object) object {
 	return schema
 }
 
-func inputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
+func (g *Answers) inputObject(op *api.Operation, fields []input.Field, prefix string) object {
 	schema, properties, required := object{{"type", "object"}}, object{}, []string{}
 	for i := range fields {
 		f := &fields[i]
 		if f.QueryOnly {
 			continue
 		}
-		properties.Set(f.Name, inputSchema(f, meaning, prefix))
+		properties.Set(f.Name, g.inputSchema(op, f, prefix))
 		for _, alias := range f.Aliases {
-			same := inputSchema(f, meaning, prefix)
+			same := g.inputSchema(op, f, prefix)
 			same.Set("description", sameAs(f))
 			properties.Set(alias, same)
 		}
