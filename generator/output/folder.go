@@ -32,8 +32,8 @@ const (
 	Kept    Status = "kept"
 )
 
-// Entry is a file of a Plan.
-type Entry struct {
+// PlannedFile is a file of a Plan.
+type PlannedFile struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"` // in bytes
 	Status Status `json:"status"`
@@ -43,8 +43,8 @@ type Entry struct {
 
 // Plan holds the changes that Apply makes.
 type Plan struct {
-	Entries  []Entry // of the folder, sorted by path
-	Snapshot Entry   // of the snapshot file
+	Entries  []PlannedFile // of the folder, sorted by path
+	Snapshot PlannedFile   // of the snapshot file
 
 	dir  string
 	docs map[string]*assets.File
@@ -56,7 +56,7 @@ const temporary = ".anteroom-tmp"
 
 // Prepare compares documents and their snapshot with dir and snapshotFile. It changes nothing.
 func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot) (*Plan, error) {
-	p := &Plan{dir: resolve(dir), docs: map[string]*assets.File{}, Entries: make([]Entry, len(docs))}
+	p := &Plan{dir: resolve(dir), docs: map[string]*assets.File{}, Entries: make([]PlannedFile, len(docs))}
 	there, err := sizes(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", dir, err)
@@ -98,9 +98,9 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 		if strings.HasSuffix(name, temporary) || former[name] != "" && !tlog.IsBoard(name) && !tlog.Published(name) {
 			status = Removed
 		}
-		p.Entries = append(p.Entries, Entry{Path: name, Size: size, Status: status})
+		p.Entries = append(p.Entries, PlannedFile{Path: name, Size: size, Status: status})
 	}
-	slices.SortFunc(p.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(p.Entries, func(a, b PlannedFile) int { return strings.Compare(a.Path, b.Path) })
 	p.text = encode(s, sums)
 	if p.Snapshot, err = compare(snapshotFile, snapshotFile, p.text); err != nil {
 		return nil, fmt.Errorf("publish the snapshot: %w", err)
@@ -108,8 +108,8 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	return p, nil
 }
 
-func compare(name, file string, text []byte) (Entry, error) {
-	e := Entry{Path: name, Size: int64(len(text)), Status: Changed}
+func compare(name, file string, text []byte) (PlannedFile, error) {
+	e := PlannedFile{Path: name, Size: int64(len(text)), Status: Changed}
 	old, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -127,7 +127,7 @@ func compare(name, file string, text []byte) (Entry, error) {
 }
 
 // Changes returns the entries that Apply changes.
-func (p *Plan) Changes() (changes []Entry) {
+func (p *Plan) Changes() (changes []PlannedFile) {
 	for _, e := range append(slices.Clone(p.Entries), p.Snapshot) {
 		if e.Status != Same && e.Status != Kept {
 			changes = append(changes, e)

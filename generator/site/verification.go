@@ -213,17 +213,17 @@ var Numbers = []Number{
 
 // Ledger is the state of single records after a series of verifications.
 type Ledger struct {
-	entries map[string]Entry // by record hash
-	agents  map[string]int   // vouched records by agent
-	own     map[string]int   // by kind
-	totals  map[string]int   // by kind
+	entries map[string]Decided // by record hash
+	agents  map[string]int     // vouched records by agent
+	own     map[string]int     // by kind
+	totals  map[string]int     // by kind
 }
 
-// Entry is the latest decision about a record.
-type Entry struct{ Kind, Decision, Agent string }
+// Decided is the latest decision about a record.
+type Decided struct{ Kind, Decision, Agent string }
 
 func newLedger() *Ledger {
-	return &Ledger{entries: map[string]Entry{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+	return &Ledger{entries: map[string]Decided{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
 }
 
 // Ledger returns the ledger of all verifications.
@@ -236,7 +236,7 @@ func (s *Site) Ledger() *Ledger {
 }
 
 // Entries returns all records that a verification names, by hash.
-func (l *Ledger) Entries() map[string]Entry { return l.entries }
+func (l *Ledger) Entries() map[string]Decided { return l.entries }
 
 // Enter adds a verification, and returns the faults of its decisions.
 func (l *Ledger) Enter(v *Verification) (faults []string) {
@@ -274,7 +274,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 				delete(l.entries, hash)
 				continue
 			}
-			now := Entry{d.Kind, d.Decision, d.Agent}
+			now := Decided{d.Kind, d.Decision, d.Agent}
 			l.count(now, 1)
 			l.entries[hash] = now
 		}
@@ -282,7 +282,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 	return faults
 }
 
-func (l *Ledger) count(e Entry, n int) {
+func (l *Ledger) count(e Decided, n int) {
 	switch e.Decision {
 	case Own:
 		l.own[e.Kind] += n
