@@ -109,7 +109,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
 }
 
-const lineEnds = "line ends changed, as git does with core.autocrlf"
+const lineEnds = lineends.What
 
 func mixture(dir, snapshotFile string, found map[string][]string) error {
 	const shown = 3

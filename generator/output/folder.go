@@ -206,7 +206,7 @@ func sizes(root string) (map[string]int64, error) {
 		case err != nil:
 			return err
 		case name == root && !d.IsDir():
-			return errors.New("it is a file (move it away, or name another folder)")
+			return errors.New("not a folder (move it away, or name another)")
 		case d.IsDir():
 			return nil
 		}

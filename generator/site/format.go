@@ -65,7 +65,7 @@ var formats = map[string]format{
 	},
 	webhook: {
 		ok: func(s string) bool { return s == "" },
-		want: "it is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
+		want: "a webhook is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
 			"and revoke this one if it was published",
 	},
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
