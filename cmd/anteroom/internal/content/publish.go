@@ -31,8 +31,8 @@ type Report struct {
 	Out       string                `json:"out"`
 	Content   string                `json:"content"` // version of the content
 	Check     bool                  `json:"check"`
-	Documents []output.Entry        `json:"documents"`
-	Snapshot  output.Entry          `json:"snapshot"`
+	Documents []output.PlannedFile  `json:"documents"`
+	Snapshot  output.PlannedFile    `json:"snapshot"`
 	Counts    map[output.Status]int `json:"counts"`  // of documents
 	Bytes     int64                 `json:"bytes"`   // of all documents but the removed ones
 	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
@@ -167,7 +167,7 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 // refuseUnpublishable refuses files of others in the folder of the documents that nobody wants
 // published: hidden files, such as those of version control, databases and secret keys. Whatever
 // the folder holds is deployed.
-func refuseUnpublishable(out string, entries []output.Entry) error {
+func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 	var faults []error
 	last := ""
 	for _, e := range entries {
