@@ -1,4 +1,4 @@
-package content
+package project
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Report is what publishing did, or with Check what it would do.
+// Report lists the changes of a publication; with Check those it would make.
 type Report struct {
 	Out       string                `json:"out"`
 	Content   string                `json:"content"` // version of the content
@@ -39,16 +39,13 @@ type Report struct {
 	Warnings  []string              `json:"warnings"`
 }
 
-// Publish writes what was generated to the folder of the documents and the snapshot file, and
-// reports what changed. With check it only compares them. It refuses what would go back, and files
-// in the folder that nobody wants published.
+// Publish writes the generated files to the folder of the documents and the snapshot file, or with
+// check compares them. It refuses regressions (package continuity), and hidden or secret files in
+// the folder.
 func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
 	check bool, now time.Time,
 ) (*Report, error) {
-	expires, err := time.Parse(time.RFC3339, s.Service.Security.Expires)
-	if err != nil {
-		return nil, fmt.Errorf("read security.expires of service.yaml: %w", err)
-	}
+	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
 	warnings := []string{}
 	expired, notice := Expiry(expires, now)
 	if expired {
@@ -96,13 +93,13 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	return r, nil
 }
 
-// Stale is the error about documents that are not those of the content. It is nil where they are.
+// Stale returns an error if the documents are out of date.
 func (r *Report) Stale(content string) error {
 	if r.Changes == 0 {
 		return nil
 	}
 	hint := "run anteroom generate, and look at the diff"
-	what := fmt.Sprintf("%s is stale: %s not as %s has it", r.Out, cli.Plural(r.Changes, "document"), content)
+	what := fmt.Sprintf("%s is stale: %s not generated from %s", r.Out, cli.Plural(r.Changes, "document"), content)
 	turned := r.Snapshot.LineEnds
 	for _, e := range r.Documents {
 		turned = turned || e.LineEnds
@@ -113,8 +110,8 @@ func (r *Report) Stale(content string) error {
 	return fmt.Errorf("%s (%s)", what, hint)
 }
 
-// Print prints a table of what changes and a summary, or one JSON object, which has the documents
-// that stay too. A log has thousands of files: those of one status share a line.
+// Print prints a table of the changes and a summary, or one JSON object with all documents. The
+// thousands of files of a log share a line for each status.
 func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.printTable(t) }) }
 
 func (r *Report) printTable(t *cli.Terminal) {
@@ -130,7 +127,7 @@ func (r *Report) printTable(t *cli.Terminal) {
 			sizes[e.Status] += e.Size
 			continue
 		}
-		name, _ := quote.Visible(e.Path) // of a file that anybody may have put there
+		name, _ := quote.Visible(e.Path) // the folder may contain any file
 		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
 	}
 	for _, status := range statuses {
@@ -148,8 +145,8 @@ func (r *Report) printTable(t *cli.Terminal) {
 	t.Printf("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), cli.ByteSize(r.Bytes), r.Content)
 }
 
-// RefuseSeed refuses documents that hold the secret of a receipt key. A log holds hashes and what
-// its keys have signed.
+// RefuseSeed refuses documents that contain the secret of a receipt key. A log contains only hashes
+// and signatures.
 func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	if key == nil {
 		return nil
@@ -157,16 +154,15 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	seed := []byte(base64.StdEncoding.EncodeToString(key.Seed()))
 	for i := range files {
 		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Content(), seed) {
-			return fmt.Errorf("%s holds the secret receipt key (remove it from the content, and make a new one: "+
+			return fmt.Errorf("%s contains the secret receipt key (remove it from the content, and make a new one: "+
 				"anteroom key rotate)", f.Path)
 		}
 	}
 	return nil
 }
 
-// refuseUnpublishable refuses files of others in the folder of the documents that nobody wants
-// published: hidden files, such as those of version control, databases and secret keys. Whatever
-// the folder holds is deployed.
+// refuseUnpublishable refuses hidden files, databases and secret keys in the folder of the
+// documents, as all of it is deployed.
 func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 	var faults []error
 	last := ""
@@ -180,7 +176,7 @@ func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 		} else {
 			var err error
 			if what, err = secretIn(name); err != nil {
-				return fmt.Errorf("look for secrets beside the documents: %w", err)
+				return fmt.Errorf("look for secrets among the documents: %w", err)
 			}
 		}
 		if what != "" && name != last {
@@ -191,8 +187,8 @@ func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 	return errors.Join(faults...)
 }
 
-// hiddenPart is the path up to its first hidden file or folder, and "" without one. What is well
-// known (RFC 8615) is not hidden, nor is the list of what is not deployed.
+// hiddenPart returns the path up to its first hidden file or folder. /.well-known (RFC 8615) and
+// the list of files that are not deployed are not hidden.
 func hiddenPart(document string) string {
 	parts := strings.Split(document, "/")
 	for i, part := range parts {
@@ -204,11 +200,9 @@ func hiddenPart(document string) string {
 	return ""
 }
 
-// secretIn says what of the operator's a file is that nobody else may read: "a database", "a secret
-// key", or "" for any other, and for what is not a regular file, as reading a pipe may never end.
 func secretIn(name string) (string, error) {
-	const read = 1 << 20 // bytes; a file of a key is short
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+	const read = 1 << 20                                                    // bytes; a file of a key is short
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() { // reading a pipe may never end
 		return "", nil
 	}
 	f, err := os.Open(name)
@@ -220,7 +214,8 @@ func secretIn(name string) (string, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
 		return "a database", nil
-	case slices.ContainsFunc(receipt.SecretPrefixes, func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
+	case slices.ContainsFunc(receipt.SecretPrefixes,
+		func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
 		return "a secret key", nil
 	}
 	return "", err

@@ -1,4 +1,4 @@
-package scaffold
+package project
 
 import (
 	"bytes"
@@ -140,7 +140,7 @@ func TestWrite(t *testing.T) {
 	dir := filepath.Join(parent, "tern")
 	faulty := map[string][]byte{"content/presence.yaml": []byte("status: gone\n")}
 	faults := site.Errors(nil)
-	if err := write(dir, faulty); !errors.As(err, &faults) {
+	if err := writeFolder(dir, faulty); !errors.As(err, &faults) {
 		t.Errorf("faulty content: %v", err)
 	}
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
@@ -156,7 +156,7 @@ func TestWrite(t *testing.T) {
 	if err != nil || filepath.Base(vacant) != "tern" {
 		t.Fatalf("through a link: %s, %v", vacant, err)
 	}
-	if err := write(vacant, files); err != nil {
+	if err := writeFolder(vacant, files); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
@@ -165,7 +165,7 @@ func TestWrite(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "README.md")); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(dir, files); err == nil {
+	if err := writeFolder(dir, files); err == nil {
 		t.Error("a folder that was filled meanwhile is replaced")
 	}
 	if left, _ := os.ReadDir(parent); len(left) != 2 {

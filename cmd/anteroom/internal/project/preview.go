@@ -1,48 +1,48 @@
-// Package preview serves a content folder to whoever writes it: it generates again whenever the
-// content changes, in memory, and has the open pages reload. It writes neither public/ nor a store
-// that stays.
-package preview
+package project
 
 import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/edge/assets"
 	"anteroom/edge/native"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/generator/site"
 )
 
 //go:embed preview.js
 var script []byte
 
-// The documents that a preview has besides those of the content.
+// Extra documents of a preview.
 const (
 	scriptPath  = "/preview.js"
 	versionPath = "/preview-version" // differs after each generation
 )
 
-// Run serves a content folder at an address until ctx is done. Faults of the content are printed;
-// the pages stay as they were then.
-func Run(ctx context.Context, t *cli.Terminal, folder, address string) error {
+// Preview serves a content folder at a loopback address until ctx is done. It generates again in
+// memory whenever the content changes, and has open pages reload. If the content has faults, it
+// prints them and keeps the last pages. It writes no documents and keeps no store.
+func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	listener, err := native.Listen(address)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
-		return cli.Usage(fmt.Errorf("--addr %s can be reached by others, and a preview is for its writer alone "+
-			"(choose an address such as 127.0.0.1:8081)", address))
+		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is for its writer alone: "+
+			"choose one such as 127.0.0.1:8081)", address))
 	}
 	data, err := os.MkdirTemp("", "anteroom-preview-")
 	if err != nil {
@@ -57,17 +57,15 @@ func Run(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	return p.close()
 }
 
-// preview is a host, once the content had no fault for the first time.
 type preview struct {
 	t        *cli.Terminal
 	folder   string
 	data     string
 	listener net.Listener
-	host     *native.Host
+	host     *native.Host // nil until the content has no fault
 	ended    chan error
 }
 
-// show generates, and serves that. It prints what failed at the second look.
 func (p *preview) show(ctx context.Context, second bool) bool {
 	known, documents, err := p.generate()
 	switch {
@@ -86,14 +84,13 @@ func (p *preview) show(ctx context.Context, second bool) bool {
 	return err == nil
 }
 
-// start begins to serve. The receipts of a preview are signed only if the content publishes no key.
 func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents *static.Documents) (err error) {
 	var unlimited int64
 	config := native.Config{
 		Data: p.data, Create: true, Snapshot: known, Documents: documents, WritesPerMinute: &unlimited,
 		Log: slog.New(slog.NewTextHandler(p.t.Err, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
-	if known.CurrentKey == "" {
+	if known.CurrentKey == "" { // a published key signs elsewhere
 		config.Key = receiptkey.New()
 	}
 	if p.host, err = native.Open(config); err != nil {
@@ -111,11 +108,11 @@ func (p *preview) close() error {
 	return err
 }
 
-// cacheLines are the lines of a _headers file that let a browser keep a document.
+// cacheLines matches the lines of a _headers file that allow a browser to cache.
 var cacheLines = regexp.MustCompile(`(?m)^  Cache-Control: .*$`)
 
 func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
-	_, output, err := content.Generate(p.folder, p.t.Now())
+	_, output, err := Generate(p.folder, p.t.Now())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,4 +131,61 @@ func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
 	output.Snapshot.Store = "" // the preview has one of its own
 	documents, err := static.New(files)
 	return output.Snapshot, documents, err
+}
+
+// watch calls look at once, and again whenever the files of a content folder have changed and then
+// stayed unchanged for a moment, until ctx is done. Editors create temporary files while they save,
+// so a look that is not satisfied is repeated once if no file changes for a second.
+func watch(ctx context.Context, folder string, look func(second bool) (satisfied bool)) {
+	const pause, patience = 200 * time.Millisecond, 5 // patience in pauses
+	wait := 0
+	first := func() {
+		if wait = 0; !look(false) {
+			wait = patience
+		}
+	}
+	seen := fingerprint(folder)
+	first()
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for last := seen; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := fingerprint(folder)
+		switch {
+		case now != last: // somebody is writing
+		case now != seen:
+			seen = now
+			first()
+		case wait > 0:
+			if wait--; wait == 0 {
+				look(true)
+			}
+		}
+		last = now
+	}
+}
+
+func fingerprint(folder string) string {
+	var state strings.Builder
+	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && site.Ignored(path.Base(name)) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		fmt.Fprintln(&state, name, err)
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintln(&state, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return state.String()
 }

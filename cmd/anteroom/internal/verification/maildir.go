@@ -1,9 +1,10 @@
-package inbox
+package verification
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -20,28 +21,41 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// maxMail is the largest mail that is read, in bytes. A suggestion is much shorter.
-const maxMail = 1 << 20
+const maxMail = 1 << 20 // bytes; a suggestion is much shorter
 
 // Mail names the Maildirs with the texts of suggestions.
 type Mail struct {
-	Inbox  string // where the operator reads them; "" if that is not known
+	Inbox  string // where the operator reads them; "" if unknown
 	Outbox string // where serve writes them or, if it mails them, copies
 }
 
-// Texts finds the texts of suggestions, by their record identifiers.
+// Check refuses an inbox that is not a Maildir.
+func (m Mail) Check() error {
+	if m.Inbox != "" && len(maildirs(m.Inbox)) == 0 {
+		return fmt.Errorf("read the inbox: %s is not a Maildir, with a folder new or cur (name the folder that "+
+			"your mail program reads)", m.Inbox)
+	}
+	return nil
+}
+
+// Texts returns the texts of suggestions that it finds, by their record identifiers.
 func (m Mail) Texts(suggestions []records.Record) map[string]string {
 	texts := textsIn(m.Outbox, suggestions, true)
-	maps.Copy(texts, textsIn(m.Inbox, suggestions, false))
+	maps.Copy(texts, m.Arrived(suggestions))
 	return texts
 }
 
-// textsIn finds the texts of suggestions in a Maildir and its folders. A text that it does not find
-// is missing, also if the folder cannot be read. What cannot be seen in a text is shown as <U+...>,
-// as in the mail. The copies of serve are read if copies is true: they prove no delivery.
+// Arrived returns the texts of the suggestions whose mail is in the inbox.
+func (m Mail) Arrived(suggestions []records.Record) map[string]string {
+	return textsIn(m.Inbox, suggestions, false)
+}
+
+// textsIn finds the texts of suggestions in a Maildir and its folders. Invisible characters are
+// shown as <U+...>, as in the mail. The copies of serve count only if copies is set: they prove no
+// delivery.
 //
-// Anybody may have put a mail there. Whoever did so knows the identifier and the hash of the text,
-// which the caller of the suggestion and the operator know.
+// Anybody may have put a mail there, who knows the identifier and the hash of the text: the caller of
+// the suggestion and the operator do.
 func textsIn(folder string, suggestions []records.Record, copies bool) map[string]string {
 	texts, wanted := map[string]string{}, map[string]string{}
 	oldest := time.Now()
@@ -60,7 +74,8 @@ func textsIn(folder string, suggestions []records.Record, copies bool) map[strin
 				continue
 			}
 			const skew = 24 * time.Hour // between two clocks
-			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail && info.ModTime().After(oldest.Add(-skew)) {
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= maxMail &&
+				info.ModTime().After(oldest.Add(-skew)) {
 				files, paths[info] = append(files, info), filepath.Join(folder, name, entry.Name())
 			}
 		}
@@ -81,11 +96,9 @@ func textsIn(folder string, suggestions []records.Record, copies bool) map[strin
 	return texts
 }
 
-// maildirs are the folders of messages in a Maildir, and in the folders that mail programs make
-// there: .Junk/new (Maildir++).
 func maildirs(folder string) []string {
 	var names []string
-	for _, pattern := range []string{"new", "cur", ".*/new", ".*/cur"} {
+	for _, pattern := range []string{"new", "cur", ".*/new", ".*/cur"} { // Maildir++ has folders such as .Junk
 		found, _ := fs.Glob(os.DirFS(folder), pattern) // the patterns are valid
 		names = append(names, found...)
 	}
@@ -124,17 +137,4 @@ func suggestion(data []byte, wanted map[string]string) (id, text string, is bool
 		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "))
 	}
 	return id, strings.Join(lines, "\n"), true
-}
-
-// firstLine is the first line of a text that says something, not too long.
-func firstLine(text string) string {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			if letters := []rune(line); len(letters) > 100 {
-				return string(letters[:100]) + "…"
-			}
-			return line
-		}
-	}
-	return ""
 }

@@ -1,5 +1,4 @@
-// Package scaffold makes the folder that a new service begins with.
-package scaffold
+package project
 
 import (
 	"bytes"
@@ -12,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"text/template"
 	"time"
@@ -19,10 +19,11 @@ import (
 	"anteroom/content"
 	"anteroom/generator"
 	"anteroom/generator/site"
+
+	"go.yaml.in/yaml/v4"
 )
 
-// Vacant gives the path of the folder that dir names, through symbolic links. It is an error if no
-// new folder can be made there.
+// Vacant returns the path of dir, through symbolic links, if a new folder can be made there.
 func Vacant(dir string) (string, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -32,7 +33,7 @@ func Vacant(dir string) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if above, err := os.Stat(filepath.Dir(absolute)); err != nil || !above.IsDir() {
-			return "", fmt.Errorf("there is no folder %s to make %s in (make it first)", filepath.Dir(dir), filepath.Base(absolute))
+			return "", fmt.Errorf("make %s: no folder %s (make it first)", filepath.Base(absolute), filepath.Dir(dir))
 		}
 		return absolute, nil
 	case err != nil:
@@ -48,18 +49,17 @@ func Vacant(dir string) (string, error) {
 	return filepath.EvalSymlinks(absolute)
 }
 
-// Write makes the folder dir with the files of a service. dir does not exist, or is empty. Its
-// files are written beside it, and generate must accept their content: dir gets all of them, or
-// stays as it was. An error that lists faults of the content wraps site.Errors.
-func Write(dir string, s *Service, now time.Time) error {
+// Scaffold makes the vacant folder dir with all files of a service, or leaves it unchanged. Generate
+// must accept their content: an error that lists its faults wraps site.Errors.
+func Scaffold(dir string, s *Service, now time.Time) error {
 	files, err := s.files(now)
 	if err != nil {
 		return err
 	}
-	return write(dir, files)
+	return writeFolder(dir, files)
 }
 
-func write(dir string, files map[string][]byte) error {
+func writeFolder(dir string, files map[string][]byte) error {
 	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".anteroom-init-")
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func write(dir string, files map[string][]byte) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err == nil {
-		// Of a link to an empty folder the link is replaced.
+		// A link to an empty folder is replaced itself.
 		if err := errors.Join(os.Chmod(next, info.Mode()), os.Remove(dir)); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
 	shipped, err := site.Load(content.Files)
 	if err != nil {
-		return nil, fmt.Errorf("read the texts that the program carries: %w", err)
+		return nil, err
 	}
 	files := map[string][]byte{".gitignore": gitignore, ".gitattributes": gitattributes}
 	edits := s.edits(now.UTC(), today, expires)
@@ -121,7 +121,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		files["content/scoreboard/"+today+".yaml"], err = firstBoard(board, today)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write the first board: %w", err)
+		return nil, err
 	}
 	v := &site.Verification{Host: s.Host, Through: today + "T00:00:00Z", Told: map[string]int{}}
 	for _, n := range site.Numbers {
@@ -154,8 +154,6 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	return files, err
 }
 
-// edits are what a new service changes in the content that the program carries besides the host, by
-// the names of files or patterns of them.
 func (s *Service) edits(now time.Time, today, expires string) map[string][]edit {
 	return map[string][]edit{
 		"pages/*.md": {{"updated: ", today}},
@@ -178,14 +176,13 @@ func (s *Service) edits(now time.Time, today, expires string) map[string][]edit 
 	}
 }
 
-// random gives n random bytes.
 func random(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b) // never fails
 	return b
 }
 
-// deployment is what wrangler.toml says of a service.
+// deployment holds the values of wrangler.toml.
 type deployment struct {
 	Worker, Host, Apex          string
 	Inbox, Sender               string // addresses of messages to the operator
@@ -195,8 +192,8 @@ type deployment struct {
 	Migrations                  string // the folder of the migrations, for wrangler
 }
 
-// Dataset begins the names of the datasets of Analytics Engine. A query wants letters, digits and
-// _, and no digit first.
+// Dataset begins the names of the datasets of Analytics Engine, which consist of letters, digits and
+// _, without a digit first.
 func (d *deployment) Dataset() string {
 	name := strings.ReplaceAll(d.Worker, "-", "_")
 	if name[0] <= '9' {
@@ -205,7 +202,7 @@ func (d *deployment) Dataset() string {
 	return name
 }
 
-// Templates of files besides the content.
+// Templates of the files outside the content.
 var (
 	//go:embed wrangler.toml.tmpl
 	wranglerConfig string
@@ -226,4 +223,63 @@ func execute(text string, values any) ([]byte, error) {
 		err = parsed.Execute(&b, values)
 	}
 	return b.Bytes(), err
+}
+
+// edit writes a YAML value after the beginning of the one line that has it: a key, or a dash. The
+// line's comment and all other bytes stay.
+type edit struct{ beginning, value string }
+
+func (e edit) apply(text []byte) ([]byte, error) {
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(e.beginning) + `("[^"\n]*"|[^"'>|{\[&*!#\s].*?)( #.*)?$`)
+	found := line.FindAllSubmatchIndex(text, -1)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("found %d lines with a value after %q, want 1", len(found), e.beginning)
+	}
+	return bytes.Join([][]byte{text[:found[0][2]], []byte(e.value), text[found[0][3]:]}, nil), nil
+}
+
+func quoted(text string) string {
+	line, err := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
+	if err != nil {
+		return fmt.Sprintf("%q", text)
+	}
+	return strings.TrimSuffix(string(line), "\n")
+}
+
+func firstBoard(board []byte, today string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Load(board, &document); err != nil {
+		return nil, err
+	}
+	reset(&document, today)
+	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false),
+		yaml.WithQuotePreference(yaml.QuoteDouble))
+}
+
+var firstTexts = map[string]string{
+	"honest_read":        "The service is new. What has come since, the numbers say.",
+	"what_changed":       "The service began, and nothing was observed.",
+	"one_ambiguous_read": "None. An observation that can be read in two ways would be recorded here and counted nowhere.",
+}
+
+func reset(node *yaml.Node, today string) {
+	switch node.ShortTag() {
+	case "!!int":
+		node.Value = "0"
+	case "!!timestamp":
+		node.Value = today
+	}
+	for i, below := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			switch key := node.Content[i-1].Value; {
+			case firstTexts[key] != "":
+				below.SetString(firstTexts[key])
+			case key == "named_clients":
+				below.Content, below.Style = nil, yaml.FlowStyle
+			case key == "updates":
+				below.Content = below.Content[:1]
+			}
+		}
+		reset(below, today)
+	}
 }

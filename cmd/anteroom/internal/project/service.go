@@ -1,4 +1,4 @@
-package scaffold
+package project
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// Service is what tells a new service from every other.
+// Service holds the values of a new service.
 type Service struct {
 	Name     string
 	Host     string // the canonical one
@@ -20,7 +20,7 @@ type Service struct {
 	Worker   string // name of the worker on Cloudflare
 }
 
-// Apex is the host that redirects to the canonical one.
+// Apex returns the host that redirects to the canonical one.
 func (s *Service) Apex() string { return strings.TrimPrefix(s.Host, "www.") }
 
 // Limits of names, in characters.
@@ -34,17 +34,19 @@ const (
 type Question struct {
 	Flag, Text string
 	Value      *string
-	Preset     func() string       // the answer if none is given; nil if one must be
-	Optional   bool                // whether the preset answers unasked
-	Check      func(string) string // says what is wanted instead; "" of a good answer
+	Preset     func() string       // the default answer; nil if there is none
+	Optional   bool                // take the preset without asking
+	Check      func(string) string // returns a description of a valid answer, or "" for one
 }
 
-// Questions are all questions about a service, in an order in which presets depend on answers
-// before them alone.
+// Questions lists the questions about a service. Presets depend on earlier answers alone.
 func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
-		{Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host, Check: wwwHost},
+		{
+			Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host,
+			Check: wwwHost,
+		},
 		{
 			Flag: "contact", Text: "the operator's e-mail address, for callers and for messages of the service",
 			Value: &s.Contact, Check: address,
@@ -67,8 +69,6 @@ func (s *Service) Questions() []*Question {
 
 func address(text string) string { return site.Wanted("email", text) }
 
-// serviceName accepts a line that a paragraph of Markdown can begin with, as paragraphs of the
-// pages do.
 func serviceName(name string) string {
 	if want := oneLine(maxServiceName)(name); want != "" {
 		return want
@@ -79,13 +79,13 @@ func serviceName(name string) string {
 	return ""
 }
 
-// oneLine accepts a text that is shown in one line, of at most so many characters.
 func oneLine(most int) func(string) string {
 	return func(text string) string {
 		switch {
 		case strings.TrimSpace(text) == "":
 			return "want a text"
-		case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
+		case !utf8.ValidString(text) || strings.ContainsFunc(text,
+			func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
 			return "want one line without control and invisible characters"
 		case strings.TrimSpace(text) != text:
 			return "want no space around it"
@@ -113,11 +113,10 @@ func workerName(name string) string {
 	return site.Wanted("id", name)
 }
 
-// identifier makes a name of lower-case letters, digits and single hyphens from the first of the
-// texts that holds one of them.
 func identifier(texts ...string) string {
 	for _, text := range texts {
-		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+		words := strings.FieldsFunc(strings.ToLower(text),
+			func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 		id := strings.Join(words, "-")
 		if id = strings.TrimRight(id[:min(len(id), maxWorkerName)], "-"); id != "" {
 			return id

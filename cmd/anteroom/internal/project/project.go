@@ -1,6 +1,6 @@
-// Package content loads a content folder for the commands, generates what it describes, and
-// publishes that to the folder of the documents and the snapshot file.
-package content
+// Package project is the folder of a service: it begins a new one, loads and generates its content,
+// publishes the documents and the snapshot, and shows the pages while they are written.
+package project
 
 import (
 	"errors"
@@ -16,12 +16,12 @@ import (
 	"anteroom/generator/site"
 )
 
-// Unfinished is the file in a content folder that names a verification whose files are not all
-// there. Only package verification writes and removes it.
+// Unfinished is the file in a content folder that names an incomplete verification. Only package
+// verification writes and removes it.
 const Unfinished = ".verification"
 
-// Load loads and checks a content folder. Nothing in it may be of a day after now. It changes
-// nothing there: only verify removes a part of a verification.
+// Load loads and checks a content folder, and changes nothing there. Its dates must not be later
+// than now.
 func Load(folder string, now time.Time) (*site.Site, error) {
 	const hint = "(give this user access to the content folder)"
 	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
@@ -32,7 +32,7 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	if _, err := os.Lstat(filepath.Join(folder, Unfinished)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	} else if err == nil {
-		return nil, fmt.Errorf("%s holds a part of a verification (run anteroom verify, which removes it)", folder)
+		return nil, fmt.Errorf("%s contains an incomplete verification (anteroom verify removes it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {
@@ -44,12 +44,12 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	return s, nil
 }
 
-// DateError is an error about a date of the content that does not fit the time of the command.
+// DateError is a date of the content that contradicts the command's clock.
 type DateError struct{ error }
 
 func (e DateError) Unwrap() error { return e.error }
 
-// Generate loads a content folder and generates what it publishes. It writes nothing.
+// Generate loads a content folder and generates its documents in memory.
 func Generate(folder string, now time.Time) (*site.Site, *generator.Output, error) {
 	s, err := Load(folder, now)
 	if err != nil {
@@ -70,7 +70,6 @@ func InFolder(folder string, err error) error {
 	return err
 }
 
-// contentError is a cli.ContentError.
 type contentError struct {
 	folder string
 	site.Errors
@@ -86,8 +85,8 @@ func (e contentError) Faults() []cli.Fault {
 	return faults
 }
 
-// Expiry says when security.txt is past its Expires, from when on it must not be used (RFC 9116,
-// section 2.5.5), or near to it. The notice is "" where there is nothing to say.
+// Expiry reports whether security.txt must not be used any more (RFC 9116, section 2.5.5). The
+// notice names its Expires if that is past or near.
 func Expiry(expires, now time.Time) (expired bool, notice string) {
 	const hint = "(check its contacts and set a later security.expires in service.yaml)"
 	switch left := expires.Sub(now); {

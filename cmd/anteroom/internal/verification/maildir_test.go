@@ -1,10 +1,9 @@
-package inbox
+package verification
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/mail"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -112,63 +110,28 @@ func verified(store string) *site.Site {
 	return s
 }
 
-// A suggestion that a verification covers is no longer new.
-func TestLook(t *testing.T) {
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	for n := 1; n <= 2; n++ {
-		filed := store.Exec(turn.Exec{Statements: []turn.Statement{{
-			SQL:  "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, '2026-11-20T15:00:00Z', 'anonymous', 'pin', ?)",
-			Args: []any{fmt.Sprintf("%032x", n), strings.Repeat("a", 64)},
-		}}})
-		if filed.Failure != turn.None {
-			t.Fatal(filed.Failure)
-		}
-	}
-	extent, err := records.Measure(t.Context(), store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Look(t.Context(), store, verified(extent.Store), Mail{}, time.Now())
-	if err != nil || len(r.Suggestions) != 1 || r.Suggestions[0].ID != fmt.Sprintf("%032x", 2) {
-		t.Errorf("found %+v, %v", r, err)
-	}
-}
-
 // A store is taken if it is the one that was verified, or begins in place of another one.
 func TestBelongs(t *testing.T) {
-	const host, foreign = "www.tern.example", "this store is of the service www.owl.example, and the content of www.tern.example ("
+	const host, foreign = "www.tern.example", "store belongs to www.owl.example, content is for www.tern.example ("
 	for _, c := range []struct {
 		verified, store, host string
 		begins                bool
 		want                  string // "" if it is taken
 	}{
 		{"a", "a", host, false, ""},
-		{"a", "b", host, false, "this is store b, and the verifications are of store a ("},
+		{"a", "b", host, false, "wrong store: got b, verifications belong to a ("},
 		{"a", "b", host, true, ""},
 		{"a", "b", "", true, ""},
 		{"a", "b", "www.owl.example", true, foreign},
-		{"a", "a", host, true, "of no other store than a (leave --new-store out)"},
+		{"a", "a", host, true, "verifications already belong to store a (drop --new-store)"},
 		{"", "a", host, false, ""},
 		{"", "a", "", false, ""},
 		{"", "a", "www.owl.example", false, foreign},
-		{"", "a", host, true, "of no other store than a (leave --new-store out)"},
+		{"", "a", host, true, "verifications already belong to store a (drop --new-store)"},
 	} {
 		err := Belongs(&records.Extent{Store: c.store, Host: c.host}, verified(c.verified), c.begins)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
-	}
-}
-
-func TestFirstLine(t *testing.T) {
-	if got := firstLine("\n \nSECURITY: one\ntwo"); got != "SECURITY: one" {
-		t.Error(got)
-	}
-	if got := firstLine(strings.Repeat("é", 101)); got != strings.Repeat("é", 100)+"…" {
-		t.Error(got)
 	}
 }

@@ -1,4 +1,4 @@
-package preview
+package project
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 	term.Now = func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, time.Now().Nanosecond(), time.UTC) }
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, term, folder, "127.0.0.1:0") }()
+	go func() { ended <- Preview(ctx, term, folder, "127.0.0.1:0") }()
 	shown.until(t, "content has 1 fault")
 	write(string(text))
 	_, address, _ := strings.Cut(shown.until(t, " at http://"), " at ")
@@ -125,7 +125,7 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if err := Run(t.Context(), term, folder, "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "for its writer alone") {
+	if err := Preview(t.Context(), term, folder, "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "for its writer alone") {
 		t.Errorf("at an address for everybody: %v", err)
 	}
 }

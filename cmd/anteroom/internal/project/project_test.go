@@ -1,4 +1,4 @@
-package content
+package project
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ func TestRefuseSeed(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 	seed := base64.StdEncoding.EncodeToString(key.Seed())
 	files := []generator.File{{Path: "/a", Bytes: []byte("a")}, {Path: "/b", Bytes: []byte("x" + seed + "y")}}
-	if err := RefuseSeed(files, key); err == nil || !strings.HasPrefix(err.Error(), "/b holds the secret receipt key") || strings.Contains(err.Error(), seed) {
+	if err := RefuseSeed(files, key); err == nil || !strings.HasPrefix(err.Error(), "/b contains the secret receipt key") || strings.Contains(err.Error(), seed) {
 		t.Error(err)
 	}
 	if err := errors.Join(RefuseSeed(files, nil), RefuseSeed(files[:1], key)); err != nil {
