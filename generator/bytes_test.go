@@ -8,7 +8,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/generator"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 )
 
 // What an agent reads costs it time and money: these are the most bytes of each body, as the
@@ -28,7 +28,7 @@ var mostBytes = []struct {
 	{"contract of registrations", call{"GET", "/api/waitlist", ""}, 3_000},
 	{"receipts", call{"GET", "/api/receipt", ""}, 4_000},
 	{"openapi.json", call{"GET", "/openapi.json", ""}, 119_000},
-	{"MCP tools/list", message("tools/list", "{}"), answers.MaxTools},
+	{"MCP tools/list", message("tools/list", "{}"), contract.MaxTools},
 }
 
 // mostBytesOfWalk is the most of all bodies of walk together.

@@ -11,20 +11,18 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
-	"anteroom/generator/ordered"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 
 	"github.com/go-json-experiment/json"
 )
 
-// calendars makes the files of each calendar of business days, for callers without a network: its
-// closed weekdays, as the endpoint itself lists them.
-func calendars(a *answers.Answers) (files []File, err error) {
+func calendars(a *contract.Answers) (files []File, err error) {
 	about := a.BusinessDays()
 	for _, c := range about.Calendars {
-		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`, c.ID, about.Range.First, about.Range.Last))
+		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`,
+			c.ID, about.Range.First, about.Range.Last))
 		if err != nil {
 			return nil, fmt.Errorf("ask for the holidays of %s: %w", c.ID, err)
 		}
@@ -36,8 +34,9 @@ func calendars(a *answers.Answers) (files []File, err error) {
 			return nil, fmt.Errorf("ask for the holidays of %s: answered %d: %s", c.ID, answer.Status, answer.Body)
 		}
 		file := &calendarFile{c, about.Range, []string{"Saturday", "Sunday"}, about.DataVersion, about.Caveat, listed.Result}
-		ics := published.CalendarPath(c.ID, "ics")
-		files = append(files, published.NewFile(published.CalendarPath(c.ID, "json"), file.JSON()), published.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
+		ics := output.CalendarPath(c.ID, "ics")
+		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.JSON()),
+			output.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
 	}
 	return files, nil
 }
@@ -59,7 +58,7 @@ type holiday struct {
 
 // JSON has a line for each holiday.
 func (c *calendarFile) JSON() []byte {
-	return append(bytes.ReplaceAll(ordered.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
+	return append(bytes.ReplaceAll(output.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
 }
 
 // ICS is the calendar in iCalendar (RFC 5545), with the properties of RFC 7986 that describe it as
@@ -75,7 +74,8 @@ func (c *calendarFile) ICS(host, url string) []byte {
 	line("UID", c.ID+"@"+host)
 	line("NAME", escapeText(c.Name))
 	line("X-WR-CALNAME", escapeText(c.Name)) // what many programs read instead of NAME
-	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business days. Saturdays and Sundays are not business days either, "+
+	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business "+
+		"days. Saturdays and Sundays are not business days either, "+
 		"and are not listed. Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
 	line("LAST-MODIFIED", stamp)
 	line("SOURCE;VALUE=URI", url)
@@ -94,11 +94,10 @@ func (c *calendarFile) ICS(host, url string) []byte {
 
 var escapeText = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace
 
-// maxLine is how many bytes a line of iCalendar may have, its end apart.
+// maxLine is the length of a line of iCalendar in bytes, without its end.
 const maxLine = 75
 
-// appendFolded appends a line, which continues on lines that begin with a space where it is too
-// long (RFC 5545, section 3.1). It parts no character.
+// appendFolded folds a line between characters (RFC 5545, section 3.1).
 func appendFolded(b []byte, line string) []byte {
 	for room := maxLine; len(line) > room; room = maxLine - len(" ") {
 		at := room

@@ -12,8 +12,9 @@ import (
 	"anteroom/edge/endpoint/bizday"
 )
 
-// events reads the dates and names of an iCalendar file, by the rules of RFC 5545 alone.
-func events(t *testing.T, text string) map[string]string {
+// events reads the name of an iCalendar file, and the dates and names of its events, by the rules
+// of RFC 5545 alone. No two events of several files may have the same UID.
+func events(t *testing.T, text string, uids map[string]bool) (calendar string, found map[string]string) {
 	t.Helper()
 	for i, line := range strings.SplitAfter(text, "\n") {
 		if line != "" && (!strings.HasSuffix(line, "\r\n") || len(line) > 77 || strings.ToValidUTF8(line, "?") != line) {
@@ -22,7 +23,7 @@ func events(t *testing.T, text string) map[string]string {
 	}
 	unescape := strings.NewReplacer(`\\`, `\`, `\,`, `,`, `\;`, `;`, `\n`, "\n").Replace
 	var event map[string]string
-	found, uids := map[string]string{}, map[string]bool{}
+	found = map[string]string{}
 	for line := range strings.SplitSeq(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n ", ""), "\r\n"), "\r\n") {
 		name, value, _ := strings.Cut(line, ":")
 		switch {
@@ -36,9 +37,13 @@ func events(t *testing.T, text string) map[string]string {
 			uids[event["UID"]], found[day.Format(time.DateOnly)], event = true, unescape(event["SUMMARY"]), nil
 		case event != nil:
 			event[name] = value
+		case name == "NAME":
+			if calendar = unescape(value); strings.Count(value, ",") != strings.Count(value, `\,`) {
+				t.Errorf("a comma without a backslash splits %s", value)
+			}
 		}
 	}
-	return found
+	return calendar, found
 }
 
 // The files of a calendar have the holidays that the endpoint has, and those of JSON and iCalendar
@@ -46,12 +51,12 @@ func events(t *testing.T, text string) map[string]string {
 func TestCalendars(t *testing.T) {
 	o := generate(t, shippedContent)
 	ask := getter(t, o)
-	total := 0
+	total, uids := 0, map[string]bool{}
 	for _, id := range bizday.IDs() {
 		var file struct {
-			First, Last string
-			Weekend     []string
-			Holidays    []struct{ Date, Name string }
+			Name, First, Last string
+			Weekend           []string
+			Holidays          []struct{ Date, Name string }
 		}
 		doc, ics := document(t, o, "/calendars/"+id+".json"), document(t, o, "/calendars/"+id+".ics")
 		if err := json.Unmarshal(doc, &file); err != nil {
@@ -62,8 +67,8 @@ func TestCalendars(t *testing.T) {
 		for _, h := range file.Holidays {
 			holidays[h.Date] = h.Name
 		}
-		if got := events(t, string(ics)); !maps.Equal(got, holidays) {
-			t.Errorf("%s: %d events of iCalendar are not the %d holidays of JSON", id, len(got), len(holidays))
+		if name, got := events(t, string(ics), uids); name != file.Name || !maps.Equal(got, holidays) {
+			t.Errorf("%s: iCalendar has %s with %d events, JSON %s with %d holidays", id, name, len(got), file.Name, len(holidays))
 		}
 		if first, last := bizday.Range(); file.First != first || file.Last != last {
 			t.Errorf("%s: from %s to %s", id, file.First, file.Last)

@@ -2,10 +2,9 @@
 // the snapshot that the edge reads. It is pure: the same content gives the same bytes. It reads no
 // clock and writes no file.
 //
-// Package answers makes what the endpoints answer. Each of the other families of documents is a
-// package with a function from these answers to files: openapi, pages and discovery. The lists that
-// grow, the boards and the public log are made here. Package published decides under which headers
-// each document is served.
+// Package contract makes the answers of the endpoints. The families of documents follow from these:
+// lists, boards and OpenAPI there, calendars and the public log here, the others in pages and
+// discovery.
 package generator
 
 import (
@@ -15,13 +14,10 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/snapshot"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/discovery"
-	"anteroom/generator/openapi"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
+	"anteroom/generator/output"
 	"anteroom/generator/pages"
-	"anteroom/generator/published"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -29,25 +25,24 @@ import (
 )
 
 // File is one file of the published tree.
-type File = published.File
+type File = output.File
 
-// Output is what a content folder publishes.
+// Output holds the documents of a content folder.
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
-	Log       *tlog.Log // nil where the content has none
+	Log       *tlog.Log // nil if the content has none
 	Warnings  []string  // about the documents, each a line
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
-// is site.Errors where the words of the content do not fit the route table, or where they link to
-// something that is not published.
+// is site.Errors if the content lacks words for the route table, or links to an unpublished path.
 func Generate(s *site.Site) (*Output, error) {
-	output, err := generate(s)
+	made, err := generate(s)
 	if err != nil {
 		return nil, fmt.Errorf("generate: %w", err)
 	}
-	return output, nil
+	return made, nil
 }
 
 func generate(s *site.Site) (*Output, error) {
@@ -64,25 +59,25 @@ func generate(s *site.Site) (*Output, error) {
 	var card []byte
 	var lacking string
 	group.Go(func() (err error) { // it depends on the service's own words alone, and takes long
-		card, lacking, err = page.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
+		card, lacking, err = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
 		return err
 	})
-	a, err := answers.New(expanded)
+	a, err := contract.New(expanded)
 	if err != nil {
 		return nil, err
 	}
 	var anchors map[string]map[string]bool
 	var logRest []File
-	families := []func(*answers.Answers) ([]File, error){
-		func(a *answers.Answers) (files []File, err error) {
+	families := []func(*contract.Answers) ([]File, error){
+		func(a *contract.Answers) (files []File, err error) {
 			files, anchors, err = pages.Files(a)
 			return files, err
 		},
-		func(a *answers.Answers) (first []File, err error) {
+		func(a *contract.Answers) (first []File, err error) {
 			first, logRest, err = publicLog(a)
 			return first, err
 		},
-		openapi.Files, lists, boards, calendars, discovery.Files,
+		contract.OpenAPI, contract.Lists, calendars, discovery.Files,
 	}
 	made := make([][]File, len(families))
 	for i, family := range families {
@@ -94,44 +89,36 @@ func generate(s *site.Site) (*Output, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	files := append(slices.Concat(made...), published.NewFile(page.CardPath, card))
-	// llms.txt has the sizes of the others, the manifest their hashes, and the CDN's configuration the
-	// headers of all.
-	about := func(family func(*answers.Answers, []File) ([]File, error)) {
-		var more []File
-		if err == nil {
-			more, err = family(a, files)
-			files = append(files, more...)
-		}
-	}
-	a.Snapshot.Documents[api.Pages] = ordered.Compact(published.Pages(files))
-	about(discovery.LLMs)
-	about(discovery.Manifest)
-	files = append(files, logRest...)
-	about(discovery.Configuration)
+	files := append(slices.Concat(made...), output.NewFile(output.CardPath, card))
+	a.Snapshot.Documents[api.Pages] = output.Compact(output.Pages(files))
+	index, err := discovery.Index(a, files)
 	if err != nil {
 		return nil, err
 	}
+	files = slices.Concat(files, index, logRest)
+	configuration, err := discovery.Configuration(a, files)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, configuration...)
 	if err := s.CheckLinks(paths(a, files), anchors); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	output := &Output{Documents: files, Snapshot: a.Snapshot}
+	all := &Output{Documents: files, Snapshot: a.Snapshot}
 	if lacking != "" {
-		output.Warnings = append(output.Warnings,
-			fmt.Sprintf("%s has no characters for %q of the name or summary, and leaves them out", page.CardPath, lacking))
+		all.Warnings = append(all.Warnings,
+			fmt.Sprintf("%s leaves out %q of the name or summary: no such characters in its font", output.CardPath, lacking))
 	}
 	if len(s.Service.Log.Keys) > 0 {
-		output.Log = s.Log
+		all.Log = s.Log
 	}
-	return output, nil
+	return all, nil
 }
 
-// paths are the paths that a link may lead to: every document, every endpoint, the front page and
-// the root of the API.
-func paths(a *answers.Answers, files []File) map[string]bool {
+func paths(a *contract.Answers, files []File) map[string]bool {
 	// The content may link to a security.txt that has expired: those links are left out too.
-	paths := map[string]bool{"/": true, "/api/": true, published.SecurityTxtPath: true}
+	paths := map[string]bool{"/": true, "/api/": true, output.SecurityTxtPath: true}
 	for _, f := range files {
 		paths[f.Path] = f.MediaType != ""
 	}

@@ -4,21 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
-// publicLog makes the files of the public log. A reader begins with the first: its keys, policies
-// and newest checkpoints, which the manifest lists. It does not list the thousands that follow from
-// these.
-func publicLog(a *answers.Answers) (first, rest []File, err error) {
+// publicLog returns first the files that the manifest lists: keys, policies and newest checkpoints.
+// The thousands of others follow from these.
+func publicLog(a *contract.Answers) (first, rest []File, err error) {
 	if err := checkLoggedBoards(a); err != nil {
 		return nil, nil, err
 	}
 	all, err := a.Site.Log.Files()
 	for _, f := range all {
-		file := published.NewFile(f.Path, f.Bytes)
+		file := output.NewFile(f.Path, f.Bytes)
 		file.Make = f.Make
 		tree := tlog.TreePath(f.Path)
 		if slices.Contains([]string{tlog.KeysPath, tlog.PolicyPath(tree), tlog.CheckpointPath(tree)}, f.Path) {
@@ -30,16 +29,16 @@ func publicLog(a *answers.Answers) (first, rest []File, err error) {
 	return first, rest, err
 }
 
-func checkLoggedBoards(a *answers.Answers) error {
+func checkLoggedBoards(a *contract.Answers) error {
 	logged := map[string]string{}
 	for i := range a.Site.Log.Stages {
 		logged[a.Site.Log.Stages[i].Name] = a.Site.Log.Stages[i].Entry.BoardSHA256
 	}
 	for i := range a.Site.Scoreboards {
 		board := &a.Site.Scoreboards[i]
-		published := tlog.VerificationOf(board.File, board.AsOf, answers.BoardDocument(board))
-		if sum, is := logged[board.File]; is && sum != published.BoardSHA256 {
-			return fmt.Errorf("scoreboard/%s.yaml is another board than the log has (bring it back from version control: what was logged is never edited)", board.File)
+		entry := tlog.VerificationOf(board.File, board.AsOf, contract.BoardDocument(board))
+		if sum, is := logged[board.File]; is && sum != entry.BoardSHA256 {
+			return fmt.Errorf("scoreboard/%s.yaml differs from the log (restore it from git)", board.File)
 		}
 	}
 	return nil

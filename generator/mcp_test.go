@@ -2,22 +2,17 @@ package generator_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/edge/api"
-	"anteroom/edge/canon"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/input"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 )
 
@@ -35,96 +30,6 @@ func toolsOf(t testing.TB, o *generator.Output) []tool {
 		t.Fatal(err)
 	}
 	return list.Tools
-}
-
-func TestTools(t *testing.T) {
-	o := generate(t, shippedContent)
-	tools, description := toolsOf(t, o), readOpenAPI(t, document(t, o, "/openapi.json"))
-	if len(tools) != len(api.Tools) {
-		t.Fatalf("%d tools", len(tools))
-	}
-	for i, tool := range tools {
-		route, op := api.Find(api.Tools[i].Operation)
-		if tool.Name != "service_"+api.Tools[i].Name || tool.Title == "" || tool.Description == "" {
-			t.Errorf("tool %d is %s: %q %q", i, tool.Name, tool.Title, tool.Description)
-		}
-		hints := map[string]any{
-			"title": tool.Title, "readOnlyHint": !op.Writes, "destructiveHint": false, "idempotentHint": !op.Writes, "openWorldHint": true,
-		}
-		for name, value := range hints {
-			if got, there := tool.Annotations[name]; !there || got != value {
-				t.Errorf("%s: %s is %v, want %v", tool.Name, name, got, value)
-			}
-		}
-		if len(tool.Annotations) != len(hints) {
-			t.Errorf("%s: annotations %v", tool.Name, tool.Annotations)
-		}
-		for _, schema := range []json.RawMessage{tool.InputSchema, tool.OutputSchema} {
-			checkPortable(t, tool.Name, schema)
-		}
-		method := op.Methods[len(op.Methods)-1] // POST where there is one
-		described := member(description.doc, "paths", route.Path, strings.ToLower(method))
-		id, _ := member(described, "operationId").(string)
-		if does, _ := member(described, "x-operations").([]any); !slices.Contains(does, any(op.ID)) {
-			t.Errorf("%s of openapi.json does %v, and not %s", id, does, op.ID)
-		}
-		if want := " OpenAPI: " + id + "."; !strings.HasSuffix(tool.Description, want) {
-			t.Errorf("%s does not end with %q: %q", tool.Name, want, tool.Description)
-		}
-		checkArguments(t, &tool)
-	}
-}
-
-// checkPortable reports the parts of a schema for which some clients drop a tool.
-func checkPortable(t *testing.T, name string, text json.RawMessage) {
-	t.Helper()
-	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	properties, ok := schema["properties"].(map[string]any)
-	if schema["type"] != "object" || !ok {
-		t.Errorf("%s: type %v, properties %v", name, schema["type"], schema["properties"])
-	}
-	for property, s := range properties {
-		if s, ok := s.(map[string]any); !ok || s["type"] == nil {
-			t.Errorf("%s: property %s is %v", name, property, s)
-		}
-	}
-	for _, keyword := range []string{`"$schema"`, `"$id"`, `"$ref"`, `"oneOf"`, `"anyOf"`, `"allOf"`} {
-		if bytes.Contains(text, []byte(keyword)) {
-			t.Errorf("%s: a schema holds %s", name, keyword)
-		}
-	}
-}
-
-// checkArguments reports an argument without words or of two types, and words that call an argument
-// optional that the tool requires. It reports words in an output schema, which openapi.json has.
-func checkArguments(t *testing.T, tool *tool) {
-	t.Helper()
-	var in struct {
-		Required   []string
-		Properties map[string]struct {
-			Type        any
-			Description string
-		}
-	}
-	if err := json.Unmarshal(tool.InputSchema, &in); err != nil {
-		t.Fatal(err)
-	}
-	for name, p := range in.Properties {
-		if _, one := p.Type.(string); !one || p.Description == "" {
-			t.Errorf("%s: %s is %v, described as %q", tool.Name, name, p.Type, p.Description)
-		}
-		if slices.Contains(in.Required, name) && strings.Contains(strings.ToLower(p.Description), "optional") {
-			t.Errorf("%s requires %s, and says: %s", tool.Name, name, p.Description)
-		}
-	}
-	for _, keyword := range []string{`"description"`, `"notice"`} {
-		if bytes.Contains(tool.OutputSchema, []byte(keyword)) {
-			t.Errorf("%s: its output schema holds %s", tool.Name, keyword)
-		}
-	}
 }
 
 // The keywords of the schemas of arguments. Providers of models refuse every tool of a request for
@@ -170,35 +75,15 @@ func checkDialect(t *testing.T, where string, v any) {
 	}
 }
 
-// Every argument has a schema that all providers of models take. Words say what a keyword would
-// have said of a date or an address.
+// Every argument has a schema that all providers of models take, and no output schema has a keyword
+// for which some clients drop a tool.
 func TestToolDialect(t *testing.T) {
-	o := generate(t, shippedContent)
-	words := map[input.Type]string{input.Date: "YYYY-MM-DD", input.Email: "e-mail address"}
-	said := map[input.Type]int{}
-	for i, tool := range toolsOf(t, o) {
-		schema := value(t, string(tool.InputSchema))
-		checkDialect(t, tool.Name, schema)
-		_, op := api.Find(api.Tools[i].Operation)
-		for _, f := range op.Fields {
-			text, _ := member(schema, "properties", f.Name, "description").(string)
-			if f.Name == api.Tools[i].Omits || words[f.Type] == "" {
-				continue
+	for _, tool := range toolsOf(t, generate(t, shippedContent)) {
+		checkDialect(t, tool.Name, value(t, string(tool.InputSchema)))
+		for _, keyword := range []string{`"$schema"`, `"$id"`, `"$ref"`, `"oneOf"`, `"anyOf"`, `"allOf"`} {
+			if bytes.Contains(tool.OutputSchema, []byte(keyword)) {
+				t.Errorf("%s: the output schema holds %s", tool.Name, keyword)
 			}
-			said[f.Type]++
-			consent := f.Type != input.Email || strings.Contains(text, site.Consent)
-			if !strings.Contains(strings.ToLower(text), strings.ToLower(words[f.Type])) || !consent {
-				t.Errorf("%s: %s is described as %q", tool.Name, f.Name, text)
-			}
-		}
-	}
-	if said[input.Date] != 3 || said[input.Email] != 4 {
-		t.Errorf("dates and addresses: %v", said)
-	}
-	receipt := member(value(t, string(toolsOf(t, o)[6].InputSchema)), "properties", "receipt", "properties")
-	for _, name := range append([]string{"canonical", "payload_sha256", "signature", "signed", "public_key_b64", "action"}, canon.ReceiptFields...) {
-		if member(receipt, name) == nil {
-			t.Errorf("the argument receipt has no %s", name)
 		}
 	}
 }
@@ -211,8 +96,8 @@ func TestToolsAreShort(t *testing.T) {
 	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
 	r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":`+meta+`}`,
 		"host", o.Snapshot.CanonicalHost, "mcp-protocol-version", "2026-07-28", "mcp-method", "tools/list")
-	if r.Status != 200 || len(r.Body) > answers.MaxTools {
-		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), answers.MaxTools)
+	if r.Status != 200 || len(r.Body) > contract.MaxTools {
+		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), contract.MaxTools)
 	}
 	s, err := site.Load(overlay(t, map[string]func(string) string{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
 	if err != nil {
@@ -343,104 +228,37 @@ func TestToolSchemas(t *testing.T) {
 	}
 }
 
-// Every prompt is listed with its arguments and has a text in which nothing is left to put in.
+// Every prompt has a text in which each argument is put in, and no placeholder is left.
 func TestPrompts(t *testing.T) {
 	o := generate(t, shippedContent)
 	var list struct {
 		Prompts []struct {
-			Name, Title, Description string
-			Arguments                []struct {
-				Name, Description string
-				Required          bool
-			}
+			Name      string
+			Arguments []struct{ Name string }
 		}
 	}
 	if err := json.Unmarshal(o.Snapshot.Documents[api.MCPPrompts], &list); err != nil {
 		t.Fatal(err)
 	}
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	var got []string
 	for _, p := range list.Prompts {
-		signature, arguments := p.Name, map[string]string{}
+		arguments := map[string]string{}
 		for _, a := range p.Arguments {
-			signature += " " + a.Name
-			if arguments[a.Name] = `{"mark":"QED"}`; !a.Required {
-				signature += "?"
-			}
-			if a.Description == "" {
-				t.Errorf("%s: no words for %s", p.Name, a.Name)
-			}
+			arguments[a.Name] = `{"mark":"QED"}`
 		}
-		got = append(got, signature)
 		params, _ := json.Marshal(map[string]any{"name": p.Name, "arguments": arguments})
 		r := h.Do("POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":`+string(params)+`}`, "host", o.Snapshot.CanonicalHost)
 		var answer struct {
 			Result struct {
-				Description string
-				Messages    []struct {
-					Role    string
-					Content struct{ Type, Text string }
-				}
+				Messages []struct{ Content struct{ Text string } }
 			}
 		}
 		if err := json.Unmarshal(r.Body, &answer); err != nil || len(answer.Result.Messages) != 1 {
 			t.Fatalf("%s: %s", p.Name, r.Body)
 		}
 		m := answer.Result.Messages[0]
-		if p.Title == "" || answer.Result.Description != p.Description || m.Role != "user" || m.Content.Type != "text" || len(m.Content.Text) < 400 ||
-			strings.Contains(m.Content.Text, "[[") || strings.Contains(m.Content.Text, "{org_name}") || strings.Count(m.Content.Text, "QED") != len(arguments) {
+		if strings.Contains(m.Content.Text, "[[") || strings.Contains(m.Content.Text, "{org_name}") || strings.Count(m.Content.Text, "QED") != len(arguments) {
 			t.Errorf("%s: %+v", p.Name, answer.Result)
 		}
-	}
-	want := []string{"service_onboard", "service_audit_this_server", "service_verify_receipt receipt", "service_draft_org org_name mission?"}
-	if !slices.Equal(got, want) {
-		t.Errorf("prompts %q, want %q", got, want)
-	}
-}
-
-// The links of the page that add the server at one click hold the configuration of the page.
-func TestInstallLinks(t *testing.T) {
-	o := generate(t, shippedContent)
-	html := string(document(t, o, "/mcp.html"))
-	link := func(pattern string) string {
-		t.Helper()
-		m := regexp.MustCompile(`href="` + pattern + `"`).FindStringSubmatch(html)
-		if m == nil {
-			t.Fatalf("no link matches %s", pattern)
-		}
-		text, err := url.PathUnescape(m[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	endpoint := o.Snapshot.BaseURL() + "/api/mcp"
-	cursor, err := base64.StdEncoding.DecodeString(link(`cursor://anysphere\.cursor-deeplink/mcp/install\?name=anteroom&amp;config=([^"]*)`))
-	if want := `{"url":"` + endpoint + `"}`; err != nil || string(cursor) != want {
-		t.Errorf("Cursor adds %s (%v), want %s", cursor, err, want)
-	}
-	if got, want := link(`vscode:mcp/install\?([^"]*)`), `{"name":"anteroom","type":"http","url":"`+endpoint+`"}`; got != want {
-		t.Errorf("Visual Studio Code adds %s, want %s", got, want)
-	}
-	if strings.Contains(html, `<h3 id="install-`) || !strings.Contains(html, `<div id="install-curl">`) {
-		t.Error("the clients are not sections that open")
-	}
-}
-
-// A client of an SDK begins with a GET for a stream, whose answer it does not read: it is short,
-// and says what a person needs who looks at it.
-func TestNoStream(t *testing.T) {
-	o := generate(t, shippedContent)
-	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	r := h.Do("GET", "/api/mcp", "", "accept", "text/event-stream", "host", "localhost")
-	var got struct {
-		Install map[string]struct{ Config any }
-		Tools   []string
-	}
-	if err := json.Unmarshal(r.Body, &got); err != nil || r.Status != 405 || len(r.Body) > 1200 {
-		t.Errorf("%d, %d bytes: %s", r.Status, len(r.Body), r.Body)
-	}
-	if len(got.Install) != 1 || got.Install["generic"].Config == nil || len(got.Tools) != len(api.Tools) {
-		t.Errorf("%s", r.Body)
 	}
 }

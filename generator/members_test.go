@@ -21,9 +21,8 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
-	"anteroom/generator/answers"
-	"anteroom/generator/ordered"
-	"anteroom/generator/schema"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -106,11 +105,11 @@ func firing(t *testing.T, o *openapi, status int) *jsonschema.Schema {
 	t.Helper()
 	own, common := reflect.TypeFor[signal.Fired](), "Trailer"
 	if status >= 400 {
-		own, common = answers.ExtensionMembers[respond.SignalFailed], "Problem"
+		own, common = contract.ExtensionMembers[respond.SignalFailed], "Problem"
 	}
 	parts := []any{map[string]any{"$ref": "#/components/schemas/" + common}}
 	if status < 400 || status == respond.SignalFailed.Status {
-		parts = append(parts, value(t, string(ordered.Compact(schema.Inline(own)))))
+		parts = append(parts, value(t, string(output.Compact(contract.Inline(own)))))
 	}
 	document := maps.Clone(o.doc)
 	document["answer"] = map[string]any{"allOf": parts}

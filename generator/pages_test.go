@@ -15,12 +15,9 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
-	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator"
-	"anteroom/generator/answers"
-	"anteroom/generator/model"
 )
 
 var (
@@ -192,64 +189,6 @@ func TestProblemExamples(t *testing.T) {
 	}
 }
 
-// TestEndpointPages looks for every operation, field, member of an answer and error on the page of
-// its endpoint.
-func TestEndpointPages(t *testing.T) {
-	o := generate(t, shippedContent)
-	for _, route := range api.Routes {
-		page := "/endpoints/" + route.ID + ".html"
-		twin := string(document(t, o, page+".md"))
-		ids := identifiers(t, o, page)
-		for _, op := range route.Operations {
-			if !slices.Contains(ids, op.ID) {
-				t.Errorf("%s has no part %s", page, op.ID)
-			}
-			var fields func(prefix string, list []input.Field)
-			fields = func(prefix string, list []input.Field) {
-				for i := range list {
-					if f := &list[i]; !strings.Contains(twin, "| `"+prefix+f.Name+"` |") {
-						t.Errorf("%s lacks the field %s of %s", page, prefix+f.Name, op.ID)
-					} else {
-						fields(prefix+f.Name+"[].", f.Items)
-					}
-				}
-			}
-			fields("", op.Fields)
-			members := func(of reflect.Type, text string) {
-				for f := range of.Fields() {
-					name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-					if name != "" && !strings.Contains(text, "| `"+name+"` |") {
-						t.Errorf("%s lacks the member %s of an answer of %s", page, name, op.ID)
-					}
-				}
-			}
-			for _, answer := range op.Answers {
-				members(reflect.TypeOf(answer), twin)
-			}
-			for _, p := range op.Errors {
-				if own := answers.ExtensionMembers[p]; own != nil {
-					_, text, _ := strings.Cut(twin, fmt.Sprintf("A %d [%s]", p.Status, p.Title))
-					members(own, text)
-				}
-			}
-			if op.Document != nil && op.Document.Tail == nil {
-				var answer map[string]any
-				if err := json.Unmarshal(o.Snapshot.Documents[op.Document.ID], &answer); err != nil {
-					t.Fatal(err)
-				}
-				for name := range answer {
-					if strings.Contains(twin, "the members of a [contract](") && contractMember(name) {
-						continue
-					}
-					if !strings.Contains(twin, "| `"+name+"` |") {
-						t.Errorf("%s lacks the member %s of the answer of %s", page, name, op.ID)
-					}
-				}
-			}
-		}
-	}
-}
-
 // Every call that a page shows is one that a shell takes, and that records and sends nothing as it
 // is.
 func TestCallsOnEndpointPages(t *testing.T) {
@@ -358,17 +297,6 @@ func TestListPages(t *testing.T) {
 			if n := bytes.Count(document(t, o, "/jobs.html.md"), []byte("- **agent")); n > 50 {
 				t.Errorf("%d audits are shown", n)
 			}
-			showsAll(t, o, "/jobs.html.md", "(/schemas/jobs.json)", "(/schemas/auditors.json)")
 		})
 	}
-}
-
-// contractMember reports whether a contract has a member of the name.
-func contractMember(name string) bool {
-	for f := range reflect.TypeFor[model.Contract]().Fields() {
-		if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member == name {
-			return true
-		}
-	}
-	return false
 }

@@ -13,7 +13,7 @@ import (
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/receiptkey"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -132,7 +132,7 @@ type artifactFlags struct{ public, snapshot string }
 
 func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.public, &a.snapshot) }
 
-func (a *artifactFlags) read() (*publish.Artifact, error) { return publish.Read(a.public, a.snapshot) }
+func (a *artifactFlags) read() (*output.Artifact, error) { return output.Read(a.public, a.snapshot) }
 
 func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
 	f := cmd.Flags()

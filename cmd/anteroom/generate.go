@@ -18,7 +18,7 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/worker/bundle"
 	"anteroom/generator"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -144,7 +144,7 @@ func buildCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "build",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			generated, err := publish.Read(public, snapshot)
+			generated, err := output.Read(public, snapshot)
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ type publication struct {
 	site              *site.Site
 	public            verification.Published
 	records           records.Reader // the store
-	artifact          *publish.Artifact
+	artifact          *output.Artifact
 	service           *live.Service
 	waiting           int64 // records that no verification covers
 	written           bool  // a verification is not public yet
@@ -151,7 +151,7 @@ func (p *publication) generate(context.Context) (string, error) {
 	}
 	r, err := p.generation.run(p.t, p.site, now)
 	if err == nil {
-		p.artifact, err = publish.Read(p.generation.public, p.generation.snapshot)
+		p.artifact, err = output.Read(p.generation.public, p.generation.snapshot)
 	}
 	if err != nil {
 		return "", err

@@ -19,7 +19,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/edge/store/migrations"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 
 	"golang.org/x/sys/unix"
 )
@@ -126,7 +126,7 @@ func TestPublishReads(t *testing.T) {
 
 func deployedHost(t *testing.T, calls, public, snapshot string) func(host string) *live.Service {
 	t.Helper()
-	artifact, err := publish.Read(public, snapshot)
+	artifact, err := output.Read(public, snapshot)
 	if err != nil {
 		t.Fatal(err)
 	}

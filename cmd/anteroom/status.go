@@ -13,7 +13,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 
 	"github.com/spf13/cobra"
 )
@@ -82,7 +82,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-func (o *statusOptions) generated(chosen bool) (*publish.Artifact, error) {
+func (o *statusOptions) generated(chosen bool) (*output.Artifact, error) {
 	if _, err := os.Stat(o.artifact.public); errors.Is(err, fs.ErrNotExist) && !chosen {
 		return nil, nil
 	}

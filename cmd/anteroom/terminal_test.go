@@ -16,7 +16,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 )
 
 // unseen is a text with which a stranger could deceive the reader of a terminal. It clears the
@@ -117,7 +117,7 @@ func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 // The name of a file that somebody put into public/ does nothing to a terminal, in text and as
 // JSON.
 func TestReportOfStrangers(t *testing.T) {
-	r := &project.Report{Documents: []publish.Entry{{Path: "/" + unseen, Status: publish.Kept}}}
+	r := &project.Report{Documents: []output.PlannedFile{{Path: "/" + unseen, Status: output.Kept}}}
 	for _, asJSON := range []bool{false, true} {
 		var out, complaint bytes.Buffer
 		term := cli.New(nil, &out, &complaint)

@@ -10,7 +10,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/edge/store/migrations"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 
 	"github.com/BurntSushi/toml"
 )
@@ -21,7 +21,7 @@ var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datase
 // a deployment does: as it is, and with the lines of datasets uncommented.
 func TestWrangler(t *testing.T) {
 	text := string(mustRead(t, "../../wrangler.toml"))
-	artifact, err := publish.Read("../../public", "../../build/snapshot.txt")
+	artifact, err := output.Read("../../public", "../../build/snapshot.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,5 @@
-// Package discovery makes the documents by which programs find the service and what it publishes:
-// llms.txt, the manifest, the sitemap, feeds and catalogs, and the headers under which a CDN serves
-// them.
+// Package discovery makes the documents by which programs find the service: llms.txt, the manifest,
+// the sitemap, feeds and catalogs, and the headers under which a CDN serves all documents.
 package discovery
 
 import (
@@ -15,27 +14,25 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/kit"
-	"anteroom/generator/ordered"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/vectors"
 )
 
-type object = ordered.Object
+type object = output.Object
 
-type family struct{ answers.Family }
+type family struct{ contract.Family }
 
-// Files makes what crawlers, scanners and researchers look for at fixed places, the server's entry
-// for a registry, the verification kit and the conformance vectors.
-func Files(a *answers.Answers) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+// Files makes the documents at fixed places, the verify kit and the conformance vectors.
+func Files(a *contract.Answers) ([]output.File, error) {
+	g := &family{contract.Family{Answers: a}}
 	g.Add("/robots.txt", g.text("robots.txt"))
 	g.Add("/sitemap.xml", g.sitemap())
-	g.Add(published.SecurityTxtPath, g.text("security.txt"))
+	g.Add(output.SecurityTxtPath, g.text("security.txt"))
 	g.AddJSON("/.well-known/api-catalog", g.apiCatalog())
-	g.AddJSON(published.ServerCardPath, g.serverCard())
-	g.AddJSON(published.AICatalogPath, g.aiCatalog())
+	g.AddJSON(output.ServerCardPath, g.serverCard())
+	g.AddJSON(output.AICatalogPath, g.aiCatalog())
 	g.skills()
 	g.feeds()
 	if key := a.Site.Service.IndexNow.Key; key != "" {
@@ -51,13 +48,13 @@ func Files(a *answers.Answers) ([]published.File, error) {
 		witnesses = append(witnesses, w.Key)
 	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys, witnesses)
+		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), logKeys, witnesses)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}
 		g.Add(p, text)
 	}
-	g.Add(published.VectorsPath, vectors.CanonV0)
+	g.Add(output.VectorsPath, vectors.CanonV0)
 	return g.Result()
 }
 
@@ -68,7 +65,7 @@ var templates embed.FS
 
 func (g *family) text(name string) []byte {
 	var b bytes.Buffer
-	quote := func(text string) string { return string(ordered.Compact(text)) } // a JSON string is a YAML string too
+	quote := func(text string) string { return string(output.Compact(text)) } // a JSON string is a YAML string too
 	t, err := template.New(name).Funcs(template.FuncMap{"quote": quote}).ParseFS(templates, "templates/"+name)
 	if err == nil {
 		err = t.Execute(&b, g)
@@ -79,20 +76,18 @@ func (g *family) text(name string) []byte {
 	return b.Bytes()
 }
 
-// WrittenByGet are the paths of endpoints where a GET with a query may write, which is not for
-// crawlers. Without a query it only reads.
+// WrittenByGet lists the endpoints where a GET with a query may write, which is not for crawlers.
 func (g *family) WrittenByGet() (paths []string) {
 	for _, route := range api.Routes {
-		if slices.ContainsFunc(answers.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
+		if slices.ContainsFunc(contract.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
 			paths = append(paths, route.Path)
 		}
 	}
 	return paths
 }
 
-// ContentPreferences say what readers may do with what they read, as lines of robots.txt and as
-// header fields alike: the signals of contentsignals.org, and those of the IETF's drafts on AI
-// preferences. Both are written from the same settings, so that they agree.
+// ContentPreferences returns the signals of contentsignals.org and of the IETF's drafts on AI
+// preferences, as lines for robots.txt and as header fields. Both follow from one setting.
 func (g *family) ContentPreferences() []string {
 	signals := &g.Site.Service.ContentSignals
 	word := func(allowed bool) string {
@@ -110,8 +105,8 @@ func (g *family) ContentPreferences() []string {
 
 func (g *family) sitemap() []byte {
 	set := struct {
-		XMLName xml.Name               `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
-		Entries []answers.SitemapEntry `xml:"url"`
+		XMLName xml.Name                `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+		Entries []contract.SitemapEntry `xml:"url"`
 	}{Entries: g.SitemapEntries()}
 	return g.xml("/sitemap.xml", &set)
 }
@@ -124,8 +119,7 @@ func (g *family) xml(path string, v any) []byte {
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }
 
-// apiCatalog is a linkset (RFC 9264) of the endpoints and of the documents that describe them (RFC
-// 9727, RFC 8631).
+// apiCatalog returns a linkset (RFC 9264, RFC 9727, RFC 8631).
 func (g *family) apiCatalog() object {
 	link := func(path, mediaType string) object {
 		return object{{"href", g.URL(path)}, {"type", mediaType}}
@@ -135,29 +129,38 @@ func (g *family) apiCatalog() object {
 		items = append(items, object{{"href", g.URL(route.Path)}, {"title", g.Summary(route.ID)}})
 	}
 	describe := func(list, schema string) object {
-		return object{{"anchor", g.URL(list)}, {"describedby", []object{link(schema, published.MediaSchema)}}}
+		return object{{"anchor", g.URL(list)}, {"describedby", []object{link(schema, output.MediaSchema)}}}
 	}
 	return object{{"linkset", []object{
 		{{"anchor", g.URL("/.well-known/api-catalog")}, {"item", items}},
 		{
 			{"anchor", g.URL("/api/")},
-			{"service-desc", []object{link(published.OpenAPIPath, published.OpenAPIMedia)}},
+			{"service-desc", []object{link(output.OpenAPIPath, output.OpenAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
-			{"service-meta", []object{link("/manifest.json", published.MediaJSON), link(published.AICatalogPath, published.MediaAICatalog)}},
-			{"status", []object{link(answers.Route("presence").Path, published.MediaJSON)}},
-			{"terms-of-service", []object{link(answers.Route("aup").Path, published.MediaJSON), link("/terms.html", "text/html")}},
+			{"service-meta", []object{
+				link("/manifest.json", output.MediaJSON),
+				link(output.AICatalogPath, output.MediaAICatalog),
+			}},
+			{"status", []object{link(contract.Route("presence").Path, output.MediaJSON)}},
+			{"terms-of-service", []object{link(contract.Route("aup").Path, output.MediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
 		},
 		{
 			{"anchor", g.URL(protocol.Path)},
 			{"service-doc", []object{link("/mcp.html", "text/html")}},
-			{"service-meta", []object{link(published.ServerCardPath, published.MediaServerCard), link("/server.json", published.MediaJSON)}},
+			{"service-meta", []object{
+				link(output.ServerCardPath, output.MediaServerCard),
+				link("/server.json", output.MediaJSON),
+			}},
 		},
 		{
 			{"anchor", g.URL("/scoreboard.json")},
-			{"alternate", []object{link(published.JSONFeedPath, published.MediaJSONFeed), link(published.AtomFeedPath, published.MediaAtom), link(published.ScoreboardPage, "text/html")}},
+			{"alternate", []object{
+				link(output.JSONFeedPath, output.MediaJSONFeed),
+				link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html"),
+			}},
 		},
-		describe(published.JobsPath, published.JobsSchemaPath),
-		describe(published.AuditorsPath, published.AuditorsSchemaPath),
+		describe(output.JobsPath, output.JobsSchemaPath),
+		describe(output.AuditorsPath, output.AuditorsSchemaPath),
 	}}}
 }

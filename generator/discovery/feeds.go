@@ -6,27 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
 const jsonFeedVersion = "https://jsonfeed.org/version/1.1"
 
-// feedNote says what the times of the feeds mean. A verification has a date and no time of day.
-const feedNote = "Each hand verification of the counts. An item has the date of its verification at 00:00 UTC, as the time of day is not recorded."
+const feedNote = "Each hand verification of the counts. An item has the date of its verification at " +
+	"00:00 UTC, as the time of day is not recorded."
 
 type feedItem struct {
 	id, title, text, time string
 }
 
-// feedItems are the hand verifications, newest first. The address of a board that never changes is
-// the identifier of its item.
 func (g *family) feedItems() (items []feedItem) {
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]
 		items = append(items, feedItem{
-			id: g.URL(answers.BoardPath(s)), title: "Hand verification " + s.File, text: inWords(s), time: s.AsOf + "T00:00:00Z",
+			id: g.URL(contract.BoardPath(s)), title: "Hand verification " + s.File, text: inWords(s),
+			time: s.AsOf + "T00:00:00Z",
 		})
 	}
 	return items
@@ -34,7 +33,8 @@ func (g *family) feedItems() (items []feedItem) {
 
 func inWords(s *site.Scoreboard) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: %d. Org charters filed: %d. ",
+	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: "+
+		"%d. Org charters filed: %d. ",
 		s.AsOf, s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded, s.Orgs.ChartersFiled)
 	fmt.Fprintf(&b, "Suggestions received from outside: %d; originated internally: %d; shipped: %d. ",
 		s.Suggestions.ReceivedExternal, s.Suggestions.OriginatedInternally, s.Suggestions.Shipped)
@@ -47,8 +47,8 @@ func inWords(s *site.Scoreboard) string {
 
 func (g *family) feeds() {
 	items := g.feedItems()
-	g.AddJSON(published.JSONFeedPath, g.jsonFeed(items))
-	g.Add(published.AtomFeedPath, g.atomFeed(items))
+	g.AddJSON(output.JSONFeedPath, g.jsonFeed(items))
+	g.Add(output.AtomFeedPath, g.atomFeed(items))
 }
 
 func (g *family) feedTitle() string { return g.Site.Service.Name + ": hand verifications" }
@@ -58,18 +58,18 @@ func (g *family) jsonFeed(items []feedItem) object {
 	for _, item := range items {
 		entries = append(entries, object{
 			{"id", item.id},
-			{"url", g.URL(published.ScoreboardPage)},
+			{"url", g.URL(output.ScoreboardPage)},
 			{"title", item.title},
 			{"content_text", item.text},
 			{"date_published", item.time},
-			{"attachments", []object{{{"url", item.id}, {"mime_type", published.MediaJSON}}}},
+			{"attachments", []object{{{"url", item.id}, {"mime_type", output.MediaJSON}}}},
 		})
 	}
 	return object{
 		{"version", jsonFeedVersion},
 		{"title", g.feedTitle()},
 		{"home_page_url", g.URL("/")},
-		{"feed_url", g.URL(published.JSONFeedPath)},
+		{"feed_url", g.URL(output.JSONFeedPath)},
 		{"description", feedNote},
 		{"language", "en"},
 		{"authors", []object{{{"name", g.Site.Service.Operator}, {"url", g.URL("/")}}}},
@@ -105,15 +105,21 @@ func (g *family) atomFeed(items []feedItem) []byte {
 		Links    []atomLink  `xml:"link"`
 		Entries  []atomEntry `xml:"entry"`
 	}{
-		Language: "en", ID: g.URL(published.AtomFeedPath), Title: g.feedTitle(), Subtitle: feedNote, Updated: items[0].time,
+		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.feedTitle(), Subtitle: feedNote, Updated: items[0].time,
 		Author: g.Site.Service.Operator, Rights: g.Site.Service.License,
-		Links: []atomLink{{"self", published.MediaAtom, g.URL(published.AtomFeedPath)}, {"alternate", "text/html", g.URL(published.ScoreboardPage)}},
+		Links: []atomLink{
+			{"self", output.MediaAtom, g.URL(output.AtomFeedPath)},
+			{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+		},
 	}
 	for _, item := range items {
 		feed.Entries = append(feed.Entries, atomEntry{
 			ID: item.id, Title: item.title, Published: item.time, Updated: item.time, Content: item.text,
-			Links: []atomLink{{"alternate", "text/html", g.URL(published.ScoreboardPage)}, {"alternate", published.MediaJSON, item.id}},
+			Links: []atomLink{
+				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+				{"alternate", output.MediaJSON, item.id},
+			},
 		})
 	}
-	return g.xml(published.AtomFeedPath, &feed)
+	return g.xml(output.AtomFeedPath, &feed)
 }

@@ -9,73 +9,74 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
-// commonHeaders are the headers of every static answer, errors included. The security policy lets a
-// page load its style sheet, images and scripts from its own host and call it, and nothing else.
+// commonHeaders are headers of every static answer, errors included. A page may load style sheets,
+// images and scripts from its own host, and call it.
 var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",
 	"Cross-Origin-Resource-Policy: cross-origin",
 	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
 	"Access-Control-Expose-Headers: " + respond.Exposed,
-	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
 var frontPageLinks = []string{
-	`<` + published.OpenAPIPath + `>; rel="service-desc"; type="` + published.OpenAPIMedia + `"`,
+	`<` + output.OpenAPIPath + `>; rel="service-desc"; type="` + output.OpenAPIMedia + `"`,
 	`</llms.txt>; rel="service-doc"; type="text/plain"`,
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
 	`</manifest.json>; rel="service-meta"; type="application/json"`,
 	`</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json"`,
-	`<` + published.AICatalogPath + `>; rel="ai-catalog"; type="` + published.MediaAICatalog + `"`,
+	`<` + output.AICatalogPath + `>; rel="ai-catalog"; type="` + output.MediaAICatalog + `"`,
 	`</index.html.md>; rel="alternate"; type="text/markdown"`,
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// ownHeaders are headers of single paths, beside those of the table of published paths.
+// ownHeaders are added to the headers of single paths.
 var ownHeaders = map[string][]string{
 	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
-	// The answer to HEAD carries this relation (RFC 9727, section 2).
+	// RFC 9727, section 2.
 	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
-	published.JobsPath:         {describedBy(published.JobsSchemaPath)},
-	published.AuditorsPath:     {describedBy(published.AuditorsSchemaPath)},
+	output.JobsPath:            {describedBy(output.JobsSchemaPath)},
+	output.AuditorsPath:        {describedBy(output.AuditorsSchemaPath)},
 }
 
 func describedBy(path string) string {
-	return "Link: <" + path + `>; rel="describedby"; type="` + published.MediaSchema + `"`
+	return "Link: <" + path + `>; rel="describedby"; type="` + output.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
-// index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
-// keeps method and body. Audits once had a page of their own.
+// redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
+// index.html at /index.html but not at /. Many look for an MCP server at /mcp: 308 keeps method and
+// body. Audits once had a separate page.
 var redirects = []string{
 	"/ /index.html 200",
-	published.MCPShort + " " + protocol.Path + " 308",
+	output.MCPShort + " " + protocol.Path + " 308",
 	"/auditors.html /jobs.html 308",
 	"/auditors.html.md /jobs.html.md 308",
 }
 
-// Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
-// joins the values that two matching rules give for one header, so each header of a path is in
-// one rule only. A pattern of the table is one rule, however many documents it matches.
-func Configuration(a *answers.Answers, documents []published.File) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+// Configuration makes the _headers and _redirects files of Cloudflare. The CDN joins the values
+// that two matching rules have for one header, so each header of a path is in one rule only. A
+// pattern is one rule for all documents it matches.
+func Configuration(a *contract.Answers, documents []output.File) ([]output.File, error) {
+	g := &family{contract.Family{Answers: a}}
 	rules := map[string][]string{
-		published.MCPShort: {"Cache-Control: " + published.CacheHour, "Access-Control-Allow-Origin: *"},
+		output.MCPShort: {"Cache-Control: " + output.CacheHour, "Access-Control-Allow-Origin: *"},
 	}
 	paths := []string{"/"}
 	for _, d := range documents {
 		paths = append(paths, d.Path)
 	}
 	for _, at := range paths {
-		served := published.As(at)
+		served := output.As(at)
 		if at == "/" {
-			served = published.As("/index.html")
+			served = output.As("/index.html")
 		}
 		if served.MediaType == "" {
 			continue
@@ -115,19 +116,18 @@ func Configuration(a *answers.Answers, documents []published.File) ([]published.
 	return g.Result()
 }
 
-// openRule is the pattern of the table of published paths that is the rule for a path, and nil
-// where the path has a rule of its own. For the CDN a star matches slashes too, so that the
-// broadest of several patterns counts.
-func openRule(at string) (broadest *published.Path) {
+// openRule returns the pattern whose rule covers a path, or nil if the path needs its own. On the
+// CDN a star matches slashes too, so the broadest pattern counts.
+func openRule(at string) (broadest *output.Path) {
 	if tlog.Published(at) {
-		if served := published.LogAs(at); strings.Contains(served.Pattern, "*") {
+		if served := output.LogAs(at); strings.Contains(served.Pattern, "*") {
 			return served
 		}
 		return nil
 	}
-	for i := range published.Paths {
-		p := &published.Paths[i]
-		if p.Pattern == published.KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
+	for i := range output.Paths {
+		p := &output.Paths[i]
+		if p.Pattern == output.KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
 			continue
 		}
 		if broadest == nil || assets.Matches(p.Pattern, broadest.Pattern) {

@@ -9,8 +9,8 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/native/static"
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -38,12 +38,12 @@ var logHeaders = []struct{ path, mediaType, cache string }{
 }
 
 // configured are documents at these paths beside a page, and their _headers.
-func configured(t *testing.T, paths ...string) (documents []published.File, headers string) {
+func configured(t *testing.T, paths ...string) (documents []output.File, headers string) {
 	t.Helper()
 	for _, p := range append(paths, "/404.html") {
-		documents = append(documents, published.NewFile(p, []byte(p)))
+		documents = append(documents, output.NewFile(p, []byte(p)))
 	}
-	files, err := Configuration(&answers.Answers{Site: &site.Site{}}, documents)
+	files, err := Configuration(&contract.Answers{Site: &site.Site{}}, documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestHeadersOfLog(t *testing.T) {
 			}
 		}
 	}
-	// The headers of a tile that is not there yet are those of the others: see published.Paths.
+	// The headers of a tile that is not there yet are those of the others: see output.Paths.
 	if got := rules.Of("/log/tile/0/099").Get("Cache-Control"); got != permanent {
 		t.Errorf("a tile that comes later: %s", got)
 	}
@@ -98,7 +98,7 @@ func TestRulesOfLog(t *testing.T) {
 	if _, large := configured(t, many...); count(large) != count(small) {
 		t.Errorf("%d rules for many files, and %d for few", count(large), count(small))
 	}
-	if published.As("/log/surprise") != nil {
+	if output.As("/log/surprise") != nil {
 		t.Error("a file that no log has would be published")
 	}
 }
@@ -106,17 +106,17 @@ func TestRulesOfLog(t *testing.T) {
 // The _headers file may have as many rules, and lines as long, as the CDN takes, and no more.
 func TestMostRules(t *testing.T) {
 	for _, over := range []int{0, 1} {
-		var documents []published.File
+		var documents []output.File
 		for i := range assets.MaxRules - 3 + over { // the others are for all paths, the front page and the MCP endpoint
-			documents = append(documents, published.NewFile(fmt.Sprintf("/%d.txt", i), nil))
+			documents = append(documents, output.NewFile(fmt.Sprintf("/%d.txt", i), nil))
 		}
-		if _, err := Configuration(&answers.Answers{Site: &site.Site{}}, documents); (err != nil) != (over > 0) {
+		if _, err := Configuration(&contract.Answers{Site: &site.Site{}}, documents); (err != nil) != (over > 0) {
 			t.Errorf("%d rules: %v", assets.MaxRules+over, err)
 		}
 	}
 	for _, over := range []int{0, 1} {
-		long := published.NewFile("/"+strings.Repeat("p", assets.MaxLine-len("/.txt")+over)+".txt", nil)
-		if _, err := Configuration(&answers.Answers{Site: &site.Site{}}, []published.File{long}); (err != nil) != (over > 0) {
+		long := output.NewFile("/"+strings.Repeat("p", assets.MaxLine-len("/.txt")+over)+".txt", nil)
+		if _, err := Configuration(&contract.Answers{Site: &site.Site{}}, []output.File{long}); (err != nil) != (over > 0) {
 			t.Errorf("a line of %d characters: %v", assets.MaxLine+over, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -12,26 +11,24 @@ import (
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/generator/answers"
-	"anteroom/generator/published"
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
 var llmsDocuments = []string{
-	published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.JobsPath, published.AuditorsPath, "/verify/verify.py",
+	output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/verify/verify.py",
 }
 
-// llmsPages are the pages that say what no answer of an endpoint says. The guide leads to all
-// others.
-var llmsPages = []string{"field-guide", answers.LogPage, "privacy", "terms"}
+// llmsPages have what no endpoint returns. The guide links to all others.
+var llmsPages = []string{"field-guide", contract.LogPage, "privacy", "terms"}
 
-// llmsCalls are the operations whose exact calls are in llms.txt. Each is a step of the quest.
+// llmsCalls are steps of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
-// LLMs makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
+// llmsText makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then
 // sections in which every line is a link. The reference parser of llmstxt.org takes nothing else.
-func LLMs(a *answers.Answers, documents []published.File) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+func (g *family) llmsText(documents []output.File, manifestSize int) string {
 	service, words := &g.Site.Service, &g.Site.LLMs
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n> %s\n", service.Name, service.Summary)
@@ -42,16 +39,12 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 		}
 		fmt.Fprintf(&b, "\n%s\n", paragraph)
 	}
-	manifest, err := manifestSize(a, documents)
-	if err != nil {
-		return nil, err
-	}
-	sizes := map[string]int{"/manifest.json": manifest}
+	sizes := map[string]int{"/manifest.json": manifestSize}
 	for i := range documents {
 		sizes[documents[i].Path] = len(documents[i].Bytes)
 	}
 	for _, route := range api.Routes {
-		sizes[route.Path] = a.Size(route.Path)
+		sizes[route.Path] = g.Size(route.Path)
 	}
 	section := func(title string) { fmt.Fprintf(&b, "\n## %s\n\n", title) }
 	link := func(title, path string, notes ...string) {
@@ -69,51 +62,32 @@ func LLMs(a *answers.Answers, documents []published.File) ([]published.File, err
 	for _, route := range api.Routes {
 		path := route.Path
 		if !route.Answers(http.MethodGet) {
-			path = answers.EndpointPath(route) + ".md"
+			path = contract.EndpointPath(route) + ".md"
 		}
 		link(strings.Join(route.Methods(), ", ")+" "+route.ID, path, g.Summary(route.ID))
 	}
 
 	section("Documents")
 	for _, path := range llmsDocuments {
-		p, notes := published.As(path), []string{}
-		if sizes[path] == 0 {
-			notes = append(notes, p.What)
-		}
-		link(p.Title, path, notes...)
+		link(output.Titles[path], path)
 	}
-	link("Holidays", published.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
+	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
 
 	section("Optional")
 	for i := range g.Site.Pages {
-		if p := &g.Site.Pages[i]; slices.Contains(llmsPages, p.Name) && (p.Name != answers.LogPage || g.Stage() != nil) {
-			link(p.Title, answers.TwinPath(p))
+		p := &g.Site.Pages[i]
+		if slices.Contains(llmsPages, p.Name) && (p.Name != contract.LogPage || g.Stage() != nil) {
+			link(p.Title, contract.TwinPath(p))
 		}
 	}
-	link(published.As("/llms-full.txt").Title, "/llms-full.txt")
-	g.Add("/llms.txt", []byte(b.String()))
-	return g.Result()
+	link(output.Titles["/llms-full.txt"], "/llms-full.txt")
+	return b.String()
 }
 
-// manifestSize is how long the manifest will be. llms.txt is listed there, so the manifest is made
-// later: this one has neither the lengths nor the hashes of the documents.
-func manifestSize(a *answers.Answers, documents []published.File) (int, error) {
-	listed, digits := []published.File{published.NewFile("/llms.txt", nil)}, len("5120")-1
+func usualPlaces(documents []output.File) (paths []string) {
 	for i := range documents {
-		d := &documents[i]
-		listed = append(listed, published.File{Path: d.Path, MediaType: d.MediaType})
-		digits += len(strconv.Itoa(len(d.Bytes))) - 1
-	}
-	made, err := Manifest(a, listed)
-	if err != nil {
-		return 0, err
-	}
-	return len(made[0].Bytes) + digits, nil
-}
-
-func usualPlaces(documents []published.File) (paths []string) {
-	for i := range documents {
-		if path := documents[i].Path; path != published.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
+		path := documents[i].Path
+		if path == "/server.json" || strings.HasPrefix(path, "/.well-known/") && path != output.SkillPath {
 			paths = append(paths, path)
 		}
 	}
@@ -127,7 +101,7 @@ func (g *family) llmsCalls() string {
 	for _, id := range llmsCalls {
 		i := slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == id })
 		if i < 0 {
-			g.Fail("llms.txt shows how to call %s, and no step of the quest does", id)
+			g.Fail("llms.txt: the quest has no step for %s", id)
 			continue
 		}
 		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))
@@ -135,21 +109,21 @@ func (g *family) llmsCalls() string {
 	call("Check a charter", g.charterCommand())
 	route, op := api.Find("computeBusinessDays")
 	call(g.Summary(op.ID), g.GetCommand(route, op))
-	call(g.Summary("callMCP"), answers.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
+	call(g.Summary("callMCP"), contract.Curl(g.URL(protocol.Path))+` -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (g *family) charterCommand() string {
 	route, op := api.Find("fileCharter")
 	command := "curl -sG " + g.URL(route.Path) + " -d " + api.DryRun.Name + "=1"
-	example, err := jsondoc.Parse(answers.ExampleBody(op))
+	example, err := jsondoc.Parse(contract.ExampleBody(op))
 	if err != nil {
 		g.Fail("llms.txt: the example of a charter: %w", err)
 	}
 	for _, m := range example.Members {
 		required := slices.ContainsFunc(op.Fields, func(f input.Field) bool { return f.Name == m.Name && f.Required })
 		if required && m.Value.Kind == jsondoc.String {
-			command += " --data-urlencode " + answers.ShellQuoted(m.Name+"="+m.Value.Text)
+			command += " --data-urlencode " + contract.ShellQuoted(m.Name+"="+m.Value.Text)
 		}
 		for _, seat := range m.Value.Items {
 			command += " -d " + seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text

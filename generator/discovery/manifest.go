@@ -17,16 +17,37 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/model"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
-// Manifest makes manifest.json, which lists the documents. Only the
-// manifest itself and the CDN's own configuration come later.
-func Manifest(a *answers.Answers, documents []published.File) ([]published.File, error) {
-	g := &family{answers.Family{Answers: a}}
+// Index makes llms.txt and manifest.json, which list the documents. Only the CDN's configuration
+// comes later. llms.txt has the size of the manifest, and the manifest the size of llms.txt.
+func Index(a *contract.Answers, documents []output.File) ([]output.File, error) {
+	manifest := (&family{contract.Family{Answers: a}}).manifest(documents)
+	for size := 0; ; {
+		g := &family{contract.Family{Answers: a}}
+		g.Add("/llms.txt", []byte(g.llmsText(documents, size)))
+		listed := manifest
+		listed.Documents = append(slices.Clone(manifest.Documents), manifestDocument(g.Files[0]))
+		slices.SortFunc(listed.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
+		g.AddWithTrailer("/manifest.json", listed)
+		made := len(g.Files[1].Bytes)
+		if kilobytes(made) == kilobytes(size) {
+			return g.Result()
+		}
+		size = made
+	}
+}
+
+func manifestDocument(f output.File) model.ManifestDocument {
+	text := f.Content()
+	return model.ManifestDocument{Path: f.Path, MediaType: f.MediaType, Bytes: len(text), SHA256: assets.SumOf(text)}
+}
+
+func (g *family) manifest(documents []output.File) model.Manifest {
 	manifest := model.Manifest{
 		Limits: model.Limits{
 			BodyBytes:       turn.MaxBody,
@@ -82,33 +103,28 @@ func Manifest(a *answers.Answers, documents []published.File) ([]published.File,
 	}
 	if stage := g.Stage(); stage != nil {
 		manifest.Log = &model.ManifestLog{
-			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size, Checkpoint: g.URL(tlog.CheckpointPath(stage.Tree.Path())),
+			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size,
+			Checkpoint: g.URL(tlog.CheckpointPath(stage.Tree.Path())),
 		}
 	}
 	manifest.Documents = make([]model.ManifestDocument, len(documents))
 	var hashing sync.WaitGroup
 	for i, d := range documents {
-		hashing.Go(func() {
-			text := d.Content()
-			manifest.Documents[i] = model.ManifestDocument{Path: d.Path, MediaType: d.MediaType, Bytes: len(text), SHA256: assets.SumOf(text)}
-		})
+		hashing.Go(func() { manifest.Documents[i] = manifestDocument(d) })
 	}
 	hashing.Wait()
-	slices.SortFunc(manifest.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 	for _, route := range api.Routes {
 		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
-			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: answers.Writes(route), What: g.Summary(route.ID),
+			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: contract.Writes(route), What: g.Summary(route.ID),
 		})
 	}
-	g.AddWithTrailer("/manifest.json", manifest)
-	return g.Result()
+	return manifest
 }
 
-// fieldLimits are the limits of the input fields of all operations, as the contracts have them.
 func (g *family) fieldLimits() (limits []model.FieldLimits) {
 	for _, route := range api.Routes {
-		for _, op := range answers.ReadsFirst(route) {
-			for _, f := range answers.WithItems("", g.ContractOperation(route, op).Fields) {
+		for _, op := range g.Contract(route).Operations {
+			for _, f := range contract.WithItems("", op.Fields) {
 				if f.Bounds != (model.Bounds{}) {
 					limits = append(limits, model.FieldLimits{Operation: op.ID, Field: f.Name, Bounds: f.Bounds})
 				}

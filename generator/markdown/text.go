@@ -34,7 +34,6 @@ var (
 	underscores = regexp.MustCompile(`_+`)
 )
 
-// escaped escapes what would act as markup in a text without code.
 func escaped(s string) string {
 	s = entity.ReplaceAllString(always.Replace(s), `\&$1`)
 	s = hashes.ReplaceAllString(s, `$1\#`)

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
-// maxShown is how many entries of a list its page shows. The JSON document has all of them.
+// The JSON documents have all entries.
 const maxShown = 50
 
 const maxShownText = 280
@@ -19,31 +18,36 @@ type shownList struct {
 	list        *site.List
 	path        string               // of the JSON document
 	titles      map[string][2]string // of one entry of each group, and of several
-	title, text string               // the members that head an entry and that say what it is about
+	title, text string               // the members with an entry's head and text
 	address     string               // the member that an entry's head links to
 }
 
-// Jobs are the newest jobs.
-func (g *family) Jobs() []page.EntryGroup {
+// Jobs returns the newest jobs.
+func (g *family) Jobs() []entryGroup {
 	return shownList{
-		list: &g.Site.Jobs, path: published.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		list: &g.Site.Jobs, path: output.JobsPath,
+		titles: map[string][2]string{
+			"open":      {"open job", "open jobs"},
+			"completed": {"completed job", "completed jobs"},
+		},
 		title: "title", text: "description", address: "url",
 	}.groups()
 }
 
-// Audits are the newest audits.
-func (g *family) Audits() []page.EntryGroup {
+// Audits returns the newest audits.
+func (g *family) Audits() []entryGroup {
 	return shownList{
-		list: &g.Site.Auditors, path: published.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
-		title: "agent_name", text: "scope", address: "report_url",
+		list: &g.Site.Auditors, path: output.AuditorsPath,
+		titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		title:  "agent_name", text: "scope", address: "report_url",
 	}.groups()
 }
 
-func (s shownList) groups() (groups []page.EntryGroup) {
+func (s shownList) groups() (groups []entryGroup) {
 	share := maxShown / len(s.list.Groups)
 	for i := range s.list.Groups {
 		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
-		group := page.EntryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
+		group := entryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
 		switch {
 		case n == 0:
 			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
@@ -60,7 +64,7 @@ func (s shownList) groups() (groups []page.EntryGroup) {
 	return groups
 }
 
-func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
+func (s shownList) entry(e site.ListEntry) (entry shownEntry) {
 	for _, m := range site.Values(e) {
 		switch m.Name {
 		case s.title:
@@ -71,7 +75,7 @@ func (s shownList) entry(e site.ListEntry) (entry page.Entry) {
 			entry.Address = m.Text
 		}
 		if m.Text != "" && !slices.Contains([]string{s.title, s.text}, m.Name) {
-			entry.Members = append(entry.Members, page.EntryMember{Name: m.Name, Value: m.Text})
+			entry.Members = append(entry.Members, entryMember{Name: m.Name, Value: m.Text})
 		}
 	}
 	return entry

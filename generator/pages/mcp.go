@@ -11,22 +11,20 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/generator/answers"
-	"anteroom/generator/page"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 )
 
-// tool is what the template shows of an MCP tool.
 type tool struct {
 	Name      string
 	Words     site.MCPTool
 	Route     *api.Route
 	Op        *api.Operation
-	Method    string // POST where the operation takes it
+	Method    string // POST if the operation takes it
 	Arguments string
 }
 
-// Tools are the MCP tools.
+// Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
@@ -40,7 +38,7 @@ func (g *family) Tools() (tools []tool) {
 	return tools
 }
 
-// Toolless are links to the endpoints that no tool calls.
+// Toolless links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
 	for _, route := range api.Routes {
 		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
@@ -52,7 +50,7 @@ func (g *family) Toolless() (links []string) {
 }
 
 func endpointLink(route *api.Route) string {
-	return fmt.Sprintf("[%s](%s)", route.Path, answers.EndpointPath(route))
+	return fmt.Sprintf("[%s](%s)", route.Path, contract.EndpointPath(route))
 }
 
 func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
@@ -76,20 +74,17 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
-// folds are the clients as sections that open, without their headings.
-func (g *family) folds() (folds []page.Fold) {
+func (g *family) folds() (folds []fold) {
 	for _, client := range g.Site.MCP.Install {
-		body, err := page.Markdown([]byte(g.execute("client", client)), nil)
+		body, err := renderMarkdown([]byte(g.execute("client", client)), nil)
 		if err != nil {
 			g.Fail("client %s: %w", client.ID, err)
 		}
-		folds = append(folds, page.Fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
+		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
 	}
 	return folds
 }
 
-// installLink is the address that has a client on the reader's machine add the server of its
-// configuration. It is "" for a client that has no such address.
 func (g *family) installLink(client site.Install) string {
 	var config struct{ MCPServers, Servers map[string]map[string]any }
 	if client.Config != "" {
@@ -101,7 +96,8 @@ func (g *family) installLink(client site.Install) string {
 	switch cursor, code := config.MCPServers[name], config.Servers[name]; {
 	case client.ID == "cursor" && cursor != nil:
 		text, _ := json.Marshal(cursor)
-		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" + url.QueryEscape(base64.StdEncoding.EncodeToString(text))
+		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" +
+			url.QueryEscape(base64.StdEncoding.EncodeToString(text))
 	case client.ID == "vscode" && code != nil:
 		code["name"] = name
 		text, _ := json.Marshal(code)

@@ -1,4 +1,3 @@
-// Package pages makes the pages for people, as Markdown and as HTML.
 package pages
 
 import (
@@ -11,40 +10,39 @@ import (
 	"text/template"
 
 	"anteroom/edge/api"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/a-h/templ"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
 
-type object = ordered.Object
+type object = output.Object
 
 const referencePage = "reference"
 
 type family struct {
-	answers.Family
+	contract.Family
 	templates *template.Template
 	pageLinks *regexp.Regexp
 	drafts    []draft
-	nav       []page.Group
-	footer    []page.Group
+	nav       []frameGroup
+	footer    []frameGroup
 }
 
-// draft is a page that is still to be rendered as HTML.
+// draft is a page before it is rendered as HTML.
 type draft struct {
 	*site.Page
 	markdown   string
-	components map[string]templ.Component // by the names of the markers that they replace
+	components map[string]templ.Component // by the markers that they replace
 }
 
-// Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
-func Files(a *answers.Answers) (files []published.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: answers.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
+// Files makes every page with what it loads. anchors are the identifiers in each page.
+func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
+	g := &family{Family: contract.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
 	g.templates = g.parse()
 	g.navigate()
 	var all strings.Builder
@@ -54,21 +52,22 @@ func Files(a *answers.Answers) (files []published.File, anchors map[string]map[s
 			all.WriteString(twin + "\n---\n\n")
 		}
 	}
-	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
+	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
+		"and of types of problems.\n")
 	g.Add("/llms-full.txt", []byte(all.String()))
-	// The pages of endpoints and problems are in neither llms-full.txt nor the sitemap.
+	// These pages are in neither llms-full.txt nor the sitemap.
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.drafts = append(g.drafts, draft{Page: &p, markdown: string(p.Markdown)})
 		g.addTwin(&p, string(p.Markdown))
 	}
 	g.drafts = append(g.drafts, draft{Page: &site.Page{
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
-	}, markdown: "The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and" +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
-	g.Add("/style.css", page.Style)
-	g.Add(published.IconPath, page.Icon)
-	for _, path := range slices.Sorted(maps.Keys(page.Scripts)) {
-		g.Add(path, page.Scripts[path])
+	g.Add("/style.css", style)
+	g.Add(output.IconPath, icon)
+	for _, path := range slices.Sorted(maps.Keys(pageScripts)) {
+		g.Add(path, pageScripts[path])
 	}
 	if anchors, err = g.render(); err != nil {
 		return nil, nil, err
@@ -111,25 +110,23 @@ func (g *family) render() (map[string]map[string]bool, error) {
 }
 
 func (g *family) html(d *draft) ([]byte, error) {
-	body, err := page.Markdown([]byte(d.markdown), d.components)
+	body, err := renderMarkdown([]byte(d.markdown), d.components)
 	if err != nil {
 		return nil, err
 	}
 	service := &g.Site.Service
-	view := page.Page{
+	view := htmlPage{
 		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
 		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
 		Nav:    g.nav, Groups: g.footer, Body: body,
 	}
 	if d.Name != notFound {
-		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), answers.TwinPath(d.Page), g.Changed(d.Page)
+		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 		view.LinkedData = g.linkedData(d.Page)
 	}
 	return view.Render()
 }
 
-// contentPage makes the Markdown twin of a page, which it returns, and the draft of its HTML. Both
-// are made of one Markdown text, so that they say the same.
 func (g *family) contentPage(p *site.Page) (twin string) {
 	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
 	markdown := d.markdown
@@ -147,71 +144,67 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-// pageLinks match the links to pages, with the address of the service or without.
 func pageLinks(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
-// addTwin makes a page as Markdown, with the title, the description and the address that the HTML
-// page has in its frame. Its links to pages lead to their twins.
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()))
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
+		markdown.Text(p.Description), g.URL(p.Path()))
 	body = g.pageLinks.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.pageLinks.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
 	for line := range strings.Lines(strings.TrimSpace(body)) {
-		// The identifier in braces behind a heading is for the HTML.
+		// The identifier in braces is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
 			line = strings.TrimRight(heading, " ") + "\n"
 		}
 		b.WriteString(line)
 	}
 	b.WriteByte('\n')
-	g.Add(answers.TwinPath(p), []byte(b.String()))
+	g.Add(contract.TwinPath(p), []byte(b.String()))
 	return b.String()
 }
 
-// navigation are the pages in the order in which readers are led to them. Pages are named at the
-// head of every page; these and more at its foot.
+// navigation has the pages in the order of reading. The head of every page has pages, its foot more
+// as well.
 var navigation = []struct {
 	group       string
 	pages, more []string
 }{
 	{"Try", []string{"quest", "receipts", "business-days"}, []string{"org"}},
 	{"Connect", []string{"mcp", referencePage}, []string{"field-guide"}},
-	{"Trust", []string{"scoreboard", answers.LogPage, "terms", "privacy"}, []string{"jobs"}},
+	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}, []string{"jobs"}},
 }
 
-// navigate makes the links at the head and at the foot of every page. Pages that the operator added
-// are in a group of their own.
 func (g *family) navigate() {
 	placed := map[string]bool{"index": true}
 	for _, group := range navigation {
-		made := page.Group{Title: group.group}
+		made := frameGroup{Title: group.group}
 		for _, name := range slices.Concat(group.pages, group.more) {
 			p := g.pageNamed(name)
 			placed[name] = true
-			made.Links = append(made.Links, page.Link{Path: p.Path(), Text: p.Title})
+			made.Links = append(made.Links, frameLink{Path: p.Path(), Text: p.Title})
 		}
 		g.footer = append(g.footer, made)
 		made.Links = made.Links[:len(group.pages)]
 		g.nav = append(g.nav, made)
 	}
-	others := page.Group{Title: "More"}
+	others := frameGroup{Title: "More"}
 	for i := range g.Site.Pages {
 		if p := &g.Site.Pages[i]; !placed[p.Name] {
-			others.Links = append(others.Links, page.Link{Path: p.Path(), Text: p.Title})
+			others.Links = append(others.Links, frameLink{Path: p.Path(), Text: p.Title})
 		}
 	}
 	if len(others.Links) > 0 {
 		g.footer = append(g.footer, others)
 	}
-	documents := page.Group{Title: "For programs"}
+	documents := frameGroup{Title: "For programs"}
 	for _, path := range footerDocuments {
-		documents.Links = append(documents.Links, page.Link{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
+		documents.Links = append(documents.Links, frameLink{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
 	g.footer = append(g.footer, documents)
 }
@@ -222,5 +215,74 @@ func (g *family) pageNamed(name string) *site.Page {
 }
 
 var footerDocuments = []string{
-	"/llms.txt", published.OpenAPIPath, "/manifest.json", "/scoreboard.json", published.AtomFeedPath, published.JobsPath, published.AuditorsPath, published.SecurityTxtPath,
+	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath,
+	output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
+}
+
+// linkedData describes a page in the terms of schema.org. A JobPosting is for people, so the jobs
+// have none.
+func (g *family) linkedData(p *site.Page) string {
+	var data object
+	switch p.Name {
+	case "index":
+		data = g.webAPI()
+	case "scoreboard":
+		data = g.dataset(p)
+	default:
+		return ""
+	}
+	data = append(object{{"@context", "https://schema.org"}}, data...)
+	doc, err := jsontext.AppendFormat(nil, output.Compact(data), jsontext.EscapeForHTML(true))
+	if err != nil {
+		g.Fail("linked data of %s: %w", p.Path(), err)
+	}
+	return string(doc)
+}
+
+func (g *family) webAPI() object {
+	service := &g.Site.Service
+	return object{
+		{"@type", "WebAPI"},
+		{"name", service.Name},
+		{"description", service.Summary},
+		{"url", g.URL("/")},
+		{"documentation", g.URL("/field-guide.html")},
+		{"termsOfService", g.URL("/terms.html")},
+		{"isAccessibleForFree", true},
+		{"provider", append(g.organization(), output.Member{"email", service.Contact})},
+	}
+}
+
+func (g *family) dataset(p *site.Page) object {
+	download := func(name, path, date string) object {
+		return object{
+			{"@type", "DataDownload"},
+			{"name", name},
+			{"encodingFormat", output.MediaJSON},
+			{"contentUrl", g.URL(path)},
+			{"dateModified", date},
+		}
+	}
+	current := g.Site.Current().AsOf
+	all := []object{download("scoreboard.json", "/scoreboard.json", current)}
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		s := &g.Site.Scoreboards[i]
+		all = append(all, download(s.File, contract.BoardPath(s), s.AsOf))
+	}
+	return object{
+		{"@type", "Dataset"},
+		{"name", g.Site.Service.Name + ": " + p.Title},
+		{"description", p.Description},
+		{"url", g.URL(p.Path())},
+		{"license", "https://spdx.org/licenses/" + g.Site.Service.License + ".html"},
+		{"isAccessibleForFree", true},
+		{"creator", g.organization()},
+		{"dateModified", current},
+		{"temporalCoverage", g.Site.Scoreboards[0].AsOf + "/" + current},
+		{"distribution", all},
+	}
+}
+
+func (g *family) organization() object {
+	return object{{"@type", "Organization"}, {"name", g.Site.Service.Operator}, {"url", g.URL("/")}}
 }

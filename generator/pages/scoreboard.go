@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strconv"
 
-	"anteroom/generator/page"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
 
-// countLabels name each number of a board for people, by its place in scoreboard.json.
+// countLabels names the numbers of a board for people.
 var countLabels = map[string]string{
 	"pilot_waitlist.verified_organic_agent_conversions": "Agents verified",
 	"pilot_waitlist.registrations_recorded":             "Registrations recorded",
@@ -30,13 +29,12 @@ var countLabels = map[string]string{
 	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
 
 	"observed_attention.named_clients_seen":                       "Clients that named themselves",
-	"observed_attention.named_clients":                            "Clients that named themselves", // as a correction calls it
+	"observed_attention.named_clients":                            "Clients that named themselves", // in corrections
 	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
 	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
 	"observed_attention.security_reports_received":                "Security reports",
 }
 
-// The counts that the front page shows, and those whose history is shown.
 var (
 	mainCounts = []string{
 		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
@@ -56,13 +54,13 @@ func label(place string) (string, error) {
 }
 
 type boardNumber struct {
-	Place   string // in scoreboard.json: orgs.charters_filed
-	Name    string // the last part of that
+	Place   string // orgs.charters_filed
+	Name    string // charters_filed
 	N       int
 	Meaning string
 }
 
-// Numbers are the numbers in a group of scoreboard.json.
+// Numbers returns the numbers in a group of scoreboard.json.
 func (g *family) Numbers(group string) (numbers []boardNumber) {
 	board := reflect.ValueOf(g.Roster())
 	for part, is := range board.Fields() {
@@ -79,31 +77,30 @@ func (g *family) Numbers(group string) (numbers []boardNumber) {
 	return numbers
 }
 
-// Board is the newest hand verification, as the content has it.
+// Board returns the newest hand verification.
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
 
-// Corrected are the boards with corrections, newest first.
+// Corrected returns the boards with corrections, newest first.
 func (g *family) Corrected() []site.Scoreboard {
 	boards := slices.Clone(g.Site.Scoreboards)
 	slices.Reverse(boards)
 	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
 }
 
-// minCharted is how many boards there are before a history is drawn.
+// A history has at least minCharted boards.
 const minCharted = 3
 
-// series are the counts whose history is shown in charts: those that have changed.
-func (g *family) series() (all []page.Series) {
+func (g *family) series() (all []series) {
 	if len(g.Site.Scoreboards) < minCharted {
 		return nil
 	}
 	for n, place := range historyCounts {
-		s := page.Series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
+		s := series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
 		for i := range g.Site.Scoreboards {
 			board := &g.Site.Scoreboards[i]
-			s.Points = append(s.Points, page.Point{Date: board.AsOf, N: board.Number(place)})
+			s.Points = append(s.Points, point{Date: board.AsOf, N: board.Number(place)})
 		}
-		if slices.ContainsFunc(s.Points, func(p page.Point) bool { return p.N != s.Points[0].N }) {
+		if slices.ContainsFunc(s.Points, func(p point) bool { return p.N != s.Points[0].N }) {
 			all = append(all, s)
 		}
 	}

@@ -10,39 +10,36 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/input"
 	"anteroom/edge/respond"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/model"
-	"anteroom/generator/ordered"
-	"anteroom/generator/page"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 
 	"github.com/a-h/templ"
 )
 
-// The templates make Markdown of the content and the tables. That of a marker has its name, and
-// gets the family. The templates "endpoint" and "problem" are whole pages.
+// The template of a marker has its name and gets the family. Templates "endpoint" and "problem"
+// make whole pages.
 //
 //go:embed *.md
 var templates embed.FS
 
-// components take the places of some markers in HTML, unless they are nil. The Markdown of the
-// template is then in the twin alone.
+// components replace markers in HTML, unless they are nil; the twin has the Markdown of the
+// template.
 var components = map[string]func(*family) templ.Component{
 	"start": func(g *family) templ.Component {
-		return page.Start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
+		return start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
 	},
-	"endpoints":          func(g *family) templ.Component { return page.EndpointList(g.EndpointEntries()) },
-	"problems":           func(*family) templ.Component { return page.ProblemList(respond.ProblemTypes) },
-	"jobs":               func(g *family) templ.Component { return page.EntryGroups(g.Jobs()) },
-	"audits":             func(g *family) templ.Component { return page.EntryGroups(g.Audits()) },
-	"board-charts":       func(g *family) templ.Component { return page.Charts(g.series()) },
-	"business-days-form": func(g *family) templ.Component { return page.BusinessDaysForm(g.businessDaysForm()) },
-	"verifier":           func(g *family) templ.Component { return page.Verifier(strings.Join(g.ReceiptKeys(), ",")) },
-	"install":            func(g *family) templ.Component { return page.Folds(g.folds()) },
+	"endpoints":          func(g *family) templ.Component { return endpointList(g.EndpointEntries()) },
+	"problems":           func(*family) templ.Component { return problemList(respond.ProblemTypes) },
+	"jobs":               func(g *family) templ.Component { return entryGroups(g.Jobs()) },
+	"audits":             func(g *family) templ.Component { return entryGroups(g.Audits()) },
+	"board-charts":       func(g *family) templ.Component { return charts(g.series()) },
+	"business-days-form": func(g *family) templ.Component { return businessDaysForm(g.businessDaysForm()) },
+	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.Site.Service.InForce(), ",")) },
+	"install":            func(g *family) templ.Component { return folds(g.folds()) },
 	"log-check": func(g *family) templ.Component {
 		if g.Stage() == nil {
 			return nil
@@ -53,26 +50,33 @@ var components = map[string]func(*family) templ.Component{
 
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		// Texts.
-		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": answers.FirstSentence,
+		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
-		"compact": func(text string) string { return string(ordered.Compact(model.JSON(text))) },
-		// Addresses.
-		"url": g.URL, "endpointPath": answers.EndpointPath, "boardLink": boardLink,
-		"calendarPath": published.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
-		"installLink": g.installLink,
-		// Endpoints.
-		"routes": func() []*api.Route { return api.Routes }, "readsFirst": answers.ReadsFirst, "summary": g.Summary, "withItems": answers.WithItems, "fieldRules": fieldRules,
-		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
-		"prompts": func() []api.Prompt { return api.Prompts },
-		// What single pages show.
-		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts },
-		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
-		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
-		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
-		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },
+		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
+
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
+		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+
+		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
+		"fieldRules": fieldRules, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
+
+		"routes":                  constant(api.Routes),
+		"problemTypes":            constant(respond.ProblemTypes),
+		"faultCodes":              constant(api.Codes),
+		"prompts":                 constant(api.Prompts),
+		"historyCounts":           constant(historyCounts),
+		"mainCounts":              constant(mainCounts),
+		"logKinds":                constant(logKinds),
+		"orgName":                 constant(org.OrgName),
+		"seatForm":                constant(org.SeatForm),
+		"businessDaysChoice":      constant(businessDaysChoice),
+		"businessDaysOperations":  constant(bizday.Operations),
+		"businessDaysConventions": constant(bizday.Conventions),
+		"joint":                   constant(bizday.Joint),
 	}).ParseFS(templates, "*.md"))
 }
+
+func constant[T any](v T) func() T { return func() T { return v } }
 
 func (g *family) execute(name string, data any) string {
 	var b strings.Builder
@@ -82,7 +86,6 @@ func (g *family) execute(name string, data any) string {
 	return strings.Trim(b.String(), "\n")
 }
 
-// backward gives a slice in reverse order.
 func backward(list any) any {
 	from := reflect.ValueOf(list)
 	to := reflect.MakeSlice(from.Type(), 0, from.Len())

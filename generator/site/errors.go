@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing that is wrong with the content.
+// Error is one fault of the content.
 type Error struct {
 	File string // relative to the content folder; "." for the folder itself
 	place
-	What string // what is wrong
-	Hint string // what to do about it; may be empty
+	What string
+	Hint string // what to do; may be empty
 }
 
 // place is a line and a column in characters, each from 1. The zero place is the whole file.
 type place struct{ Line, Column int }
 
-// String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
+// String returns "file:line:column: what (hint)", without unknown parts.
 func (f Error) String() string {
 	text := f.File
 	if f.Line > 0 {
@@ -33,11 +33,11 @@ func (f Error) String() string {
 	return text
 }
 
-// Errors are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
-// and Site.Expand return them as their error.
+// Errors holds all faults of a content folder, by file and position. It is the error of Load,
+// CheckLinks, CheckEndpoints and Site.Expand.
 type Errors []Error
 
-// Error gives one line for each fault.
+// Error returns a line for each fault.
 func (f Errors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -46,15 +46,12 @@ func (f Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort sorts the faults by file and place. Those at the same place stay in the order in which they
-// were found.
 func (f Errors) sort() {
 	slices.SortStableFunc(f, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// err is the faults, sorted, as an error; nil where there are none.
 func (f Errors) err() error {
 	if len(f) == 0 {
 		return nil
@@ -69,8 +66,6 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-// didYouMean is the hint for an unknown name: the closest of the known names, or all of them. The
-// paths of all documents would be too many.
 func didYouMean(name string, known []string) string {
 	best, distance := "", len(name)/3+2
 	for _, k := range known {
@@ -83,15 +78,14 @@ func didYouMean(name string, known []string) string {
 	}
 	switch n := len(known); {
 	case n == 0:
-		return "nothing is expected here"
+		return "remove it"
 	case n > 100:
 		return ""
 	}
 	return "known: " + strings.Join(known, ", ")
 }
 
-// editDistance is the Levenshtein distance in bytes. A name longer than 64 bytes is taken to be far
-// from every other, which bounds the work.
+// editDistance returns the Levenshtein distance in bytes. The limit of 64 bytes bounds the work.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b)

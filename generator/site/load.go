@@ -8,61 +8,55 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/lineends"
 	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
-
-	"golang.org/x/sync/errgroup"
 )
 
-// maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory
-// of the YAML parser, which takes a multiple of the file's size.
+// maxFile bounds the memory of the YAML parser, which takes a multiple of the file's size. Lists
+// may be larger.
 const maxFile = 1 << 20
 
-// dateForm is a date in the form in which it begins the name of a hand verification.
+// dateForm is the form of a date.
 const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
-// fault that was found, with files relative to the folder. With a fault there is no Site.
+// fault that was found, with files relative to the folder.
 func Load(fsys fs.FS) (*Site, error) {
-	s := &Site{}
+	s := &Site{documents: map[string]*document{}}
 	l := &loader{fsys: fsys, site: s}
-	l.reading.SetLimit(runtime.GOMAXPROCS(0))
 	if err := l.walk(); err != nil {
 		return nil, Errors{{
 			File: ".", What: "cannot read the content folder: " + withoutPath(err),
 			Hint: "name the folder that holds service.yaml",
 		}}
 	}
-
-	// The files that take longest to read come first.
-	l.queueList("jobs", jobs, &s.Jobs)
-	l.queueList("auditors", auditors, &s.Auditors)
-	l.queuePages()
-	queueYAML(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
+	var slow sync.WaitGroup // the longest files are read concurrently
+	l.list(&slow, "jobs", jobs, &s.Jobs)
+	l.list(&slow, "auditors", auditors, &s.Auditors)
+	l.pages(&slow)
+	decodeFile(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
 	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
-	service := queueYAML(l, "service.yaml", &s.Service, checkService)
-	queueYAML(l, "presence.yaml", &s.Presence, checkPresence)
-	queueYAML(l, "quest.yaml", &s.Quest, checkQuest)
-	queueYAML(l, "aup.yaml", &s.AUP, checkAUP)
-	queueYAML(l, "org.yaml", &s.Org, checkOrg)
-	queueYAML(l, "problems.yaml", &s.Problems, checkProblems)
-	queueYAML(l, "llms.yaml", &s.LLMs, nil)
-	queueYAML(l, "mcp.yaml", &s.MCP, checkMCP)
-	l.queueScoreboards()
-	l.queueVerifications()
-	l.queueLog()
-	l.reading.Wait()
-	if service.decoded {
-		l.readLog()
-	}
+	service := decodeFile(l, "service.yaml", &s.Service, checkService)
+	decodeFile(l, "presence.yaml", &s.Presence, checkPresence)
+	decodeFile(l, "quest.yaml", &s.Quest, checkQuest)
+	decodeFile(l, "aup.yaml", &s.AUP, checkAUP)
+	decodeFile(l, "org.yaml", &s.Org, checkOrg)
+	decodeFile(l, "problems.yaml", &s.Problems, checkProblems)
+	decodeFile(l, "llms.yaml", &s.LLMs, nil)
+	decodeFile(l, "mcp.yaml", &s.MCP, checkMCP)
+	l.scoreboards()
+	l.verifications()
+	l.log(service)
+	slow.Wait()
+
 	expected := slices.Sorted(maps.Keys(s.documents))
 	for _, file := range l.files {
 		if s.documents[file] == nil {
@@ -70,9 +64,6 @@ func Load(fsys fs.FS) (*Site, error) {
 		}
 	}
 	for _, d := range s.documents {
-		if d.decoded && d.check != nil {
-			d.check()
-		}
 		checkPlaceholders(d)
 	}
 	s.checkVerifications()
@@ -86,35 +77,34 @@ func Load(fsys fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// loader is a content folder while it is read.
 type loader struct {
-	fsys    fs.FS
-	files   []string // all that are not Ignored, sorted by name
-	site    *Site
-	reading errgroup.Group // of files side by side, each into a document of its own, which keeps the faults
-	stages  []string       // of the log, by their names
+	fsys  fs.FS
+	files []string // except Ignored ones, sorted by name
+	site  *Site
 }
 
-// queue queues the reading of the file of a document, which has at most limit bytes.
-func (l *loader) queue(d *document, limit int64, take func(src []byte)) {
-	l.reading.Go(func() error {
-		if src := l.read(d, limit); src != nil {
-			take(src)
+// decodeFile decodes a YAML file into target. If it can be parsed, check looks at what its values
+// mean together.
+func decodeFile[T any](l *loader, file string, target *T, check func(*document, *T)) *document {
+	d := l.site.document(file)
+	if src := l.read(d, maxFile); src != nil {
+		if d.decode(src, target); d.decoded && check != nil {
+			check(d, target)
 		}
-		return nil
-	})
+	}
+	return d
 }
 
 func (l *loader) fault(file, what, hint string) {
 	l.site.document(file).report(place{}, what, hint)
 }
 
-// document is the document of a file. Making it says that something reads the file.
+// document returns the document of a file. Every file that is read has one.
 func (s *Site) document(file string) *document {
 	d := s.documents[file]
 	if d == nil {
 		d = newDocument(file)
-		if s.documents == nil {
+		if s.documents == nil { // a Site made by hand
 			s.documents = map[string]*document{}
 		}
 		s.documents[file] = d
@@ -122,7 +112,7 @@ func (s *Site) document(file string) *document {
 	return d
 }
 
-// faults takes the faults of all documents as an error, nil where there are none.
+// faults moves the faults of all documents into an error, or returns nil.
 func (s *Site) faults() error {
 	var all Errors
 	for _, d := range s.documents {
@@ -132,12 +122,11 @@ func (s *Site) faults() error {
 	return all.err()
 }
 
-// packageFile makes the shipped content a Go package, which the program carries. It is not content
-// itself.
+// packageFile makes the shipped content a Go package that the program carries.
 const packageFile = "content.go"
 
-// IgnoredNames are patterns of the files and folders that the content leaves out: those that are
-// hidden, which begin with a dot, and those that editors, merges and systems leave next to files.
+// IgnoredNames are patterns of files and folders that are not content: hidden ones, and the
+// leftovers of editors, merges and systems.
 var IgnoredNames = []string{
 	".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
 	"*___jb_???___", // JetBrains, while it saves
@@ -154,7 +143,6 @@ func Ignored(name string) bool {
 	})
 }
 
-// walk lists the files of the folder. It leaves out what is Ignored, and packageFile at the top.
 func (l *loader) walk() error {
 	err := fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -173,8 +161,7 @@ func (l *loader) walk() error {
 	return err
 }
 
-// withoutPath is the message of an error without the operation and the path, which the caller names
-// itself.
+// withoutPath returns the message of an error without operation and path, which the caller names.
 func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -183,8 +170,7 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read reads the file of a document, which has at most limit bytes. Where that fails, it reports a
-// fault and gives nil.
+// read returns nil after a fault.
 func (l *loader) read(d *document, limit int64) []byte {
 	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
 		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
@@ -200,7 +186,7 @@ func (l *loader) read(d *document, limit int64) []byte {
 	case len(bytes.TrimSpace(src)) == 0:
 		d.report(place{}, "empty", "write it")
 	default:
-		// What is found in a file later would repeat parts of it: one with a secret is not read on.
+		// Later faults would repeat parts of a file with a secret.
 		if !d.refuse(src) {
 			return src
 		}
@@ -208,18 +194,19 @@ func (l *loader) read(d *document, limit int64) []byte {
 	return nil
 }
 
-const secretHint = "everything in the content is published: remove it, and if others may have seen it, make a new one with "
+const secretHint = "everything in the content is published: remove it, and if others may have seen " +
+	"it, make a new one with "
 
 const conflict = "<<<<<<< " // begins the line
 
-// refused are what no content holds: secret keys, and what git begins a conflict with.
+// refused are secret keys, and the mark of a conflict in git.
 var refused = []struct{ text, what, hint string }{
 	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
 	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
 	{conflict, "git left a conflict here", "keep one side"},
 }
 
-// refuse reports the places of what no content holds, without repeating secrets.
+// refuse does not repeat secrets.
 func (d *document) refuse(src []byte) (found bool) {
 	for _, r := range refused {
 		if !bytes.Contains(src, []byte(r.text)) {
@@ -232,7 +219,7 @@ func (d *document) refuse(src []byte) (found bool) {
 				hint := r.hint
 				folder, _, _ := strings.Cut(d.file, "/")
 				if r.text == conflict && slices.Contains([]string{"verifications", "scoreboard", "log"}, folder) {
-					hint += "; of two verifications that were made apart: " + madeApart
+					hint += "; for two verifications of the same records: " + madeApart
 				}
 				d.report(place{number, placeOf(line, at).Column}, r.what, hint)
 				found = true
@@ -242,19 +229,7 @@ func (d *document) refuse(src []byte) (found bool) {
 	return found
 }
 
-// queueYAML queues the reading of one YAML file into target, and a check of what its values mean
-// together. A file that cannot be parsed leaves the document undecoded and unchecked.
-func queueYAML[T any](l *loader, file string, target *T, check func(*document, *T)) *document {
-	d := l.site.document(file)
-	if check != nil {
-		d.check = func() { check(d, target) }
-	}
-	l.queue(d, maxFile, func(src []byte) { d.decode(src, target) })
-	return d
-}
-
-// dated gives the names of hand verifications that the files of a folder are called after, oldest
-// first. endings are those of their names.
+// dated returns the names of hand verifications in a folder, oldest first.
 func (l *loader) dated(folder string, endings ...string) (names []string) {
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -273,7 +248,7 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-func (l *loader) queueScoreboards() {
+func (l *loader) scoreboards() {
 	names := l.dated("scoreboard/", ".yaml")
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification",
@@ -282,78 +257,75 @@ func (l *loader) queueScoreboards() {
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		queueYAML(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i], nil)
+		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i], nil)
 	}
 }
 
-func (l *loader) queueVerifications() {
+func (l *loader) verifications() {
 	names := l.dated("verifications/", ".yaml")
 	l.site.Verifications = make([]Verification, len(names))
 	for i, name := range names {
 		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
 		v.File = name
-		l.queue(d, maxListBytes, func(src []byte) {
-			v.SHA256 = assets.SumOf(src)
-			if d.decode(src, v); !d.decoded || sumHolds(src, v.Sum) {
-				return
-			}
-			if lineends.Changed(src, func(text []byte) bool { return sumHolds(text, v.Sum) }) {
-				d.report(place{}, lineends.What, lineends.Restore)
-				d.decoded = false // what follows compares its hash
-			} else {
-				d.fault("sum", "the file was edited after anteroom verify wrote it", "bring it back (git has it); a correction is a new verification")
-			}
-		})
+		src := l.read(d, maxListBytes)
+		if src == nil {
+			continue
+		}
+		v.SHA256 = assets.SumOf(src)
+		d.decode(src, v)
+		sumHolds := func(text []byte) bool { return sumHolds(text, v.Sum) }
+		switch {
+		case !d.decoded || sumHolds(src):
+		case lineends.Changed(src, sumHolds):
+			d.report(place{}, lineends.What, lineends.Restore)
+			d.decoded = false // the next file compares its hash
+		default:
+			d.fault("sum", "the file was edited after anteroom verify wrote it",
+				"bring it back (git has it); a correction is a new verification")
+		}
 	}
 }
 
-// checkVerifications checks every hand verification: its board and its file, each against the one
-// before it, and both against each other.
+// checkVerifications compares boards and verifications with those before them, and each board with
+// its verification.
 func (s *Site) checkVerifications() {
-	boards, verifications := map[string]*Scoreboard{}, map[string]*Verification{}
-	var names []string
+	boards := map[string]*Scoreboard{} // that could be decoded
+	var before *Scoreboard
 	for i := range s.Scoreboards {
-		boards[s.Scoreboards[i].File] = &s.Scoreboards[i]
-		names = append(names, s.Scoreboards[i].File)
+		board := &s.Scoreboards[i]
+		d, name := s.documents["scoreboard/"+board.File+".yaml"], board.File
+		if s.documents["verifications/"+name+".yaml"] == nil {
+			d.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
+		}
+		if !d.decoded {
+			continue
+		}
+		if previous := previousName(name); previous != name && s.documents["scoreboard/"+previous+".yaml"] == nil {
+			d.fault("as_of", "scoreboard/"+previous+".yaml is missing", "the numbers of one date follow each other")
+		}
+		checkScoreboard(d, board, before)
+		boards[name], before = board, board
 	}
-	for i := range s.Verifications {
-		verifications[s.Verifications[i].File] = &s.Verifications[i]
-		names = append(names, s.Verifications[i].File)
-	}
-	slices.SortFunc(names, tlog.CompareNames)
-	ledger, halves := NewLedger(), false
-	var previousBoard *Scoreboard
+	ledger := newLedger()
 	var previous *Verification
-	for _, name := range slices.Compact(names) {
-		board, v := boards[name], verifications[name]
-		shown, of := s.documents["scoreboard/"+name+".yaml"], s.documents["verifications/"+name+".yaml"]
-		if board != nil && shown.decoded {
-			if before := previousName(name); name != before && boards[before] == nil {
-				shown.fault("as_of", "scoreboard/"+before+".yaml is missing", "the numbers of one date follow each other")
-			}
-			checkScoreboard(shown, board, previousBoard)
-			previousBoard = board
+	for i := range s.Verifications {
+		v := &s.Verifications[i]
+		d, shown := s.documents["verifications/"+v.File+".yaml"], s.documents["scoreboard/"+v.File+".yaml"]
+		if !d.decoded {
+			return // the later ones depend on it
 		}
-		// Behind a file that was not decoded, verifications would be judged by halves.
-		if halves = halves || v != nil && !of.decoded; halves {
-			continue
-		}
-		if v == nil {
-			shown.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
-			continue
-		}
-		checkVerification(of, v, previous, ledger)
+		checkVerification(d, v, previous, ledger)
 		previous = v
-		if board == nil {
-			of.report(place{}, "has no scoreboard/"+name+".yaml", "anteroom verify writes both")
-		} else if shown.decoded {
+		if shown == nil {
+			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
+		} else if board := boards[v.File]; board != nil {
 			checkCounts(shown, board, v, ledger)
 		}
 	}
 }
 
-// previousName is the name of the verification that a numbered verification of the same day
-// follows. That of the first one is its own.
+// previousName returns the name of the verification before a numbered one of the same day. The
+// first of a day gets its own.
 func previousName(name string) string {
 	date, number := name[:len(dateForm)], strings.TrimPrefix(name[len(dateForm):], "-")
 	if n, _ := strconv.Atoi(number); n > 2 {
@@ -362,8 +334,7 @@ func previousName(name string) string {
 	return date
 }
 
-// queuePages queues the reading of all pages: those that every folder has, and further ones.
-func (l *loader) queuePages() {
+func (l *loader) pages(reading *sync.WaitGroup) {
 	names := slices.Collect(maps.Keys(Markers))
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -380,7 +351,11 @@ func (l *loader) queuePages() {
 		if !validID(name) {
 			d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
 		}
-		l.queue(d, maxFile, func(src []byte) { d.decodePage(src, page) })
+		reading.Go(func() {
+			if src := l.read(d, maxFile); src != nil {
+				d.decodePage(src, page)
+			}
+		})
 	}
 }
 
@@ -392,7 +367,8 @@ func (d *document) decodePage(src []byte, page *Page) {
 	rest, ok := bytes.CutPrefix(src, []byte("---\n"))
 	front, body, closed := bytes.Cut(rest, []byte("\n---\n"))
 	if !ok || !closed {
-		d.report(place{1, 1}, "no front matter", "begin the file with a line ---, title, description and updated, and a line ---")
+		d.report(place{1, 1}, "no front matter",
+			"begin the file with a line ---, title, description and updated, and a line ---")
 		return
 	}
 	d.decode(src[:len("---\n")+len(front)], page)
@@ -405,33 +381,35 @@ func (d *document) decodePage(src []byte, page *Page) {
 	checkMarkers(d, page)
 	written := &d.texts[len(d.texts)-1]
 	seen := map[markdown.Loss]bool{}
-	last := ""
-	for _, group := range []int{1, 2} { // for a service with a log, and without one
-		shown, place := choose(string(body), group)
-		if shown == last {
-			break
-		}
-		last = shown
+	for _, log := range []int{withLog, withoutLog} {
+		shown, place := choose(string(body), log)
 		for _, loss := range markdown.Losses([]byte(shown)) {
 			if loss.At = place(loss.At); !seen[loss] {
 				seen[loss] = true
 				d.report(written.place(loss.At), loss.What, loss.Hint)
 			}
 		}
+		if shown == string(body) {
+			break
+		}
 	}
 }
 
-func (l *loader) queueList(name string, kind *listKind, target *List) {
+func (l *loader) list(reading *sync.WaitGroup, name string, kind *listKind, target *List) {
 	inYAML, inJSON := l.site.document(name+".yaml"), l.site.document(name+".json")
 	d := inYAML
 	if slices.Contains(l.files, inJSON.file) {
 		d = inJSON
 		if slices.Contains(l.files, inYAML.file) {
-			d.report(place{}, inYAML.file+" is there too", "keep one of them")
+			d.report(place{}, inYAML.file+" exists too", "keep one of them")
 			return
 		}
 	}
-	l.queue(d, maxListBytes, func(src []byte) {
+	reading.Go(func() {
+		src := l.read(d, maxListBytes)
+		if src == nil {
+			return
+		}
 		var list *List
 		if list, d.faults = readList(d.file, src, kind); list != nil {
 			*target = *list
@@ -439,7 +417,6 @@ func (l *loader) queueList(name string, kind *listKind, target *List) {
 	})
 }
 
-// contentVersion is the SHA-256 over the sorted file names and the SHA-256 of each file.
 func (l *loader) contentVersion() []byte {
 	hash := sha256.New()
 	for _, file := range l.files {
@@ -448,4 +425,30 @@ func (l *loader) contentVersion() []byte {
 		hash.Write(l.site.documents[file].sum[:])
 	}
 	return hash.Sum(nil)
+}
+
+// With returns the site with one more hand verification, whose two files are not in the folder yet,
+// checked as Load checks them. The log stays. The error is Errors.
+func (s *Site) With(name string, verification, board []byte) (*Site, error) {
+	next := *s
+	next.documents = maps.Clone(s.documents)
+	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name})
+	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: assets.SumOf(verification)})
+	read := func(folder string, src []byte, target any) *document {
+		d := next.document(folder + name + ".yaml")
+		if !d.refuse(src) {
+			d.decode(src, target)
+		}
+		return d
+	}
+	v := read("verifications/", verification, &next.Verifications[len(s.Verifications)])
+	b := read("scoreboard/", board, &next.Scoreboards[len(s.Scoreboards)])
+	if v.decoded && b.decoded {
+		next.checkVerifications()
+		checkPlaceholders(b)
+	}
+	if err := next.faults(); err != nil {
+		return nil, err
+	}
+	return &next, nil
 }

@@ -12,37 +12,36 @@ import (
 	"anteroom/generator/tlog"
 )
 
-const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
+const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version " +
+	"control: logged entries never change"
 
-// LogFiles are the two files of a stage of the log in a content folder, by the name of its
-// verification. Package tlog has their forms.
+// LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
 
-// queueLog finds the stages of the log. They are read one after the other, as each extends the tree
-// of the one before.
-func (l *loader) queueLog() {
-	l.stages = l.dated("log/", ".jsonl", ".checkpoint")
-	for _, name := range l.stages {
+// log reads the stages one after the other: each extends the tree of the one before.
+func (l *loader) log(service *document) {
+	stages := l.dated("log/", ".jsonl", ".checkpoint")
+	for _, name := range stages {
 		entries, checkpoint := LogFiles(name)
 		l.site.document(entries)
 		l.site.document(checkpoint)
 	}
-}
-
-func (l *loader) readLog() {
 	s := l.site
-	s.Log = tlog.New(s.Service.Log.Keys, s.Service.Log.Witnesses)
-	if !checkLogKeys(s.document("service.yaml"), &s.Service) {
-		return // the files may be as they should be
+	if !service.decoded {
+		return
 	}
-	for _, name := range l.stages {
+	s.Log = tlog.New(s.Service.Log.Keys, s.Service.Log.Witnesses)
+	if !checkLogKeys(service, &s.Service) {
+		return // the files may be sound
+	}
+	for i, name := range stages {
 		wrong, good := l.readStage(s.Log, name)
 		if wrong != nil {
 			entries, checkpoint := LogFiles(name)
-			if other := l.apartFrom(name); other != "" {
-				l.fault(checkpoint, "was made apart from verification "+other+": it extends the log without that", madeApart)
+			if other := l.apartFrom(name, stages[:i]); other != "" {
+				l.fault(checkpoint, "conflicts with verification "+other+": both extend the same log", madeApart)
 			} else if wrong.Line > 0 {
 				s.document(entries).report(place{wrong.Line, 1}, wrong.What, logHint)
 			} else {
@@ -56,7 +55,6 @@ func (l *loader) readLog() {
 	l.checkStages()
 }
 
-// readStage adds a stage to a log. It reports why it cannot read a file.
 func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good bool) {
 	entries, checkpoint := LogFiles(name)
 	if !slices.Contains(l.files, checkpoint) {
@@ -84,14 +82,11 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 	return nil, false
 }
 
-// apartFrom gives the first earlier verification without which a faulty stage has no fault: the two
-// were made of the same content in two places, and joined since.
-func (l *loader) apartFrom(name string) string {
+// apartFrom returns the earlier verification without which a faulty stage would be sound: both were
+// made from the same content in two places, and merged since.
+func (l *loader) apartFrom(name string, earlier []string) string {
 	log := tlog.New(l.site.Service.Log.Keys, l.site.Service.Log.Witnesses)
-	for _, before := range l.stages {
-		if before == name {
-			break
-		}
+	for _, before := range earlier {
 		if _, good := l.readStage(log.Clone(), name); good {
 			return before
 		}
@@ -102,8 +97,6 @@ func (l *loader) apartFrom(name string) string {
 	return ""
 }
 
-// checkStages compares the stages of the log with the verifications: each from the first stage on
-// has a stage, and its counts are those of the board.
 func (l *loader) checkStages() {
 	stages := map[string]*tlog.Stage{}
 	for i := range l.site.Log.Stages {
@@ -124,21 +117,22 @@ func (l *loader) checkStages() {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
-		at, entry := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
+		at, entry := slices.IndexFunc(l.site.Scoreboards,
+			func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
 		if at < 0 {
 			continue
 		}
 		board := &l.site.Scoreboards[at]
 		if board.Logged() != entry.Counts {
-			l.fault(entries, "its counts are not those of scoreboard/"+name+".yaml", logHint)
+			l.fault(entries, "counts differ from scoreboard/"+name+".yaml", logHint)
 		}
 		if entry.AsOf != board.AsOf {
-			l.fault(entries, "it is as of "+entry.AsOf+", and scoreboard/"+name+".yaml as of "+board.AsOf, logHint)
+			l.fault(entries, "as_of is "+entry.AsOf+", and in scoreboard/"+name+".yaml "+board.AsOf, logHint)
 		}
 	}
 }
 
-// Logged are the numbers of a board that the log gives.
+// Logged returns the numbers of a board that the log recounts.
 func (b *Scoreboard) Logged() tlog.Counts {
 	return tlog.Counts{
 		Vouched:       b.PilotWaitlist.VerifiedConversions,

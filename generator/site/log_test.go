@@ -48,12 +48,12 @@ func TestStagesMadeApart(t *testing.T) {
 	here := add(first, "2026-01-02")
 	add(here, "2026-01-04")
 	add(first, "2026-01-03") // elsewhere
-	if got, want := said("log/2026-01-03.checkpoint"), "was made apart from verification 2026-01-02: it extends the log without that"; got != want {
+	if got, want := said("log/2026-01-03.checkpoint"), "conflicts with verification 2026-01-02: both extend the same log"; got != want {
 		t.Errorf("made apart: %q, want %q", got, want)
 	}
 	lines := fsys["log/2026-01-03.jsonl"]
 	lines.Data = []byte(strings.Replace(string(lines.Data), "registration", "charter", 1))
-	if got := said("log/2026-01-03.checkpoint") + said("log/2026-01-03.jsonl"); got == "" || strings.Contains(got, "apart") {
+	if got := said("log/2026-01-03.checkpoint") + said("log/2026-01-03.jsonl"); got == "" || strings.Contains(got, "conflicts") {
 		t.Errorf("edited: %q", got)
 	}
 }

@@ -25,61 +25,86 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Placeholders are the names that may be in double square brackets. The limits of input fields
-// are placeholders too: max:<operation>.<field> and min:<operation>.<field>. A member of an array's
-// elements is named as in max:fileCharter.roster.allocation.
-var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
-
-// ifLog matches a text for a service with a public log, and perhaps one for a service without:
-// [[if_log]]…[[else]]…[[end]].
-var ifLog = regexp.MustCompile(`(?s)\[\[if_log\]\](.*?)(?:\[\[else\]\](.*?))?\[\[end\]\]`)
-
-func (s *Site) leftOut() int {
-	if s.Log != nil && s.Log.Current() != nil {
-		return 2
-	}
-	return 1
-}
-
-func (s *Site) leavesOut(text string, at int) bool {
-	group := 2 * s.leftOut()
-	return slices.ContainsFunc(ifLog.FindAllStringSubmatchIndex(text, -1), func(m []int) bool { return m[group] <= at && at < m[group+1] })
-}
-
-// ifLogMarks are the marks of ifLog. They are found as placeholders are.
-var ifLogMarks = []string{"if_log", "else", "end"}
-
-// choose returns a text in which the group of each ifLog takes its place, and a function from the
-// offsets there to those in the text.
-func choose(text string, group int) (chosen string, from func(at int) int) {
-	type piece struct{ at, from int }
-	pieces, end := []piece{}, 0
-	keep := func(begin, end int) {
-		if begin < end {
-			pieces = append(pieces, piece{len(chosen), begin})
-			chosen += text[begin:end]
-		}
-	}
-	for _, m := range ifLog.FindAllStringSubmatchIndex(text, -1) {
-		keep(end, m[0])
-		keep(m[2*group], m[2*group+1])
-		end = m[1]
-	}
-	keep(end, len(text))
-	return chosen, func(at int) int {
-		for _, p := range slices.Backward(pieces) {
-			if p.at <= at {
-				return p.from + at - p.at
-			}
-		}
-		return at
-	}
-}
+// The names that may be in double square brackets. The limits of input fields may be as well:
+// max:<operation>.<field> and min:<operation>.<field>, as in max:fileCharter.roster.allocation.
+var placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
-// Expand replaces the placeholders of a text by their values. It returns an error that names every
-// placeholder without a value.
+const (
+	everyService = iota
+	withLog
+	withoutLog
+)
+
+// part is a placeholder of a text, or the text between two.
+type part struct {
+	from, to int    // offsets in the text
+	name     string // of a placeholder, else ""
+	log      int
+}
+
+// partsOf returns the parts of a text without the marks [[if_log]], [[else]] and [[end]], and stray
+// marks.
+func partsOf(text string) (parts, stray []part) {
+	end, log := 0, everyService
+	var open []part // the marks since an [[if_log]]
+	for _, at := range placeholder.FindAllStringIndex(text, -1) {
+		parts = append(parts, part{from: end, to: at[0], log: log})
+		p := part{at[0], at[1], text[at[0]+2 : at[1]-2], log}
+		end = p.to
+		switch {
+		case p.name == "if_log" && log == everyService:
+			log, open = withLog, []part{p}
+		case p.name == "else" && log == withLog:
+			log, open = withoutLog, append(open, p)
+		case p.name == "end" && log != everyService:
+			log, open = everyService, nil
+		case p.name == "if_log" || p.name == "else" || p.name == "end":
+			stray = append(stray, p)
+		default:
+			parts = append(parts, p)
+		}
+	}
+	return append(parts, part{from: end, to: len(text), log: log}), append(stray, open...)
+}
+
+// choose returns the text for a service with or without a log, and a function from its offsets to
+// the whole text's.
+func choose(text string, log int) (chosen string, from func(at int) int) {
+	var kept []part
+	parts, _ := partsOf(text)
+	for _, p := range parts {
+		if p.log == everyService || p.log == log {
+			kept = append(kept, p)
+			chosen += text[p.from:p.to]
+		}
+	}
+	return chosen, func(at int) int {
+		for _, p := range kept {
+			if at < p.to-p.from {
+				return p.from + at
+			}
+			at -= p.to - p.from
+		}
+		return len(text)
+	}
+}
+
+func (s *Site) log() int {
+	if s.Log != nil && s.Log.Current() != nil {
+		return withLog
+	}
+	return withoutLog
+}
+
+func (s *Site) leavesOut(text string, at int) bool {
+	parts, _ := partsOf(text)
+	i := slices.IndexFunc(parts, func(p part) bool { return p.from <= at && at < p.to })
+	return i >= 0 && parts[i].log != everyService && parts[i].log != s.log()
+}
+
+// Expand replaces the placeholders of a text. Its error names those without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -97,18 +122,18 @@ func Expand(text string, values map[string]string) (string, error) {
 	return expanded, nil
 }
 
-// Expand gives a copy of the site in which the placeholders of every text are replaced, pages
-// included, and what depends on a public log is decided. Its error is Errors; CheckEndpoints gives
-// the same placeholders with their places.
+// Expand returns a copy of the site with all placeholders replaced, and with the texts for a
+// service with or without a log. Its error is Errors; CheckEndpoints reports the same placeholders
+// with their places.
 func (s *Site) Expand(routes []*api.Route) (*Site, error) {
-	values := Limits(routes)
+	values := fieldLimits(routes)
 	maps.Copy(values, s.placeholderValues())
 	var faults Errors
 	expanded := *s
-	kept := fmt.Sprint("$", 3-s.leftOut())
 	with := func(values map[string]string) func(string) string {
 		return func(text string) string {
-			expanded, err := Expand(ifLog.ReplaceAllString(text, kept), values)
+			text, _ = choose(text, s.log())
+			expanded, err := Expand(text, values)
 			if err != nil {
 				faults = append(faults, Error{File: ".", What: err.Error()})
 			}
@@ -116,11 +141,12 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 		}
 	}
 	inMarkdown := maps.Clone(values)
-	for _, name := range []string{"service", "operator"} { // which hold whatever the operator likes
+	for _, name := range []string{"service", "operator"} { // free text of the operator
 		inMarkdown[name] = markdown.Text(values[name])
 	}
 	expandAll(reflect.ValueOf(&expanded).Elem(), with(values), with(inMarkdown))
-	expanded.Presence.NotBuilt = slices.DeleteFunc(expanded.Presence.NotBuilt, func(n model.NotBuilt) bool { return n.What == "" })
+	isBlank := func(n model.NotBuilt) bool { return n.What == "" }
+	expanded.Presence.NotBuilt = slices.DeleteFunc(expanded.Presence.NotBuilt, isBlank)
 	return &expanded, faults.err()
 }
 
@@ -128,7 +154,7 @@ func (s *Site) placeholderValues() map[string]string {
 	service := &s.Service
 	values := map[string]string{}
 	for name, value := range map[string]any{
-		// What the content says.
+		// From the content.
 		"base_url":          service.BaseURL(),
 		"canonical_host":    service.CanonicalHost,
 		"apex_host":         service.ApexHost,
@@ -152,7 +178,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"business_days_requests": bizday.BatchFields[0].Max,
 		"business_days_years":    bizday.MaxYears,
 
-		// What the edge says.
+		// From the edge.
 		"max_body_bytes":       turn.MaxBody,
 		"max_query_bytes":      turn.MaxQuery,
 		"max_depth":            jsondoc.MaxDepth,
@@ -198,20 +224,17 @@ func writingTools() (n int) {
 	return n
 }
 
-// routesWithoutTool are the endpoints that no MCP tool calls, the MCP server itself apart.
 func routesWithoutTool() (ids []string) {
 	for _, route := range api.Routes {
-		called := route.Path == protocol.Path || slices.ContainsFunc(api.Tools, func(t api.Tool) bool { return route.Operation(t.Operation) != nil })
-		if !called {
+		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
+		if route.Path != protocol.Path && !slices.ContainsFunc(api.Tools, isCalled) {
 			ids = append(ids, route.ID)
 		}
 	}
 	return ids
 }
 
-// Limits gives the limits of all input fields of the route table, by the names of their
-// placeholders.
-func Limits(routes []*api.Route) map[string]string {
+func fieldLimits(routes []*api.Route) map[string]string {
 	limits := map[string]string{}
 	var add func(prefix string, fields []input.Field)
 	add = func(prefix string, fields []input.Field) {
@@ -233,11 +256,9 @@ func Limits(routes []*api.Route) map[string]string {
 	return limits
 }
 
-// kept are the types without placeholders, which the copy of a site shares with it.
+// kept are types without placeholders. The copy shares them.
 var kept = []reflect.Type{reflect.TypeFor[List](), reflect.TypeFor[*tlog.Log](), reflect.TypeFor[[]Verification]()}
 
-// expandAll applies expand to every string within v, and inMarkdown to the Markdown of pages. It
-// copies what v refers to.
 func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	if slices.Contains(kept, v.Type()) {
 		return
@@ -278,29 +299,32 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-func (d *document) eachPlaceholder(each func(t *text, at int, name string)) {
+// CheckEndpoints checks the limits of fields.
+func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]
-		for _, at := range placeholder.FindAllStringIndex(t.value, -1) {
-			each(t, at[0], t.value[at[0]+2:at[1]-2])
+		parts, stray := partsOf(t.value)
+		for _, p := range parts {
+			if p.name != "" && !strings.Contains(p.name, ":") && !slices.Contains(placeholders, p.name) {
+				d.report(t.place(p.from), "unknown placeholder [["+p.name+"]]", didYouMean(p.name, placeholders))
+			}
+		}
+		for _, p := range stray {
+			d.report(t.place(p.from), "[["+p.name+"]] without the other marks",
+				"write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]")
 		}
 	}
 }
 
-// checkPlaceholders reports unknown placeholders, and marks of ifLog without the others of their
-// text. CheckEndpoints checks the placeholders that name the limit of a field.
-func checkPlaceholders(d *document) {
-	d.eachPlaceholder(func(t *text, at int, name string) {
-		switch {
-		case slices.Contains(ifLogMarks, name):
-			whole := slices.ContainsFunc(ifLog.FindAllStringSubmatchIndex(t.value, -1), func(m []int) bool {
-				return m[0] <= at && at < m[1] && (at < m[2] || m[3] <= at) && (at < m[4] || m[5] <= at)
-			})
-			if !whole {
-				d.report(t.place(at), "[["+name+"]] without the other marks", "write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]")
+func checkLimits(d *document, limits map[string]string) {
+	for i := range d.texts {
+		t := &d.texts[i]
+		parts, _ := partsOf(t.value)
+		for _, p := range parts {
+			if _, known := limits[p.name]; !known && strings.Contains(p.name, ":") {
+				d.report(t.place(p.from), "unknown limit [["+p.name+"]]",
+					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
 			}
-		case !strings.Contains(name, ":") && !slices.Contains(Placeholders, name):
-			d.report(t.place(at), "unknown placeholder [["+name+"]]", didYouMean(name, Placeholders))
 		}
-	})
+	}
 }

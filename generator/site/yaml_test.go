@@ -44,7 +44,7 @@ func TestYAML(t *testing.T) {
 			"f:2:1: unknown key b (known: text, count, flag, texts, words)\nf:3:12: words.c: want a text, not a list (write it as a text)"},
 		{"merge key", "words:\n  <<: {a: b}\n  \"<<\": quoted", "f:2:3: " + key},
 		{"keys", "words:\n  ~: x\n  &a b: x\n  !!str c: x\n  [d]: x\n  1: x\n  true: x\n  2026-11-20: x", "f:2:3: " + key + "\nf:3:3: " + key + "\nf:4:3: " + key + "\nf:5:3: " + key},
-		{"the same key", "words: {1: a, \"1\": b}", "f:1:15: the key 1 is there twice (keep one of them)"},
+		{"the same key", "words: {1: a, \"1\": b}", "f:1:15: duplicate key 1 (keep one of them)"},
 		{"characters before it", "words: {é: 1, 日本: 2, 😀: 3}", "f:1:12: words.é: want a text, not an integer (put it in quotes)\n" +
 			"f:1:19: words.日本: want a text, not an integer (put it in quotes)\nf:1:25: words.😀: want a text, not an integer (put it in quotes)"},
 		{"characters before a syntax error", "text: 😀é: x", "f:1:9: not valid YAML: mapping values are not allowed in this context" + syntax},

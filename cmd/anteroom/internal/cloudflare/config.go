@@ -22,7 +22,7 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 
 	"github.com/BurntSushi/toml"
 )
@@ -245,7 +245,7 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		equal("assets.html_handling", e.Assets.HTML, "none")
 		equal("assets.not_found_handling", e.Assets.NotFound, "none")
 		equal("assets.run_worker_first", e.Assets.RunWorkerFirst,
-			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, published.WorkerPatterns...))
+			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, output.WorkerPatterns...))
 	}
 	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
 		fault("no environment %s for the apex host %s", Apex, s.ApexHost)

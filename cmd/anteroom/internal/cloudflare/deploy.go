@@ -19,8 +19,7 @@ import (
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/store/records"
-	"anteroom/generator/publish"
-	paths "anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 // allowDNS allows to move a host name from another place.
@@ -34,7 +33,7 @@ var Allowances = []string{
 type Deployment struct {
 	Config      *Config
 	Environment string
-	Artifact    *publish.Artifact
+	Artifact    *output.Artifact
 	Key         ed25519.PrivateKey // for receipts; nil keeps the worker's
 	Webhook     string             // for messages to the operator; "" keeps the worker's
 	Now         time.Time
@@ -113,7 +112,7 @@ func (d *Deployment) checkArtifact() error {
 			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom "+
 			"key check compares them)", public)
 	}
-	expires := paths.SecurityTxtExpires(d.Artifact.File(paths.SecurityTxtPath))
+	expires := output.SecurityTxtExpires(d.Artifact.File(output.SecurityTxtPath))
 	if expired, notice := project.Expiry(expires, d.Now); expired {
 		return errors.New(notice)
 	}

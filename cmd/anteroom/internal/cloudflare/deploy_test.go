@@ -23,7 +23,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -86,7 +86,7 @@ func write(t *testing.T, name, text string) {
 
 var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 
-func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
+func generate(t *testing.T, change func(*site.Site)) *output.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
@@ -96,11 +96,11 @@ func generate(t *testing.T, change func(*site.Site)) *publish.Artifact {
 	if change != nil {
 		change(s)
 	}
-	output, err := generator.Generate(s)
+	made, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
+	return &output.Artifact{Snapshot: made.Snapshot, Files: made.Documents}
 }
 
 type trial struct {

@@ -19,7 +19,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
-	"anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -221,7 +221,7 @@ func FromSite(s *site.Site) Facts {
 	}
 	for i := range s.Scoreboards {
 		board := &s.Scoreboards[i]
-		facts.Documents[answers.BoardPath(board)] = assets.SumOf(answers.BoardDocument(board))
+		facts.Documents[contract.BoardPath(board)] = assets.SumOf(contract.BoardDocument(board))
 	}
 	for i := range s.Log.Stages {
 		stage := &s.Log.Stages[i]

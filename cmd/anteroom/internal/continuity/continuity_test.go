@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 		"newest lost":       {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
 		"log forked":        {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
 		"other stages":      {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
-		"another key":       {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*no known key has signed it`},
+		"another key":       {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*not signed by a known key`},
 	} {
 		next := published
 		next.Documents, next.Checkpoints = maps.Clone(published.Documents), maps.Clone(published.Checkpoints)

@@ -19,7 +19,7 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/turn"
-	paths "anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
@@ -160,12 +160,12 @@ func orNoKey(key string) string {
 }
 
 func (i *inspection) contact(ctx context.Context, c *Check) string {
-	const path = paths.SecurityTxtPath
+	const path = output.SecurityTxtPath
 	got := i.reach(ctx, c, "GET", path, "", nil)
 	if got == nil {
 		return ""
 	}
-	at := paths.SecurityTxtExpires(got.body) // RFC 9116, section 2.5.5
+	at := output.SecurityTxtExpires(got.body) // RFC 9116, section 2.5.5
 	left, detail := at.Sub(i.options.Now()), "expires at "+at.Format(time.RFC3339)
 	switch {
 	case got.wrong() != "":
@@ -174,7 +174,7 @@ func (i *inspection) contact(ctx context.Context, c *Check) string {
 		c.differs(path, "has no valid Expires")
 	case left <= 0:
 		c.differs(path, "expired at %s", at.Format(time.RFC3339))
-	case left < paths.ExpiryNotice:
+	case left < output.ExpiryNotice:
 		return c.end(Warning, detail)
 	}
 	return detail

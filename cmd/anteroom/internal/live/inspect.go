@@ -13,7 +13,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 )
 
 // Options configure Inspect. The zero value does not wait.
@@ -116,7 +116,7 @@ const PlainHTTP = "plain http"
 
 type inspection struct {
 	*asker
-	artifact  *publish.Artifact // nil compares the service with itself
+	artifact  *output.Artifact // nil compares the service with itself
 	core      *api.API
 	generated manifest // of the artifact
 	options   Options
@@ -129,7 +129,7 @@ type inspection struct {
 // Inspect compares all published documents of a service with the artifact. If that is nil, it
 // compares documents, manifest and endpoints with each other. The error is about a service that
 // cannot be compared, and wraps ErrNothing, ErrUnreachable or errForeign, or is the error of ctx.
-func (s *Service) Inspect(ctx context.Context, artifact *publish.Artifact, o Options) (*Report, error) {
+func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Options) (*Report, error) {
 	i := &inspection{
 		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
 		deadline: time.Now().Add(o.Wait),

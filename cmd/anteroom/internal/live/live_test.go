@@ -26,7 +26,7 @@ import (
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
-	"anteroom/generator/publish"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -38,7 +38,7 @@ var (
 	today  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 )
 
-func generate(t testing.TB, change func(*site.Site)) *publish.Artifact {
+func generate(t testing.TB, change func(*site.Site)) *output.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
 	if err != nil {
@@ -48,11 +48,11 @@ func generate(t testing.TB, change func(*site.Site)) *publish.Artifact {
 	if change != nil {
 		change(s)
 	}
-	output, err := generator.Generate(s)
+	made, err := generator.Generate(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &publish.Artifact{Snapshot: output.Snapshot, Files: output.Documents}
+	return &output.Artifact{Snapshot: made.Snapshot, Files: made.Documents}
 }
 
 func another(s *site.Site) {
@@ -61,7 +61,7 @@ func another(s *site.Site) {
 
 // withLog adds a log of stages with so many registrations each. A second key signs those
 // from the third on.
-func withLog(t *testing.T, a *publish.Artifact, stages ...int) *publish.Artifact {
+func withLog(t *testing.T, a *output.Artifact, stages ...int) *output.Artifact {
 	t.Helper()
 	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
 	second, next := tlogtest.Key(t, tlog.Origin("www.base.example", 2))
@@ -84,10 +84,10 @@ func withLog(t *testing.T, a *publish.Artifact, stages ...int) *publish.Artifact
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &publish.Artifact{Snapshot: a.Snapshot, Files: append(slices.Clone(a.Files), files...)}
+	return &output.Artifact{Snapshot: a.Snapshot, Files: append(slices.Clone(a.Files), files...)}
 }
 
-func host(t *testing.T, a *publish.Artifact, key ed25519.PrivateKey) *native.Host {
+func host(t *testing.T, a *output.Artifact, key ed25519.PrivateKey) *native.Host {
 	t.Helper()
 	documents, err := static.New(a.Files)
 	if err != nil {
@@ -165,7 +165,7 @@ func answered(path string, status int, text string) tamper {
 
 var quick = Options{Pause: time.Millisecond, Timeout: 10 * time.Second, Now: func() time.Time { return today }}
 
-func inspect(t *testing.T, s *Service, a *publish.Artifact, o Options, name string) (*Report, Check) {
+func inspect(t *testing.T, s *Service, a *output.Artifact, o Options, name string) (*Report, Check) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), a, o)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestNothingDiffers(t *testing.T) {
 		most = max(most, now)
 		asked[path] = asked[path] || tlog.Published(path)
 	}
-	for _, compared := range []*publish.Artifact{a, nil} {
+	for _, compared := range []*output.Artifact{a, nil} {
 		for _, name := range []string{"", a.Snapshot.CanonicalHost} {
 			clear(asked)
 			s := serve(t, h, func(w http.ResponseWriter, r *http.Request, honest http.Handler) bool {
@@ -315,7 +315,7 @@ func TestWarnings(t *testing.T) {
 	soon.Now = func() time.Time { return time.Date(2027, 10, 20, 0, 0, 0, 0, time.UTC) }
 	a, unpublished := generate(t, nil), generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = "" })
 	for _, c := range []struct {
-		a     *publish.Artifact
+		a     *output.Artifact
 		key   ed25519.PrivateKey
 		o     Options
 		check string
@@ -592,7 +592,7 @@ func FuzzInspect(f *testing.F) {
 			header := http.Header{"Content-Type": {kind}, "Location": {answer}}
 			return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(text)), Request: r}
 		})}
-		for _, compared := range []*publish.Artifact{a, nil} {
+		for _, compared := range []*output.Artifact{a, nil} {
 			r, err := service.Inspect(t.Context(), compared, Options{Pause: time.Nanosecond})
 			if (r == nil) == (err == nil) || r != nil && (compared != nil || answer == "") && r.OK {
 				t.Errorf("%+v, %v", r, err)

@@ -24,8 +24,7 @@ import (
 	"anteroom/edge/quote"
 	"anteroom/generator"
 	"anteroom/generator/lineends"
-	"anteroom/generator/publish"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -105,7 +104,7 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 	switch left := expires.Sub(now); {
 	case left <= 0:
 		return true, fmt.Sprintf("security.txt expired at %s %s", expires.Format(time.RFC3339), hint)
-	case left < published.ExpiryNotice:
+	case left < output.ExpiryNotice:
 		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
 	}
 	return false, ""
@@ -113,21 +112,21 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 
 // Report lists the changes of a publication; with Check those it would make.
 type Report struct {
-	Out       string                 `json:"out"`
-	Content   string                 `json:"content"` // version of the content
-	Check     bool                   `json:"check"`
-	Documents []publish.Entry        `json:"documents"`
-	Snapshot  publish.Entry          `json:"snapshot"`
-	Counts    map[publish.Status]int `json:"counts"`  // of documents
-	Bytes     int64                  `json:"bytes"`   // of all documents but the removed ones
-	Changes   int                    `json:"changes"` // new, changed and removed files, the snapshot included
-	Warnings  []string               `json:"warnings"`
+	Out       string                `json:"out"`
+	Content   string                `json:"content"` // version of the content
+	Check     bool                  `json:"check"`
+	Documents []output.PlannedFile  `json:"documents"`
+	Snapshot  output.PlannedFile    `json:"snapshot"`
+	Counts    map[output.Status]int `json:"counts"`  // of documents
+	Bytes     int64                 `json:"bytes"`   // of all documents but the removed ones
+	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
+	Warnings  []string              `json:"warnings"`
 }
 
 // Publish writes the generated files to the folder of the documents and the snapshot file, or with
 // check compares them. It refuses regressions (package continuity), and hidden or secret files in
 // the folder.
-func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output *generator.Output,
+func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
 	check bool, now time.Time,
 ) (*Report, error) {
 	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
@@ -138,7 +137,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 	} else if notice != "" {
 		warnings = append(warnings, notice)
 	}
-	warnings = append(warnings, output.Warnings...)
+	warnings = append(warnings, made.Warnings...)
 	for _, warning := range warnings {
 		t.Warnf("%s", warning)
 	}
@@ -146,14 +145,14 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 	if err != nil {
 		return nil, err
 	}
-	next, err := continuity.FromFiles(output.Documents, output.Snapshot)
+	next, err := continuity.FromFiles(made.Documents, made.Snapshot)
 	if err != nil {
 		return nil, err
 	}
 	if err := continuity.Refuse(continuity.Check(published, next), continuity.Document); err != nil {
 		return nil, err
 	}
-	plan, err := publish.Prepare(public, snapshotFile, output.Documents, output.Snapshot)
+	plan, err := output.Prepare(public, snapshotFile, made.Documents, made.Snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -166,12 +165,12 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, output 
 		}
 	}
 	r := &Report{
-		Out: public, Content: output.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
-		Counts: map[publish.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
+		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
 	}
 	for _, e := range plan.Entries {
 		r.Counts[e.Status]++
-		if e.Status != publish.Removed {
+		if e.Status != output.Removed {
 			r.Bytes += e.Size
 		}
 	}
@@ -201,13 +200,13 @@ func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.pr
 
 func (r *Report) printTable(t *cli.Terminal) {
 	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
-	statuses := []publish.Status{publish.New, publish.Changed, publish.Same, publish.Removed, publish.Kept}
-	files, sizes := map[publish.Status]int{}, map[publish.Status]int64{} // of a log
+	statuses := []output.Status{output.New, output.Changed, output.Same, output.Removed, output.Kept}
+	files, sizes := map[output.Status]int{}, map[output.Status]int64{} // of a log
 	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
-		if e.Status == publish.Same {
+		if e.Status == output.Same {
 			continue
 		}
-		if tlog.Published(e.Path) && e.Status != publish.Kept {
+		if tlog.Published(e.Path) && e.Status != output.Kept {
 			files[e.Status]++
 			sizes[e.Status] += e.Size
 			continue
@@ -248,11 +247,11 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 
 // refuseUnpublishable refuses hidden files, databases and secret keys in the folder of the
 // documents, as all of it is deployed.
-func refuseUnpublishable(out string, entries []publish.Entry) error {
+func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 	var faults []error
 	last := ""
 	for _, e := range entries {
-		if e.Status != publish.Kept {
+		if e.Status != output.Kept {
 			continue
 		}
 		name, what := filepath.Join(out, e.Path), "hidden"

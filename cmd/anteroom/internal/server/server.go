@@ -29,8 +29,7 @@ import (
 	"anteroom/edge/signing"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
-	"anteroom/generator/publish"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 type server struct {
@@ -203,7 +202,7 @@ func (s *site) version() string { return s.snapshot.ShortVersion() }
 // read reads the generated files. It refuses documents that differ from the snapshot, regressions,
 // and another receipt key.
 func (s *server) read() (*site, error) {
-	artifact, err := publish.Read(s.o.Public, s.o.Snapshot)
+	artifact, err := output.Read(s.o.Public, s.o.Snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +224,8 @@ func (s *server) read() (*site, error) {
 	if next.documents, err = static.New(artifact.Files); err != nil {
 		return nil, err
 	}
-	if text := artifact.File(published.SecurityTxtPath); text != nil {
-		if _, notice := project.Expiry(published.SecurityTxtExpires(text), s.t.Now()); notice != "" {
+	if text := artifact.File(output.SecurityTxtPath); text != nil {
+		if _, notice := project.Expiry(output.SecurityTxtExpires(text), s.t.Now()); notice != "" {
 			s.log.Warn(notice)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator"
-	"anteroom/generator/published"
+	"anteroom/generator/output"
 )
 
 // day is a day on which the content that is shipped can be generated.
@@ -183,18 +183,18 @@ func TestSecurityTxtExpires(t *testing.T) {
 		day: "", day.AddDate(2, 0, 0): "security.txt expired at ", f.expires().Add(-time.Hour): "security.txt expires at ",
 	} {
 		s, said := f.server(f.options(), func() time.Time { return now })
-		if status(s, published.SecurityTxtPath) != 200 || strings.Contains(said.String(), "security.txt") != (want != "") || !strings.Contains(said.String(), want) {
+		if status(s, output.SecurityTxtPath) != 200 || strings.Contains(said.String(), "security.txt") != (want != "") || !strings.Contains(said.String(), want) {
 			t.Errorf("at %s: %s", now, said)
 		}
 	}
 }
 
 func (f *folder) expires() time.Time {
-	text, err := os.ReadFile(f.public + published.SecurityTxtPath)
+	text, err := os.ReadFile(f.public + output.SecurityTxtPath)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return published.SecurityTxtExpires(text)
+	return output.SecurityTxtExpires(text)
 }
 
 type lines chan string

@@ -8,7 +8,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
-	documents "anteroom/generator/answers"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 
 	"golang.org/x/mod/sumdb/note"
@@ -51,7 +51,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	if key == nil {
 		return d, nil
 	}
-	if d.log, err = v.appendLog(d, s.Current(), documents.BoardDocument(s.Current()), key); err != nil {
+	if d.log, err = v.appendLog(d, s.Current(), contract.BoardDocument(s.Current()), key); err != nil {
 		return nil, err
 	}
 	s.Log = d.log.log

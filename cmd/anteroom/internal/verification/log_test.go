@@ -74,7 +74,7 @@ func TestLogRefuses(t *testing.T) {
 			s.list()
 			s.put(s.take("11:30:00"), "texts: unchanged")
 			found.site, found.kinds[0].fresh, s.key = s.site(), nil, before
-		}, "older than the one that signed last"},
+		}, "or was replaced"},
 		"another log": {func(s *service, found *survey, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()

@@ -1,0 +1,82 @@
+package contract
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/model"
+	"anteroom/generator/output"
+	"anteroom/generator/site"
+)
+
+// Lists makes the lists that grow, with their schemas, and the boards.
+func Lists(a *Answers) ([]output.File, error) {
+	f := Family{Answers: a}
+	f.list(output.JobsPath, output.JobsSchemaPath, "job", &a.Site.Jobs)
+	f.list(output.AuditorsPath, output.AuditorsSchemaPath, "audit", &a.Site.Auditors)
+	f.AddWithTrailer("/scoreboard.json", a.Roster())
+	for i := range a.Site.Scoreboards {
+		s := &a.Site.Scoreboards[i]
+		f.Add(BoardPath(s), BoardDocument(s))
+	}
+	return f.Result()
+}
+
+func (f *Family) list(path, schemaPath, entry string, l *site.List) {
+	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // room for about the size of its file
+	w.Open('{')
+	w.Str("as_of", l.AsOf)
+	for i := range l.Groups {
+		w.Name(l.Groups[i].Name)
+		w.Buf = l.Groups[i].AppendJSON(w.Buf)
+	}
+	w.Begin("counts", '{')
+	for _, name := range slices.Sorted(maps.Keys(l.Counts)) {
+		w.Int(name, int64(l.Counts[name]))
+	}
+	w.Close('}')
+	f.documentTrailer(&w)
+	w.Close('}')
+	f.Add(path, append(w.Buf, '\n'))
+
+	trailer := Inline(reflect.TypeFor[model.Trailer]())
+	schema := listSchema(l, "#/$defs/"+entry)
+	schema.Set("properties", slices.Concat(schema.Get("properties").(object), trailer.Get("properties").(object)))
+	schema.Set("required", slices.Concat(schema.Get("required").([]string), trailer.Get("required").([]string)))
+	f.AddJSON(schemaPath, slices.Concat(object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"$id", f.URL(schemaPath)},
+		{"title", path[1:]},
+		{"description", describedDocuments[path]},
+	}, schema, object{{"$defs", object{{entry, entrySchema(l)}}}}))
+}
+
+// listSchema returns the schema of a list whose entries have the schema at ref.
+func listSchema(l *site.List, ref string) object {
+	entries := object{{"type", "array"}, {"items", object{{"$ref", ref}}}}
+	all := object{{"as_of", object{
+		{"type", "string"}, {"format", "date"}, {"description", "Date of the newest change that the operator vouches for."},
+	}}}
+	for _, group := range l.Groups {
+		all.Set(group.Name, entries)
+	}
+	counts, names := object{}, slices.Sorted(maps.Keys(l.Counts))
+	for _, name := range names {
+		counts.Set(name, object{{"type", "integer"}, {"minimum", 0}})
+	}
+	all.Set("counts", object{
+		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
+	})
+	names = nil
+	for _, m := range all {
+		names = append(names, m.Name)
+	}
+	return object{{"type", "object"}, {"properties", all}, {"required", names}}
+}
+
+func entrySchema(l *site.List) object {
+	entry := l.EntryType()
+	return append(object{{"title", entry.Name()}}, Inline(entry)...)
+}

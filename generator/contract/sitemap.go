@@ -1,0 +1,51 @@
+package contract
+
+import (
+	"slices"
+
+	"anteroom/generator/output"
+	"anteroom/generator/site"
+)
+
+// SitemapEntry is one address of the sitemap.
+type SitemapEntry struct {
+	Loc     string `xml:"loc"`
+	LastMod string `xml:"lastmod,omitempty"`
+}
+
+// SitemapEntries lists the documents for search engines to index, with the dates of the content.
+func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
+	for i := range g.Site.Pages {
+		p := &g.Site.Pages[i]
+		entries = append(entries, SitemapEntry{g.URL(p.Path()), g.Changed(p)})
+	}
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		s := &g.Site.Scoreboards[i]
+		entries = append(entries, SitemapEntry{g.URL(BoardPath(s)), s.AsOf})
+	}
+	return append(entries,
+		SitemapEntry{g.URL("/scoreboard.json"), g.Site.Current().AsOf},
+		SitemapEntry{g.URL(output.JobsPath), g.Site.Jobs.AsOf},
+		SitemapEntry{g.URL(output.AuditorsPath), g.Site.Auditors.AsOf},
+		SitemapEntry{Loc: g.URL("/llms.txt")},
+		SitemapEntry{Loc: g.URL(output.OpenAPIPath)},
+		SitemapEntry{Loc: g.URL("/manifest.json")},
+	)
+}
+
+// Changed returns the day on which a page last changed: its text, or the numbers and entries it
+// shows.
+func (g *Answers) Changed(p *site.Page) string {
+	shows := map[string]string{
+		"index":      g.Site.Current().AsOf,
+		"scoreboard": g.Site.Current().AsOf,
+		"jobs":       max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),
+	}
+	if stage := g.Stage(); stage != nil {
+		shows[LogPage] = stage.Entry.AsOf
+	}
+	return max(p.Updated, shows[p.Name])
+}
+
+// LogPage is the name of the page about the public log.
+const LogPage = "log"

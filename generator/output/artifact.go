@@ -1,0 +1,150 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"anteroom/edge/assets"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/lineends"
+)
+
+// Artifact is a content version as a host serves it.
+type Artifact struct {
+	Snapshot *snapshot.Snapshot
+	Files    []assets.File // sorted by path
+}
+
+// File returns the text of the document at a path, or nil.
+func (a *Artifact) File(path string) []byte {
+	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
+		return a.Files[i].Content()
+	}
+	return nil
+}
+
+func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
+	text := append(s.Encode(), '\n')
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		text = fmt.Appendf(text, "%s  %s\n", sums[name], name[1:])
+	}
+	return text
+}
+
+func decode(text []byte) (known []byte, sums map[string]string, err error) {
+	known, list, found := bytes.Cut(text, []byte("\n\n"))
+	switch {
+	case bytes.Contains(text, []byte("\r\n")):
+		return nil, nil, fmt.Errorf("%s (%s)", lineends.What, lineends.Remake)
+	case !found:
+		return nil, nil, errors.New("no list of documents (run anteroom generate)")
+	}
+	sums = map[string]string{}
+	for line := range strings.Lines(string(list)) {
+		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if hash, err := hex.DecodeString(sum); !found || err != nil || len(hash) != sha256.Size || !filepath.IsLocal(name) {
+			return nil, nil, fmt.Errorf("%.100q is not the hash and the path of a document (run anteroom generate)", line)
+		}
+		sums["/"+name] = sum
+	}
+	return append(known, '\n'), sums, nil
+}
+
+// Read reads the folder and the snapshot file. It refuses a folder whose documents differ from the
+// list, as after a killed run, and names the files.
+func Read(dir, snapshotFile string) (*Artifact, error) {
+	const hint = "(run anteroom generate)"
+	text, err := os.ReadFile(snapshotFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the snapshot: %w %s", err, hint)
+	}
+	known, sums, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the snapshot %s: %w", snapshotFile, err)
+	}
+	a := &Artifact{}
+	if a.Snapshot, err = snapshot.Decode(known); err != nil {
+		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hint)
+	}
+	dir = resolve(dir)
+	there, err := sizes(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the documents of %s: %w", dir, err)
+	}
+	found := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		file := filepath.Join(dir, name)
+		text, err := os.ReadFile(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			found["missing"] = append(found["missing"], file)
+		case err != nil:
+			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
+		case assets.SumOf(text) == sums[name]:
+		case lineends.Changed(text, func(text []byte) bool { return assets.SumOf(text) == sums[name] }):
+			found[lineEnds] = append(found[lineEnds], file)
+		default:
+			found["stale"] = append(found["stale"], file)
+		}
+		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
+	}
+	for _, name := range slices.Sorted(maps.Keys(there)) {
+		if sums[name] == "" && name != "/.assetsignore" {
+			found["foreign"] = append(found["foreign"], filepath.Join(dir, name))
+		}
+	}
+	if len(found) > 0 {
+		return nil, mixture(dir, snapshotFile, found)
+	}
+	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
+}
+
+const lineEnds = lineends.What
+
+func mixture(dir, snapshotFile string, found map[string][]string) error {
+	const shown = 3
+	var parts []string
+	for _, kind := range []string{"stale", lineEnds, "missing", "foreign"} {
+		if files := found[kind]; len(files) > shown {
+			parts = append(parts, fmt.Sprintf("%s: %s and %d more", kind, strings.Join(files[:shown], ", "), len(files)-shown))
+		} else if len(files) > 0 {
+			parts = append(parts, kind+": "+strings.Join(files, ", "))
+		}
+	}
+	hint := "run anteroom generate, and try again"
+	if found[lineEnds] != nil {
+		hint = lineends.Remake
+	}
+	if found["foreign"] != nil {
+		hint += "; move away what it did not make"
+	}
+	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(parts, "; "), hint)
+}
+
+const manifestPath = "/manifest.json"
+
+// checkManifest compares the contents of manifest and snapshot: a merge in version control may take
+// each from another branch.
+func (a *Artifact) checkManifest(file, snapshotFile string) error {
+	var manifest struct {
+		Version string `json:"content_version"`
+	}
+	if err := json.Unmarshal(a.File(manifestPath), &manifest); err != nil {
+		return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
+	}
+	if want := a.Snapshot.ShortVersion(); manifest.Version != want {
+		return fmt.Errorf("manifest and snapshot differ: %s has content %s, %s has %s (run anteroom generate)",
+			file, manifest.Version, snapshotFile, want)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+// Package output holds the form in which the documents leave the generator: their paths and
+// headers, JSON whose objects keep the order of their members, and the folder of the documents with
+// the snapshot file.
+//
+// # The folder
+//
+// The snapshot file holds the snapshot of the content, an empty line, and the SHA-256 of every
+// document, in the form of sha256sum. Plan.Apply gives each document whose bytes differ a new file
+// under its name, removes the documents that are no longer generated, and writes the snapshot file
+// last. A killed run leaves a folder that does not match the snapshot file: Read refuses it, and
+// the next run repairs it. The folder may hold other files, which stay. A dated scoreboard and the
+// files of a public log are never removed.
+package output
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"anteroom/edge/api"
+	"anteroom/edge/assets"
+	"anteroom/edge/respond"
+	"anteroom/generator/tlog"
+)
+
+// File is one file of the published tree.
+type File = assets.File
+
+// NewFile returns a document with the headers of its path. It panics if the path is not in Paths.
+func NewFile(path string, doc []byte) File {
+	served := As(path)
+	if served == nil {
+		panic("nothing decides the headers of " + path + ": add it to the table of published paths")
+	}
+	return File{Path: path, MediaType: served.MediaType, Cache: served.Cache, Bytes: doc}
+}
+
+// The paths of documents.
+const (
+	OpenAPIPath        = "/openapi.json"
+	ScoreboardPage     = "/scoreboard.html"
+	JobsPath           = "/jobs.json"
+	AuditorsPath       = "/auditors.json"
+	JobsSchemaPath     = "/schemas/jobs.json"
+	AuditorsSchemaPath = "/schemas/auditors.json"
+	JSONFeedPath       = "/feed.json"
+	AtomFeedPath       = "/feed.atom"
+	VectorsPath        = "/vectors/canon-v0.json"
+	SecurityTxtPath    = "/.well-known/security.txt" // RFC 9116, section 3
+	ServerCardPath     = "/.well-known/mcp/server-card.json"
+	AICatalogPath      = "/.well-known/ai-catalog.json"
+	SkillName          = "onboarding-quest"
+	SkillPath          = "/.well-known/agent-skills/" + SkillName + "/SKILL.md"
+	SkillsIndexPath    = "/.well-known/agent-skills/index.json"
+	IconPath           = "/icon.svg"
+	CardPath           = "/card.png" // the picture for previews of links
+)
+
+// CalendarPath is the path of a calendar of business days, in the format of the ending.
+func CalendarPath(id, ending string) string { return "/calendars/" + id + "." + ending }
+
+// Titles of documents that other documents list.
+var Titles = map[string]string{
+	OpenAPIPath:         "OpenAPI",
+	"/manifest.json":    "Manifest",
+	"/scoreboard.json":  "Scoreboard",
+	JobsPath:            "Jobs",
+	AuditorsPath:        "Auditors",
+	"/llms.txt":         "llms.txt",
+	"/llms-full.txt":    "Pages in one",
+	"/verify/verify.py": "Verify kit for Python",
+}
+
+// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which also
+// exist as Markdown, and data, which pages elsewhere may request with custom header fields, after
+// OPTIONS. Their star matches slashes too.
+var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
+
+// MCPShort redirects to the MCP endpoint.
+const MCPShort = "/mcp"
+
+// Pages returns the paths of the pages that have a Markdown twin.
+func Pages(files []File) (pages []string) {
+	for _, f := range files {
+		if page, is := strings.CutSuffix(f.Path, ".md"); is && strings.HasSuffix(page, ".html") {
+			pages = append(pages, page)
+		}
+		if f.Path == api.Twin("/") {
+			pages = append(pages, "/")
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// Media types and lifetimes. cacheShort is for documents that a hand verification makes stale. No
+// document is fresh for more than an hour.
+const (
+	MediaHTML       = "text/html; charset=utf-8"
+	mediaText       = "text/plain; charset=utf-8"
+	MediaMarkdown   = "text/markdown; charset=utf-8" // RFC 7763
+	mediaCSS        = "text/css; charset=utf-8"
+	mediaJavaScript = "text/javascript; charset=utf-8" // RFC 9239
+	MediaSVG        = "image/svg+xml"
+	mediaPNG        = "image/png"
+	MediaJSON       = respond.MediaJSON
+	mediaXML        = "application/xml"
+	MediaAtom       = "application/atom+xml"
+	OpenAPIMedia    = MediaJSON // application/openapi+json is not registered
+	MediaJSONFeed   = "application/feed+json"
+	MediaSchema     = "application/schema+json"
+	// RFC 9264, RFC 9727
+	mediaLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+	MediaServerCard = "application/mcp-server-card+json" // SEP-2127
+	MediaAICatalog  = "application/ai-catalog+json"
+
+	mediaTile = "application/octet-stream" // C2SP tlog-tiles
+
+	mediaCalendar = "text/calendar; charset=utf-8" // RFC 5545
+
+	cacheHTML  = "public, max-age=300, stale-while-revalidate=3600"
+	cacheJSON  = "public, max-age=300, stale-while-revalidate=600, stale-if-error=86400"
+	cacheShort = "public, max-age=300"
+	CacheHour  = "public, max-age=3600"
+
+	cacheCheckpoint = "public, max-age=5"       // C2SP tlog-tiles: for a few seconds at most
+	cachePermanent  = CacheHour + ", immutable" // RFC 8246
+)
+
+// Path has the headers of one path, or of every path that a pattern matches.
+type Path struct {
+	Pattern   string // a path; one "*" is anything but a slash
+	MediaType string
+	Cache     string
+	AnyOrigin bool // any origin may read it (CORS); false for pages and what they load
+}
+
+// Headers returns the header fields of the path, a line each.
+func (p *Path) Headers() []string {
+	lines := []string{"Content-Type: " + p.MediaType, "Cache-Control: " + p.Cache}
+	if p.MediaType == MediaHTML {
+		lines = append(lines, "Vary: Accept") // a page or its twin
+	}
+	if p.AnyOrigin {
+		lines = append(lines, "Access-Control-Allow-Origin: *")
+	}
+	return lines
+}
+
+// Paths decides the media type, the lifetime and the CORS header of every published path.
+// The first pattern that matches counts. A path that no pattern matches cannot be published.
+var Paths = []Path{
+	{OpenAPIPath, OpenAPIMedia, cacheJSON, true},
+	{"/manifest.json", MediaJSON, cacheJSON, true},
+	{"/scoreboard.json", MediaJSON, cacheJSON, true},
+	// A pattern also covers the verifications of later dates.
+	{"/scoreboard/*.json", MediaJSON, cacheShort, true},
+	{"/jobs.json", MediaJSON, cacheJSON, true},
+	{"/auditors.json", MediaJSON, cacheJSON, true},
+	{CalendarPath("*", "json"), MediaJSON, CacheHour, true},
+	{CalendarPath("*", "ics"), mediaCalendar, CacheHour, true},
+	{"/server.json", MediaJSON, cacheJSON, true},
+	{"/.well-known/api-catalog", mediaLinkset, CacheHour, true},
+	{AICatalogPath, MediaAICatalog, CacheHour, true},
+	{ServerCardPath, MediaServerCard, CacheHour, true},
+	{SkillsIndexPath, MediaJSON, CacheHour, true},
+	{SkillPath, MediaMarkdown, CacheHour, true},
+	{JSONFeedPath, MediaJSONFeed, cacheShort, true},
+	{AtomFeedPath, MediaAtom, cacheShort, true},
+	{JobsSchemaPath, MediaSchema, CacheHour, true},
+	{AuditorsSchemaPath, MediaSchema, CacheHour, true},
+	{SecurityTxtPath, mediaText, CacheHour, true},
+	{"/llms.txt", mediaText, CacheHour, true},
+	{"/llms-full.txt", mediaText, CacheHour, true},
+	{"/robots.txt", mediaText, CacheHour, true},
+	{"/sitemap.xml", mediaXML, CacheHour, true},
+	{KeyPattern, mediaText, CacheHour, true},
+	{"/404.html", MediaHTML, cacheHTML, false},
+	{"/*.html.md", MediaMarkdown, cacheShort, true},
+	{"/*.html", MediaHTML, cacheHTML, false},
+	{"/endpoints/*.html.md", MediaMarkdown, cacheShort, true},
+	{"/endpoints/*.html", MediaHTML, cacheHTML, false},
+	{"/problems/*.html.md", MediaMarkdown, cacheShort, true},
+	{"/problems/*.html", MediaHTML, cacheHTML, false},
+	{"/style.css", mediaCSS, CacheHour, false},
+	{"/*.js", mediaJavaScript, CacheHour, false},
+	{IconPath, MediaSVG, CacheHour, false},
+	{CardPath, mediaPNG, CacheHour, true},
+	{"/verify/verify.py", mediaText, cacheShort, true},
+	{"/verify/verify.mjs", mediaJavaScript, cacheShort, true},
+	{"/verify/verify.sh", mediaText, cacheShort, true},
+	{VectorsPath, MediaJSON, CacheHour, true},
+	{Pattern: "/_headers"},
+	{Pattern: "/_redirects"},
+}
+
+// logPaths are the files of a log, by their paths below the tree's. A star takes slashes too.
+var logPaths = []Path{
+	{"/checkpoint", mediaText, cacheCheckpoint, true},
+	{"/checkpoints/*", mediaText, cacheShort, true},
+	{"/tile/*", mediaTile, cachePermanent, true},
+	{"/lookup/*", mediaText, cacheShort, true},
+	{"/verifications/*", mediaText, cacheShort, true},
+	{"/consistency/*", mediaText, cacheCheckpoint, true},
+	{"/newest.tlog-proof", mediaText, cacheCheckpoint, true},
+	{"/vkey", mediaText, cacheShort, true},
+	{"/policy", mediaText, cacheShort, true},
+}
+
+// KeyPattern matches the IndexNow key, whose name the content decides.
+const KeyPattern = "/*.txt"
+
+// As returns how a path is served, or nil if it cannot be published.
+func As(p string) *Path {
+	if tlog.Published(p) {
+		return LogAs(p)
+	}
+	for i := range Paths {
+		if matches(Paths[i].Pattern, p) {
+			return &Paths[i]
+		}
+	}
+	return nil
+}
+
+func matches(pattern, p string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == p
+	}
+	rest, begins := strings.CutPrefix(p, before)
+	name, ends := strings.CutSuffix(rest, after)
+	return begins && ends && !strings.Contains(name, "/")
+}
+
+// LogAs returns how a file of a log is served, with the pattern of all such files of its tree.
+func LogAs(p string) *Path {
+	tree := tlog.TreePath(p)
+	for _, served := range logPaths {
+		if served.Pattern = tree + served.Pattern; assets.Matches(served.Pattern, p) {
+			return &served
+		}
+	}
+	return nil
+}
+
+// Warnings begin ExpiryNotice before security.txt expires.
+const ExpiryNotice = 30 * 24 * time.Hour
+
+// SecurityTxtExpires reads the expiry of a published security.txt, or returns the zero time.
+func SecurityTxtExpires(text []byte) time.Time {
+	for line := range strings.Lines(string(text)) {
+		if value, is := strings.CutPrefix(line, "Expires: "); is {
+			expires, _ := time.Parse(time.RFC3339, strings.TrimSpace(value))
+			return expires
+		}
+	}
+	return time.Time{}
+}

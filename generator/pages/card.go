@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"strings"
+	"unicode"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// In pixels, as previews of links want it.
+const cardWidth, cardHeight = 1200, 630
+
+const (
+	cardMargin  = 80
+	cardStripe  = 16
+	nameSize    = 88
+	summarySize = 42
+	hostSize    = 34
+	cardLines   = 5 // of the summary, at most
+)
+
+// shades lie between the paper and each ink. Two inks and the paper make a palette of 16, of which
+// PNG packs two pixels into a byte.
+const shades = 7
+
+// ink is the palette index before the shades of an ink.
+type ink uint8
+
+const (
+	dark ink = 0
+	blue ink = shades
+)
+
+// Card draws the picture for previews of links. It returns the characters that the font lacks.
+func Card(name, summary, host string) (card []byte, lacking string, err error) {
+	c := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())
+	for i := range cardStripe * cardWidth {
+		c.Pix[i] = uint8(blue + shades)
+	}
+	y := cardMargin + nameSize
+	for _, w := range []struct {
+		ttf       []byte
+		size      int
+		ink       ink
+		words     string
+		lines     int
+		atTheFoot bool
+	}{
+		{gobold.TTF, nameSize, dark, name, 2, false},
+		{goregular.TTF, summarySize, dark, summary, cardLines, false},
+		{goregular.TTF, hostSize, blue, host, 1, true},
+	} {
+		if w.atTheFoot {
+			y = cardHeight - cardMargin
+		}
+		var missing string
+		if y, missing, err = writeOn(c, w.ttf, w.size, w.ink, y, w.words, w.lines); err != nil {
+			return nil, "", fmt.Errorf("draw the card: %w", err)
+		}
+		for _, r := range missing {
+			if !strings.ContainsRune(lacking, r) {
+				lacking += string(r)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c); err != nil {
+		return nil, "", fmt.Errorf("draw the card: %w", err)
+	}
+	return b.Bytes(), lacking, nil
+}
+
+func cardPalette() color.Palette {
+	paper := [3]int{0xfd, 0xfd, 0xfb}
+	palette := color.Palette{color.RGBA{0xfd, 0xfd, 0xfb, 0xff}}
+	for _, full := range [][3]int{{0x1c, 0x20, 0x24}, {0x0b, 0x53, 0x94}} {
+		for n := 1; n <= shades; n++ {
+			mix := func(i int) uint8 { return uint8(paper[i] + (full[i]-paper[i])*n/shades) }
+			palette = append(palette, color.RGBA{mix(0), mix(1), mix(2), 0xff})
+		}
+	}
+	return palette
+}
+
+// writeOn returns the next baseline and the characters that the font lacks.
+func writeOn(
+	c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int,
+) (next int, lacking string, err error) {
+	f, err := opentype.Parse(ttf)
+	if err != nil {
+		return y, "", err
+	}
+	var buffer sfnt.Buffer
+	words = strings.Map(func(r rune) rune {
+		if n, err := f.GlyphIndex(&buffer, r); (err != nil || n == 0) && !unicode.IsSpace(r) {
+			lacking += string(r)
+			return -1
+		}
+		return r
+	}, words)
+	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
+	if err != nil {
+		return y, "", err
+	}
+	for _, line := range wrap(face, words, fixed.I(cardWidth-2*cardMargin), lines) {
+		d := font.Drawer{Dst: brush{c, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, y)}
+		d.DrawString(line)
+		y += size * 4 / 3
+	}
+	return y + size/6, lacking, nil
+}
+
+type brush struct {
+	card *image.Paletted
+	ink  ink
+}
+
+func (b brush) ColorModel() color.Model { return color.AlphaModel }
+func (b brush) Bounds() image.Rectangle { return b.card.Rect }
+func (b brush) At(int, int) color.Color { return color.Transparent }
+func (b brush) Set(x, y int, c color.Color) {
+	_, _, _, cover := c.RGBA()
+	if n := (int(cover>>8)*shades + 127) / 255; n > 0 {
+		b.card.SetColorIndex(x, y, uint8(b.ink)+uint8(n))
+	}
+}
+
+func wrap(face font.Face, words string, width fixed.Int26_6, most int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(words) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if line == "" || font.MeasureString(face, longer) <= width {
+			line = longer
+			continue
+		}
+		if len(lines) == most-1 {
+			return append(lines, line+"…")
+		}
+		lines, line = append(lines, line), word
+	}
+	return append(lines, line)
+}
