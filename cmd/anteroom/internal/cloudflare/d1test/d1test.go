@@ -29,6 +29,7 @@ const (
 type Server struct {
 	Calls []string     // the body of each call of the database
 	Size  int64        // of the database, as answers say
+	Data  string       // the folder of the database
 	Other http.Handler // answers all other calls
 	// Fail, if set, answers calls of the database in place of it, until it reports false.
 	Fail func(w http.ResponseWriter, call int) bool
@@ -41,12 +42,13 @@ type Server struct {
 // lead to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	data := t.TempDir()
 	// applies the migrations
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, store: store, Other: http.NotFoundHandler()}
+	s := &Server{t: t, store: store, Data: data, Other: http.NotFoundHandler()}
 	server := httptest.NewServer(s)
 	t.Cleanup(func() { server.Close(); store.Close() })
 	t.Setenv("CLOUDFLARE_API_TOKEN", Token)
