@@ -355,7 +355,8 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 	const check, stale = "records", 30 // days without a verification while records wait
 	now := d.t.Now()
 	rows, err := store.Read(ctx, turn.Statement{
-		SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-time.Hour).Unix()},
+		SQL:  "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?",
+		Args: []any{now.Add(-time.Hour).Unix()},
 	})
 	if err != nil {
 		return err

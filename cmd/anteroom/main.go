@@ -88,16 +88,15 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 			initCommand(t), parent("key", keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t)),
 		}},
 		{"Publish and serve:", []*cobra.Command{
-			publishCommand(t), verifyCommand(t), generateCommand(t),
-			previewCommand(t), serveCommand(t),
+			publishCommand(t), verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t),
 		}},
 		{"Deploy, and look after the live service:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after the records:", []*cobra.Command{
 			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
-			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t),
-				logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
+			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t), logWitnessCommand(t)),
+			backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {

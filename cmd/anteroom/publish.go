@@ -272,9 +272,8 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if staged, err := tree.run(ctx, others...); err != nil {
 		return "", err
 	} else if staged != "" {
-		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with "+
-			"--no-commit)",
-			strings.ReplaceAll(staged, "\n", ", "))
+		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out "+
+			"with --no-commit)", strings.ReplaceAll(staged, "\n", ", "))
 	}
 	add := append([]string{"add", "--"}, ours...)
 	for _, pattern := range site.IgnoredNames { // not content
@@ -311,9 +310,8 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 		return "deployed", p.deployment.run(ctx, p.t)
 	}
 	if p.reload == "" {
-		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload the "+
-			"server yourself)",
-			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
+		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload "+
+			"the server yourself)", p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
 	}
 	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
 	command.Env = gitEnvironment(ctx) // it may well be a git push

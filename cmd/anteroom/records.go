@@ -30,9 +30,10 @@ import (
 
 func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
-	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w), recordsExportCommand(w),
-		recordsObservedCommand(w), parent("outbox", outboxListCommand(w),
-			outboxReviveCommand(w)), recordsEraseCommand(w), recordsAuditCommand(w))
+	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w),
+		recordsExportCommand(w), recordsObservedCommand(w),
+		parent("outbox", outboxListCommand(w), outboxReviveCommand(w)),
+		recordsEraseCommand(w), recordsAuditCommand(w))
 	w.flags.add(cmd.PersistentFlags())
 	return cmd
 }
@@ -383,8 +384,9 @@ func (w *storeWork) leftovers(ids []string) (files []string) {
 	}
 	const messages = native.MailFolder + "/[cn]*/*" // cur and new
 	data := os.DirFS(w.flags.data)
-	for _, pattern := range []string{sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder +
-		"/tmp/*", messages} {
+	for _, pattern := range []string{
+		sqlite.FileName + ".before-*", ".anteroom-draft-*", native.MailFolder + "/tmp/*", messages,
+	} {
 		names, _ := fs.Glob(data, pattern)
 		for _, name := range names {
 			about := func(id string) bool {
@@ -424,13 +426,12 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			}
 			if n := len(found.Changed); n > 0 {
 				return fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
-					"if they are lost for good, "+
-					"anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
+					"if they are lost for good, anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
 			}
 			if n := len(found.Early); n > 0 {
-				return fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, or "+
-					"another program "+
-					"wrote into %s (look at them; anteroom verify counts them)", cli.Plural(n, "record"), store.Name())
+				return fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, "+
+					"or another program wrote into %s (look at them; anteroom verify counts them)",
+					cli.Plural(n, "record"), store.Name())
 			}
 			t.Printf("%s: everything is as it was verified (%s).", store.Name(),
 				cli.Plural(len(s.Verifications), "verification"))

@@ -279,7 +279,8 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, " +
 		"SUM(_sample_interval) AS n"
 	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
-	if err := s.client.call(ctx, tries, http.MethodPost, s.client.path("analytics_engine/sql"), query, &answer); err != nil {
+	path := s.client.path("analytics_engine/sql")
+	if err := s.client.call(ctx, tries, http.MethodPost, path, query, &answer); err != nil {
 		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)
 	}
 	if answer.Rows == nil || *answer.Rows != len(answer.Data) {

@@ -53,7 +53,8 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	case s.id == "":
 		return nil, fmt.Errorf("%s binds no D1 database as %s (name an environment that does)", at, databaseBinding)
 	case strings.HasPrefix(s.id, placeholderID):
-		return nil, fmt.Errorf("%s has the placeholder %s as its database_id (anteroom deploy creates the database %s)", at, s.id, s.name)
+		return nil, fmt.Errorf("%s has the placeholder %s as its database_id (anteroom deploy creates "+
+			"the database %s)", at, s.id, s.name)
 	case !uuid.MatchString(s.id):
 		return nil, fmt.Errorf("%s: invalid database_id %q (wrangler d1 list prints them)", at, s.id)
 	case s.dataset != "" && !datasetName.MatchString(s.dataset):

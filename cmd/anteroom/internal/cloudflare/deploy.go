@@ -27,7 +27,7 @@ const allowDNS = "dns"
 
 // Allowances lists the regressions that --allow of deploy accepts.
 var Allowances = []string{
-	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), allowDNS,
+	continuity.AsOf, continuity.Board, continuity.Document, continuity.Key, continuity.Log, allowDNS,
 }
 
 type Deployment struct {
@@ -252,7 +252,8 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	extent, err := records.Measure(ctx, store, nil)
 	if err == nil && extent.Store != want {
 		err = fmt.Errorf("wrong store %s: got %s, verifications belong to %s "+
-			"(bring its records there, as to move a service; if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
+			"(bring its records there, as to move a service; if they are gone for good, anteroom verify --new-store)",
+			store.Name(), extent.Store, want)
 	}
 	return err
 }

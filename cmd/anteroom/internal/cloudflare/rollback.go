@@ -60,7 +60,7 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 func refuse(found []continuity.Regression, allowances []Allowance) error {
 	var refused []error
 	for _, r := range found {
-		if i := slices.IndexFunc(allowances, func(a Allowance) bool { return a.Name == string(r.Kind) }); i >= 0 {
+		if i := slices.IndexFunc(allowances, func(a Allowance) bool { return a.Name == r.Kind }); i >= 0 {
 			allowances[i].Needed = true
 			continue
 		}
@@ -112,7 +112,7 @@ const (
 
 // RollbackAllowances lists the regressions that --allow of rollback accepts.
 var RollbackAllowances = []string{
-	string(continuity.AsOf), string(continuity.Key), string(continuity.Log), string(continuity.Schema), allowDatabase, allowUnknown,
+	continuity.AsOf, continuity.Key, continuity.Log, continuity.Schema, allowDatabase, allowUnknown,
 }
 
 // note describes a version, for PlanRollback: its facts and the allowances.
@@ -258,7 +258,7 @@ func (w *Wrangler) version(ctx context.Context, environment, id string) (Version
 }
 
 func (r *Rollback) compare() {
-	say := func(kind continuity.Kind, format string, args ...any) {
+	say := func(kind, format string, args ...any) {
 		r.Backwards = append(r.Backwards, continuity.Regression{Kind: kind, What: fmt.Sprintf(format, args...)})
 	}
 	from, to := &r.From, &r.To

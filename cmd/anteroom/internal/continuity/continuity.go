@@ -24,16 +24,14 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Kind is a kind of regression, by the name with which an operator allows it.
-type Kind string
-
+// Kinds of regressions, by the names with which an operator allows them.
 const (
-	AsOf     Kind = "as_of"    // the date of the newest scoreboard
-	Board    Kind = "board"    // a dated scoreboard changes or vanishes
-	Document Kind = "document" // another document vanishes
-	Key      Kind = "key"      // a receipt key vanishes: its receipts would not verify any more
-	Log      Kind = "log"      // the public log vanishes, or does not extend its signed checkpoints
-	Schema   Kind = "schema"   // the database has migrations that the program does not know
+	AsOf     = "as_of"    // the date of the newest scoreboard
+	Board    = "board"    // a dated scoreboard changes or vanishes
+	Document = "document" // another document vanishes
+	Key      = "key"      // a receipt key vanishes: its receipts would not verify any more
+	Log      = "log"      // the public log vanishes, or does not extend its signed checkpoints
+	Schema   = "schema"   // the database has migrations that the program does not know
 )
 
 // Facts describe what a service publishes and must not withdraw. The zero value publishes nothing.
@@ -59,7 +57,7 @@ func (f Facts) Trees() map[string]int64 {
 
 // Regression is a published fact that would be withdrawn.
 type Regression struct {
-	Kind Kind   `json:"kind"`
+	Kind string `json:"kind"`
 	Path string `json:"path,omitempty"` // of the document
 	What string `json:"what"`           // without a full stop; the evidence of a fork follows in further lines
 	Hint string `json:"hint"`           // the next step
@@ -75,7 +73,7 @@ func (r Regression) Error() string {
 }
 
 // Refuse returns the regressions whose kind is not allowed as an error.
-func Refuse(found []Regression, allowed ...Kind) error {
+func Refuse(found []Regression, allowed ...string) error {
 	var refused []error
 	for _, r := range found {
 		if !slices.Contains(allowed, r.Kind) {
@@ -102,7 +100,7 @@ const (
 // Check lists the regressions if next replaces the published facts, sorted by kind and path.
 func Check(published, next Facts) []Regression {
 	found := []Regression{}
-	add := func(kind Kind, path, hint, format string, args ...any) {
+	add := func(kind, path, hint, format string, args ...any) {
 		found = append(found, Regression{kind, path, fmt.Sprintf(format, args...), hint})
 	}
 	for p, sum := range published.Documents {
@@ -289,7 +287,8 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			default:
 				file := filepath.Join(public, name)
 				return Facts{}, fmt.Errorf("read %s: not JSON: a merge or an edit has damaged it "+
-					"(run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)", file, file)
+					"(run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)",
+					file, file)
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}

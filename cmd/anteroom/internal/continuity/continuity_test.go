@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 		if fresh := continuity.Check(continuity.Facts{}, next); len(fresh) > 0 {
 			t.Errorf("%s: of nothing that is published: %v", name, fresh)
 		}
-		var allowed []continuity.Kind
+		var allowed []string
 		for _, r := range found {
 			allowed = append(allowed, r.Kind)
 		}

@@ -218,8 +218,7 @@ func Signer(t *cli.Terminal, secret *Log, listed []string, file string) (*tlog.K
 		return nil, err
 	case key == nil:
 		return nil, fmt.Errorf("%s lists log keys, of which the last one must sign (name its file with "+
-			"--log-key-file, or give it in %s; "+
-			"if it is lost, anteroom key rotate --log lists a new one)", file, logs.variable)
+			"--log-key-file, or give it in %s; if it is lost, anteroom key rotate --log lists a new one)", file, logs.variable)
 	}
 	_, err = CheckLog(key.Public, listed, file)
 	return key, err

@@ -535,7 +535,7 @@ func TestFacts(t *testing.T) {
 		facts, err := serve(t, h, c.with).Facts(t.Context())
 		got := []string{}
 		for _, r := range continuity.Check(facts, next) {
-			got = append(got, string(r.Kind)+" "+r.Path)
+			got = append(got, r.Kind+" "+r.Path)
 		}
 		if fmt.Sprint(got) != c.want || err != nil {
 			t.Errorf("%v, %v, want %s", got, err, c.want)

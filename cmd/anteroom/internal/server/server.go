@@ -58,7 +58,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	config := native.Config{
-		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, TakeOver: o.TakeOver, Relay: relay, Copies: o.Copies(),
+		Data: o.Data, Create: o.Create || filepath.Clean(o.Data) == DefaultData, TakeOver: o.TakeOver,
+		Relay: relay, Copies: o.Copies(),
 		Snapshot: first.snapshot, Documents: first.documents,
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}
@@ -243,7 +244,8 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 		}
 	case signing.Foreign:
 		return fmt.Errorf("wrong receipt key: %s publishes another one than %s "+
-			"(sign with the published one, or publish this one as receipt_keys.current; anteroom key check compares them)", s.o.Snapshot, host.PublicKey)
+			"(sign with the published one, or publish this one as receipt_keys.current; anteroom key check compares them)",
+			s.o.Snapshot, host.PublicKey)
 	}
 	return nil
 }

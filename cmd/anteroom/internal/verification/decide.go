@@ -67,7 +67,8 @@ func (v *survey) apply(a *answers, wrong *faults) *decided {
 	switch {
 	case len(v.broken) > 0 && lost == "":
 		wrong.add("lost", "the store differs from the verified one "+
-			"(bring the records back from a backup, then verify again; if they are lost for good, say why: lost: REASON):\n%s", strings.Join(v.broken, "\n"))
+			"(bring the records back from a backup, then verify again; if they are lost for good, say why: "+
+			"lost: REASON):\n%s", strings.Join(v.broken, "\n"))
 		return nil
 	case lost != "" && len(v.broken) == 0:
 		wrong.add("lost", "no verified record is lost")

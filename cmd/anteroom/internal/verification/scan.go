@@ -87,7 +87,8 @@ type scanned struct {
 // a store that was restored from a backup gives the same numbers again. So from such a segment on,
 // a record with a time after the last verification is new.
 func scan(
-	kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger,
+	kind *records.Kind, list []records.Record, end int64, through string,
+	verifications []site.Verification, ledger *site.Ledger,
 ) *scanned {
 	s := &scanned{
 		kind: kind, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},

@@ -222,6 +222,6 @@ func (v *survey) nowOwn(k *scanned) (ids, remarks []string) {
 }
 
 func like(pattern string) *regexp.Regexp {
-	return regexp.MustCompile("(?s)^" + strings.NewReplacer(`\\\*`, `\*`, `\*`,
-		".*").Replace(regexp.QuoteMeta(pattern)) + "$")
+	text := strings.NewReplacer(`\\\*`, `\*`, `\*`, ".*").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile("(?s)^" + text + "$")
 }

@@ -78,9 +78,8 @@ func (v *survey) template() []byte {
 	}
 	s.line("through: %s", v.through)
 	if len(v.broken) > 0 {
-		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup and "+
-			"verify again.\n"+
-			"If they are lost for good, say why. The reason is published.",
+		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup "+
+			"and verify again.\nIf they are lost for good, say why. The reason is published.",
 			strings.Join(v.broken, "\n  "))
 		s.line(`lost: ""`)
 	}
@@ -100,8 +99,7 @@ func (v *survey) registrations(s *sheet) {
 	agents := slices.DeleteFunc(slices.Clone(k.subjects), func(a *subject) bool { return len(a.fresh) == 0 })
 	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
-		"  vouch  the agent counts as one verified conversion; say why, without a name\n"+
-		"         or an address\n"+
+		"  vouch  the agent counts as one verified conversion; say why, without a name\n         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
 		"You may add answers, also about several agents or about verified records:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+

@@ -98,7 +98,8 @@ func Answer(w http.ResponseWriter, status int, body string) {
 
 // Refuse writes an answer that refuses a call.
 func Refuse(w http.ResponseWriter, status, code int, message string) {
-	Answer(w, status, fmt.Sprintf(`{"success":false,"errors":[{"code":%d,"message":%q}],"messages":[],"result":null}`, code, message))
+	const body = `{"success":false,"errors":[{"code":%d,"message":%q}],"messages":[],"result":null}`
+	Answer(w, status, fmt.Sprintf(body, code, message))
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
