@@ -109,8 +109,8 @@ func TestStrangersWords(t *testing.T) {
 
 func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 	t.Helper()
-	if r := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}); r.Failure != turn.None {
-		t.Fatalf("%s: %s", sql, r.Failure)
+	if _, err := store.Write(t.Context(), turn.Statement{SQL: sql, Args: args}); err != nil {
+		t.Fatalf("%s: %v", sql, err)
 	}
 }
 

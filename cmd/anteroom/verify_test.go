@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"anteroom/cmd/anteroom/internal/verification"
@@ -16,9 +17,8 @@ func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 	store, err := sqlite.Create(ts.MkAbs(args[0]), slog.New(slog.DiscardHandler))
 	ts.Check(err)
 	for _, statement := range args[1:] {
-		if r := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: statement}}}); r.Failure != turn.None {
-			ts.Fatalf("%s: %s", statement, r.Failure)
-		}
+		_, err := store.Write(context.Background(), turn.Statement{SQL: statement})
+		ts.Check(err)
 	}
 	ts.Check(store.Close())
 }

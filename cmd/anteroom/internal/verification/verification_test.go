@@ -61,8 +61,8 @@ func newService(t testing.TB) *service {
 
 func (s *service) exec(statement string, args ...any) {
 	s.t.Helper()
-	if r := s.Store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: statement, Args: args}}}); r.Failure != turn.None {
-		s.t.Fatalf("%s: %s", statement, r.Failure)
+	if _, err := s.Write(s.t.Context(), turn.Statement{SQL: statement, Args: args}); err != nil {
+		s.t.Fatalf("%s: %v", statement, err)
 	}
 }
 
