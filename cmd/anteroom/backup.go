@@ -42,7 +42,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the backup")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -65,9 +65,9 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the database")
 	flags.StringArrayVar(&erasures, "erasures", nil,
-		"a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
+		"a newer `file` that lists erased records: a database, a backup or a list; as often as needed")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -94,7 +94,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
 		if c.Erased > 0 {
-			t.Printf("erased again, as they were after this backup was made: the addresses of %s",
+			t.Printf("erased again, as after this backup: the addresses of %s",
 				cli.Plural(int(c.Erased), "record"))
 		}
 		if c.ErasedBy != "" {

@@ -61,7 +61,7 @@ type doctor struct {
 	findings []finding
 }
 
-// health is how bad a finding is. With a fault the service does not work, publishes something wrong
+// health rates a finding. With a fault the service does not work, publishes something wrong
 // or loses something.
 type health string
 

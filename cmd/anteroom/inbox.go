@@ -66,7 +66,7 @@ func (s *storeFlags) mail(named verification.Mail) verification.Mail {
 	return named
 }
 
-// inbox lists what waits for the operator.
+// inbox lists the open work of the operator.
 type inbox struct {
 	Verified    *string             `json:"verified_through"` // null before the first verification
 	New         []records.Waiting   `json:"new"`              // since then, by kinds

@@ -33,7 +33,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			if err := project.InFolder(filepath.Join(args[0], "content"), project.Scaffold(dir, s, t.Now())); err != nil {
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
-			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Run next:", args[0], s.Name)
+			t.Printf("%s: %s, a new service (its README.md has the next steps). Run next:", args[0], s.Name)
 			t.Printf("  cd %s", args[0])
 			t.Printf("  anteroom generate")
 			t.Printf("  anteroom serve")

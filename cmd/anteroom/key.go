@@ -190,7 +190,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 }
 
 // rotateReceipt makes a receipt key in the file out, lists it in service.yaml, the file, and prints
-// the next steps. known says that commands look for the key there.
+// the next steps. Commands look for the key there if known is true.
 func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	public, err := keys.RotateReceipt(t, s, file, out, t.Now().UTC().Format(time.DateOnly))
 	if err != nil {

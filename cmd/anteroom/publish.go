@@ -294,7 +294,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	return message, err
 }
 
-// liveWait is how long a server may take to show new documents.
+// liveWait bounds the time until a server shows new documents.
 const liveWait = 30 * time.Second
 
 func (p *publication) goLive(ctx context.Context) (string, error) {

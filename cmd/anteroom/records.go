@@ -79,11 +79,11 @@ func onStore[S records.Reader](open func(context.Context) (S, error), check func
 }
 
 func sinceFlag(flags *pflag.FlagSet, since *string) {
-	flags.StringVar(since, "since", "", "only what was recorded from this `date` on (UTC, YYYY-MM-DD)")
+	flags.StringVar(since, "since", "", "only records from this `date` on (UTC, YYYY-MM-DD)")
 }
 
 func throughFlag(flags *pflag.FlagSet, through *string) {
-	flags.StringVar(through, "through", "", "only what was recorded up to the end of this `date` (UTC, YYYY-MM-DD)")
+	flags.StringVar(through, "through", "", "only records up to the end of this `date` (UTC, YYYY-MM-DD)")
 }
 
 func checkDays(days records.Days) error {
@@ -308,7 +308,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			if err == nil && address != "" {
 				var named int64
 				if ids, named, err = records.WithAddress(ctx, store, address); named > 0 {
-					t.Printf("kept: %d with that address as their name, as what was registered or filed is never erased", named)
+					t.Printf("kept: %d with that address as their name, as registrations and charters are never erased", named)
 				}
 				slices.Sort(ids)
 				ids = slices.Compact(ids)
@@ -324,7 +324,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				defer func() { err = errors.Join(err, finishErasure(ctx, t, store)) }()
 			}
 			if observed > 0 {
-				t.Printf("erased what was observed of clients with that name: %s", cli.Plural(int(observed), "row"))
+				t.Printf("erased observations of clients with that name: %s", cli.Plural(int(observed), "row"))
 			} else if len(ids) == 0 && err == nil {
 				return errors.New("no record has that address (the contact of a suggestion is in the inbox alone)")
 			}
@@ -433,7 +433,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 					"or another program wrote into %s (look at them; anteroom verify counts them)",
 					cli.Plural(n, "record"), store.Name())
 			}
-			t.Printf("%s: everything is as it was verified (%s).", store.Name(),
+			t.Printf("%s: all records match their verifications (%s).", store.Name(),
 				cli.Plural(len(s.Verifications), "verification"))
 			return nil
 		}),

@@ -19,7 +19,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.SMTP != os.Getenv("ANTEROOM_SMTP") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
 				return cli.Usage(errors.New("--smtp contains a password, which every user of this machine could see " +
-					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
+					"(give the URL in ANTEROOM_SMTP, or in a private file that --smtp-file names)"))
 			}
 			if cmd.Flags().Changed("write-limit") {
 				o.WritesPerMinute = &writesPerMinute
@@ -43,7 +43,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "",
 		"the `header` in which a proxy in front sends the caller's address")
 	flags.StringSliceVar(&o.Hosts, "host", nil,
-		"an extra host `name` to serve, beyond those of the content; may be given several times")
+		"an extra host `name` to serve, beyond the hosts of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0,
 		"writes a minute for one caller, 0 for no limit (default as the content says)")
 	flags.StringVar(&o.LogFormat, "log-format", server.LogText,

@@ -33,7 +33,7 @@ const (
 	permissionAccounts  = "Account, Account Settings, Read"
 )
 
-// Permissions are those that a deployment needs.
+// Permissions lists what the token of a deployment may do.
 const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
 
 const (
@@ -44,7 +44,7 @@ const (
 // pause is half of the time before a call is repeated, and doubles each time.
 var pause = 250 * time.Millisecond
 
-// errNoAnswer quotes nothing of the response.
+// errNoAnswer does not quote the response, which may have secrets.
 var errNoAnswer = errors.New("truncated or malformed Cloudflare response")
 
 var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
@@ -58,7 +58,7 @@ type client struct {
 }
 
 // connect makes a client from the environment. account is the one in wrangler.toml; if it is "",
-// the account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
+// CLOUDFLARE_ACCOUNT_ID names it, or the token has only one.
 func connect(ctx context.Context, account, permission string) (*client, error) {
 	c := &client{
 		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
@@ -148,7 +148,7 @@ func denied(err error) bool {
 }
 
 // call makes a call, which it repeats so many times if it fails temporarily, and decodes the
-// response. A body that is a string is sent as it is, any other one as JSON.
+// response. A string is sent as the body itself, any other value as JSON.
 func (c *client) call(ctx context.Context, tries int, method, path string, body, into any) error {
 	text, plain := body.(string)
 	sent, kind := []byte(text), "text/plain"

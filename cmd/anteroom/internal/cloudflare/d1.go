@@ -105,7 +105,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// A statement that only reads matches reading, and not writing.
+// A statement that only reads matches reading but not writing.
 var (
 	reading = regexp.MustCompile(`(?i)^\s*(select|with)\b`)
 	writing = regexp.MustCompile(`(?i);|\b(insert|update|delete|replace\s+into)\b`)

@@ -54,7 +54,7 @@ func (d *Deployment) host() string {
 	return d.Config.Host(d.Environment, d.Artifact.Snapshot)
 }
 
-// deployWait is how long a deployed service may take to show its content everywhere. A new domain
+// deployWait bounds the time until a deployed service shows its content everywhere. A new domain
 // waits for its certificate, sometimes for minutes.
 const deployWait = 5 * time.Minute
 
@@ -70,7 +70,7 @@ func (d *Deployment) Compare(ctx context.Context) error {
 		return err
 	}
 	if d.Environment != Production {
-		return nil // nobody relies on it
+		return nil // no caller relies on it
 	}
 	host := d.host()
 	published, err := d.Reach(host).Facts(ctx)
@@ -185,7 +185,7 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 }
 
 func (d *Deployment) database() (id, name string) {
-	e, _ := d.Config.environment(d.Environment) // Compare says if there is none
+	e, _ := d.Config.environment(d.Environment) // Compare has checked it
 	return e.database()
 }
 

@@ -28,7 +28,7 @@ type Allowance struct {
 
 const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
 
-// ReadAllowances pairs the values of --allow with those of --reason.
+// ReadAllowances pairs each --allow with its --reason.
 func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 	if len(names) != len(reasons) {
 		return nil, fmt.Errorf("got %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
@@ -263,7 +263,7 @@ func (r *Rollback) compare() {
 	}
 	from, to := &r.From, &r.To
 	if from.database != to.database {
-		say(allowDatabase, "its records are in the D1 database %s, those of the live version in %s",
+		say(allowDatabase, "its records are in the D1 database %s, the live version's in %s",
 			cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
 	}
 	for _, v := range []*Version{from, to} {

@@ -75,7 +75,7 @@ func TestRollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := []Allowance{{Name: "as_of", Reason: "a bad board"}}
-	wantError(t, plan.Do(t.Context(), w, allowed), "database: its records are in the D1 database other, those of the live version in db")
+	wantError(t, plan.Do(t.Context(), w, allowed), "database: its records are in the D1 database other, the live version's in db")
 	if err := plan.Do(t.Context(), w, append(allowed, Allowance{Name: "database", Reason: "so be it"})); err != nil {
 		t.Error(err)
 	}

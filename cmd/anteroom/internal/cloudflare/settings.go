@@ -164,7 +164,7 @@ func (i *inspection) worker(name string) {
 	}
 	where := "Workers & Pages, " + name + ", Settings"
 	path := i.path("workers/scripts/" + url.PathEscape(name) + "/script-settings")
-	if i.read(name, "what is logged of it", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
+	if i.read(name, "its logging", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
 		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs "+
 			"with their queries", "remove it in the dashboard at "+where)
 	}

@@ -140,7 +140,7 @@ func checkLog(published, next *Facts, add func(path, hint, format string, args .
 		return
 	}
 	faulty := map[string]bool{}
-	// the newest of a tree sorts before those of a size
+	// the newest checkpoint of a tree sorts before the ones by size
 	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) {
 		tree, text := tlog.TreePath(p), published.Checkpoints[p]
 		if now := next.Checkpoints[p]; faulty[tree] || bytes.Equal(now, text) {

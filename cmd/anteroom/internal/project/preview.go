@@ -127,7 +127,7 @@ func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
 	}
 	files = append(files, assets.File{Path: scriptPath, MediaType: "text/javascript; charset=utf-8", Bytes: script},
 		assets.File{Path: versionPath, MediaType: "text/plain; charset=utf-8", Bytes: fmt.Append(nil, p.t.Now().UnixNano())})
-	output.Snapshot.Store = "" // the preview has one of its own
+	output.Snapshot.Store = "" // the preview has another one
 	documents, err := static.New(files)
 	return output.Snapshot, documents, err
 }
@@ -156,7 +156,7 @@ func watch(ctx context.Context, folder string, look func(second bool) (satisfied
 		}
 		now := fingerprint(folder)
 		switch {
-		case now != last: // somebody is writing
+		case now != last: // a change is under way
 		case now != seen:
 			seen = now
 			first()

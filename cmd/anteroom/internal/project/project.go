@@ -246,7 +246,7 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 }
 
 // refuseUnpublishable refuses hidden files, databases and secret keys in the folder of the
-// documents, as all of it is deployed.
+// documents, which is deployed whole.
 func refuseUnpublishable(out string, entries []output.PlannedFile) error {
 	var faults []error
 	last := ""

@@ -30,9 +30,9 @@ import (
 //	texts: unchanged                     # or those that change, by their places in the board
 //	correction: two records were counted twice       # for readers, if a number falls
 //
-// An answer with agent is about the agent of that record. An answer by agent, name or key is about
-// new records, with earlier about verified ones. An answer by record_id is about that record in
-// either case. A new decision about a verified record needs a reason.
+// With agent, an answer is about the agent of that record. By agent, name or key it is about new
+// records, with earlier about verified ones. By record_id it is about that record in either case.
+// A new decision about a verified record needs a reason.
 type answers struct {
 	Through       string         `yaml:"through"`
 	Registrations []answer       `yaml:"registrations"`

@@ -38,7 +38,7 @@ type board struct {
 	wrong  *faults
 }
 
-// Places in a board with rules of their own.
+// Places in a board with special rules.
 const (
 	namedClients       = "observed_attention.named_clients" // a list, whose length is a number
 	completedHandshake = "observed_attention.named_clients_that_completed_a_handshake"

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// decided is what the answers decide: a verification and its board.
+// decided has the verification that the answers make, and its board.
 type decided struct {
 	verification *site.Verification
 	board        *board

@@ -244,8 +244,7 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 	return a, through, err
 }
 
-// clockAhead is how far this machine's clock may be ahead of the store's.
-const clockAhead = time.Minute
+const clockAhead = time.Minute // at most, of this machine's clock before the store's
 
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
 // store's: the next record would have a time that the verification covers already.

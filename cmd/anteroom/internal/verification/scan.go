@@ -16,7 +16,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// lateness is how much later than its time a record may be committed. A request lasts a minute at
+// lateness bounds the time from a record's own time to its commit. A request lasts a minute at
 // most, and a store on the edge gives up after half a minute.
 const lateness = 2 * time.Minute
 

@@ -157,8 +157,8 @@ func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) er
 	return nil
 }
 
-// Belongs refuses a store that the verifications of a site are not about. begins says that the
-// store is to replace the verified one.
+// Belongs refuses a store that the verifications of a site are not about. If begins is true,
+// the store is to replace the verified one.
 func Belongs(extent *records.Extent, s *site.Site, begins bool) error {
 	const hint = "(check --data or --remote"
 	verified, _ := s.Covered()

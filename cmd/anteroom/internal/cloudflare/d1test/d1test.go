@@ -30,7 +30,7 @@ type Server struct {
 	Calls []string     // the body of each call of the database
 	Size  int64        // of the database, as answers say
 	Data  string       // the folder of the database
-	Other http.Handler // answers all other calls
+	Other http.Handler // serves all other calls
 	// Fail, if set, answers calls of the database in place of it, until it reports false.
 	Fail func(w http.ResponseWriter, call int) bool
 
@@ -148,7 +148,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for i := range results {
 		columns := []string{}
 		if len(all[i]) > 0 {
-			columns = make([]string, len(all[i][0])) // nobody reads their names
+			columns = make([]string, len(all[i][0])) // no caller reads their names
 		}
 		results[i] = map[string]any{
 			"success": true, "meta": map[string]any{"changes": changes[i], "size_after": s.Size},
