@@ -178,7 +178,7 @@ const newID = "0badcafe-0000-4000-8000-0123456789ab"
 // The next one finds everything as it is.
 func TestDeploy(t *testing.T) {
 	d := newTrial(t)
-	created := ""
+	created, id := "", "x"
 	d.server.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method == "GET" && created == "":
@@ -186,7 +186,7 @@ func TestDeploy(t *testing.T) {
 		case r.Method == "POST":
 			body, _ := io.ReadAll(r.Body)
 			created = string(body)
-			d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":{"name":"anteroom","uuid":"`+newID+`"}}`)
+			d1test.Answer(w, 200, `{"success":true,"errors":[],"messages":[],"result":{"name":"anteroom","uuid":"`+id+`"}}`)
 		default:
 			t.Errorf("%s %s is called", r.Method, r.URL)
 		}
@@ -199,6 +199,9 @@ func TestDeploy(t *testing.T) {
 	}
 
 	d.Location, d.Webhook = "weur", "https://hooks.example.org/secret"
+	_, _, err = d.run()
+	wantError(t, err, `create D1 database anteroom: invalid id "x"`)
+	created, id = "", newID
 	write(t, filepath.Join(d.stub, "fail"), "migrations apply")
 	_, calls, err = d.run()
 	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with … and anteroom-secret:…")

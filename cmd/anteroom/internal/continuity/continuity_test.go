@@ -160,4 +160,16 @@ func TestFromFolder(t *testing.T) {
 	if got, err = continuity.FromFolder(filepath.Join(dir, "none"), ""); err != nil || len(got.Documents)+len(got.Checkpoints) > 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "log", "vkey"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "read the keys of the log: ") {
+		t.Errorf("a key that is damaged: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "manifest.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "look for published files: ") {
+		t.Errorf("a manifest that cannot be read: %v", err)
+	}
 }

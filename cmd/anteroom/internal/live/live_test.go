@@ -299,7 +299,7 @@ func TestWhatDiffers(t *testing.T) {
 		if r.OK || !slices.ContainsFunc(check.Differences, func(d Difference) bool { return d.Path == c.path && strings.Contains(d.What, c.says) }) {
 			t.Errorf("%s: %s %s is not found: %+v", c.check, c.path, c.says, check)
 		}
-		if r, check := inspect(t, s, nil, quick, c.check); c.itself && (r.OK || check.Status != Differs) {
+		if r, check := inspect(t, s, nil, quick, c.check); c.itself && (check.Status != Differs || !strings.Contains(fmt.Sprint(r.Err("")), " contradicts itself: ")) {
 			t.Errorf("%s: %s %s is not found by itself: %+v", c.check, c.path, c.says, check)
 		}
 	}
@@ -314,6 +314,7 @@ func TestWarnings(t *testing.T) {
 	soon := quick
 	soon.Now = func() time.Time { return time.Date(2027, 10, 20, 0, 0, 0, 0, time.UTC) }
 	a, unpublished := generate(t, nil), generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = "" })
+	single := generate(t, func(s *site.Site) { s.Service.ApexHost = "" })
 	for _, c := range []struct {
 		a     *output.Artifact
 		key   ed25519.PrivateKey
@@ -321,7 +322,10 @@ func TestWarnings(t *testing.T) {
 		check string
 		want  Status
 	}{
-		{a, key, soon, "security.txt", Warning}, {unpublished, key, quick, "key", Warning}, {unpublished, nil, quick, "key", OK},
+		{a, key, soon, "security.txt", Warning},
+		{unpublished, key, quick, "key", Warning},
+		{unpublished, nil, quick, "key", OK},
+		{single, key, quick, "apex", Skipped},
 	} {
 		if r, check := inspect(t, serve(t, host(t, c.a, c.key), nil), c.a, c.o, c.check); !r.OK || check.Status != c.want {
 			t.Errorf("%+v, want %s", check, c.want)
