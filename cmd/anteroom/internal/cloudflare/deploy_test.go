@@ -15,11 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/assets"
 	"anteroom/edge/native"
 	"anteroom/edge/native/static"
 	"anteroom/generator"
@@ -245,6 +247,10 @@ func TestDeploy(t *testing.T) {
 	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing published at ") {
 		t.Errorf("again: %v\n%s%s", err, said, calls)
 	}
+	n := slices.IndexFunc(d.Artifact.Files, func(f assets.File) bool { return f.Path == assets.HeadersPath })
+	d.Artifact.Files[n].Bytes = append(d.Artifact.Files[n].Content(), "/llms.txt\n  X-Test: yes\n"...)
+	_, _, err = d.run()
+	wantError(t, err, "www.anteroom.example differs from the deployed files (anteroom rollback brings back the previous version):\nheaders: /llms.txt has no X-Test (want yes)")
 }
 
 // What would go back or be taken over stops a deployment before anything changes, unless the
