@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/cmd/anteroom/internal/cli"
-
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -158,16 +156,3 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 func verifyBody(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(`{"verify":`+ts.ReadFile(args[0])+`}`), 0o600))
 }
-
-// TestFullDisk checks that an answer that cannot be written is a failure.
-func TestFullDisk(t *testing.T) {
-	var complaint bytes.Buffer
-	code := run([]string{"version"}, strings.NewReader(""), full{}, &complaint)
-	if code != cli.ExitFailure || !strings.Contains(complaint.String(), "standard output") {
-		t.Errorf("code %d, %s", code, &complaint)
-	}
-}
-
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

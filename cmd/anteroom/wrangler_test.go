@@ -9,10 +9,7 @@ import (
 	"testing"
 
 	"anteroom/cmd/anteroom/internal/cloudflare"
-	"anteroom/edge/store/migrations"
 	"anteroom/generator/output"
-
-	"github.com/BurntSushi/toml"
 )
 
 var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datasets\]\]\n)# (.*\n)# (.*\n)`)
@@ -75,26 +72,12 @@ func TestWrangler(t *testing.T) {
 		}
 	}
 
-	var config struct {
-		Main string `toml:"main"`
-		Env  map[string]struct {
-			Main   string `toml:"main"`
-			Assets struct {
-				Directory string `toml:"directory"`
-			} `toml:"assets"`
-			Databases []struct {
-				Migrations string `toml:"migrations_dir"`
-			} `toml:"d1_databases"`
-		} `toml:"env"`
-	}
-	if _, err := toml.Decode(text, &config); err != nil {
-		t.Fatal(err)
-	}
-	e := config.Env[cloudflare.Production]
-	files, err := os.ReadDir(filepath.Join("../..", e.Databases[0].Migrations))
-	embedded, wrong := migrations.Files.ReadDir(".")
-	if config.Main != "build/bundle/worker.mjs" || config.Env[cloudflare.Apex].Main != "build/bundle/apex.mjs" || e.Assets.Directory != "./public" ||
-		err != nil || wrong != nil || len(files) < len(embedded) {
-		t.Errorf("wrangler.toml names files that are not there: %+v, %v", config, err)
+	for _, line := range []string{
+		`main = "build/bundle/worker.mjs"`, `main = "build/bundle/apex.mjs"`, `directory = "./public"`,
+		`migrations_dir = "edge/store/migrations"`,
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("wrangler.toml lacks %s", line)
+		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/edge/canon"
 	"anteroom/generator/site"
 )
 
@@ -86,8 +85,7 @@ func (s *service) step(line string) string {
 	case "register":
 		agent, key, _ := strings.Cut(text+" ", "key=")
 		agent, key = strings.TrimSpace(agent), strings.TrimSpace(key)
-		s.exec("INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES (?, ?, ?, ?, ?)",
-			id(n), when(at), orNull(agent), orNull(key), hexSum(canon.Registration(agent, key)))
+		s.register(n, agent, key, at)
 	case "charter":
 		s.charter(n, text, "[]", at)
 	case "suggest":
