@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -24,47 +21,28 @@ import (
 	"anteroom/edge/turn"
 )
 
+// inContentFolder goes to a copy of this project's content and documents.
 func inContentFolder(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", now)
-	made, err := generated()
-	if err == nil {
-		err = os.CopyFS(dir, made)
+	for _, folder := range []string{contentFolder, publicFolder} {
+		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS("../../"+folder)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err != nil {
+	snapshot := mustRead(t, "../../"+snapshotFile)
+	t.Chdir(dir)
+	if err := errors.Join(os.Mkdir("build", 0o700), os.WriteFile(snapshotFile, snapshot, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(dir)
-	for _, variable := range []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE", "ANTEROOM_LOG_KEY", "ANTEROOM_LOG_KEY_FILE"} {
+	for _, variable := range []string{
+		"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE", "ANTEROOM_LOG_KEY",
+		"ANTEROOM_LOG_KEY_FILE",
+	} {
 		t.Setenv(variable, "")
 	}
 }
-
-var generated = sync.OnceValues(func() (fs.FS, error) {
-	dir, err := os.MkdirTemp("", "anteroom-content-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.CopyFS(filepath.Join(dir, contentFolder), os.DirFS("../../content")); err != nil {
-		return nil, err
-	}
-	args := []string{"generate", "--content", filepath.Join(dir, contentFolder), "--out", filepath.Join(dir, publicFolder), "--snapshot", filepath.Join(dir, snapshotFile)}
-	if code := run(args, nil, io.Discard, os.Stderr); code != cli.ExitOK {
-		return nil, fmt.Errorf("generate ends with %d", code)
-	}
-	files := fstest.MapFS{}
-	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		files[name] = &fstest.MapFile{Data: text, Mode: 0o644}
-		return err
-	})
-	return files, err
-})
 
 func operate(t *testing.T, args ...string) string {
 	t.Helper()
