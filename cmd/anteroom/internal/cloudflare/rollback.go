@@ -58,23 +58,22 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 
 // refuse returns the regressions that are not allowed as an error, and sets Needed.
 func refuse(found []continuity.Regression, allowances []Allowance) error {
-	var refused []error
-	for _, r := range found {
-		if i := slices.IndexFunc(allowances, func(a Allowance) bool { return a.Name == r.Kind }); i >= 0 {
-			allowances[i].Needed = true
-			continue
-		}
-		text, evidence, forked := strings.Cut(r.What, "\n")
+	var allowed []string
+	for i := range allowances {
+		a := &allowances[i]
+		allowed = append(allowed, a.Name)
+		a.Needed = a.Needed || slices.ContainsFunc(found, func(r continuity.Regression) bool { return r.Kind == a.Name })
+	}
+	refused := slices.Clone(found)
+	for i := range refused {
+		r := &refused[i]
+		r.What = r.Kind + ": " + r.What
 		if r.Hint != "" {
 			r.Hint += ", or "
 		}
-		if forked {
-			evidence = "\n" + evidence
-		}
-		refused = append(refused, fmt.Errorf("%s: %s (%sallow it with --allow %s --reason TEXT)%s", r.Kind, text,
-			r.Hint, r.Kind, evidence))
+		r.Hint += "allow it with --allow " + r.Kind + " --reason TEXT"
 	}
-	return errors.Join(refused...)
+	return continuity.Refuse(refused, allowed...)
 }
 
 func notes(allowances []Allowance) (text string) {
