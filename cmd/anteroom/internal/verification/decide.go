@@ -102,7 +102,7 @@ func (v *survey) apply(a *answers, wrong *faults) *decided {
 		}
 		decisions, unanswered := v.decisions(k)
 		if a.Through == "" && unanswered > 0 {
-			wrong.add("through", "missing, and %s have no answer (anteroom verify --template writes it)",
+			wrong.add("through", "missing, and no answer decides about %s (anteroom verify --template writes it)",
 				cli.Plural(unanswered, "new "+name))
 		}
 		made.Decisions = append(made.Decisions, decisions...)

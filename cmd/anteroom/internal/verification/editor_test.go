@@ -65,7 +65,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("every record is named, and yet without through: %v", err)
 	}
 	a.Suggestions = nil
-	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, and 16 new suggestions have no answer") {
+	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, and no answer decides about 16 new suggestions") {
 		t.Errorf("without through: %v", err)
 	}
 }
