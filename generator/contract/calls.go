@@ -25,7 +25,6 @@ func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
 
-// exampleQuery returns a query with the members of the operation's example body, or "".
 func exampleQuery(op *api.Operation) string {
 	body, err := jsondoc.Parse(ExampleBody(op))
 	if err != nil || len(op.Fields) == 0 {

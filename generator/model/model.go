@@ -543,7 +543,7 @@ type MCPInstall struct {
 	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
-// MCPNoStream has those of a GET that accepts only a stream of events.
+// MCPNoStream does the same for a GET that accepts only a stream of events.
 type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri"`
 	Install  map[string]MCPClient `json:"install" doc:"One block, which most clients take."`

@@ -119,7 +119,6 @@ func renderText(w util.BufWriter, src []byte, node ast.Node) {
 	}
 }
 
-// dated keeps dates from breaking across lines.
 func dated(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

@@ -1,11 +1,11 @@
 // Package pages makes the pages for people, as Markdown and as HTML: text/template makes the
-// Markdown, goldmark renders it, templ makes the frame around it. A
-// page has no inline script and no inline style, and is readable without its style sheet.
+// Markdown, goldmark renders it, templ makes the frame around it. A page has no inline script and
+// no inline style, and is readable without its style sheet.
 //
 // # What a writer of pages may use
 //
 // Markdown: headings of level 2 and 3 make the table of contents, so a heading belongs into the
-// Markdown and the component below it. An identifier is in {#braces} behind a heading. A quote
+// Markdown and the component below it. An identifier is in {#braces} after a heading. A quote
 // (>) is a note set apart. A block of code of one line in the language sh is a command to copy.
 // Code of more than longCode characters may break across lines; shorter code and dates do not. The
 // first column of a table names its rows. A table that would not fit a phone becomes a card for
@@ -29,8 +29,8 @@
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module, where it has a form; every page loads page.js, and verdict.js is for other scripts to
-// import. A page is complete without them.
+// module if it has a form. Every page loads page.js; other scripts import verdict.js. A page is
+// complete without them.
 package pages
 
 import (
