@@ -314,8 +314,8 @@ func TestPagesHoldNoScript(t *testing.T) {
 	}
 }
 
-// The sitemap has every page but the small derived ones, each with the day of the last change of its
-// contents.
+// The sitemap has every page but the small derived ones, each with the day on which its contents
+// last changed.
 func TestSitemap(t *testing.T) {
 	o := generate(t, overlay(t, map[string]func(string) string{
 		"scoreboard/2026-11-30.yaml": board(t, "2026-11-20", "2026-11-30"),
