@@ -434,7 +434,7 @@ type ManifestLog struct {
 type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
-	Methods []string `json:"methods" doc:"Its methods, except OPTIONS, and HEAD next to GET."`
+	Methods []string `json:"methods" doc:"Its methods, without OPTIONS and without the HEAD that comes with GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 	What    string   `json:"what"`
 }
@@ -511,7 +511,7 @@ type Problem struct {
 	Errors        []input.Fault  `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri"`
-	Contract      JSON           `json:"contract,omitzero" doc:"On 400 of the operation that was asked for; on 405 of the endpoint, with the other members of a bare GET."`
+	Contract      JSON           `json:"contract,omitzero" doc:"The contract: on 400 of the operation that was asked for, on 405 of the endpoint, with the other members of a bare GET."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"The live endpoints; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
