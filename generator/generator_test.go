@@ -642,6 +642,11 @@ func TestFaults(t *testing.T) {
 		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
 		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
+		"a long name":               {map[string]func(string) string{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
+		"a name for a book":         {map[string]func(string) string{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 500))}, "an index of skills takes 1024"},
+		"no step that verifies": {map[string]func(string) string{"quest.yaml": replace(
+			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
+    body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := site.Load(overlay(t, test.content))
