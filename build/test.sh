@@ -7,8 +7,8 @@
 #
 # A test that needs more than Go has the build tag "full". The tools for these come at pinned
 # versions: npm modules (build/npm, build/clients/generated), the compiler of the edge
-# (build/toolchain/go.mod), and Debian's Caddy, Postfix, Exim, systemd and Chromium. If one is
-# missing, the checks that need it fail.
+# (build/toolchain/go.mod), and Debian's Caddy, nginx, Postfix, Exim, systemd and Chromium. If one
+# is missing, the checks that need it fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -78,6 +78,9 @@ documents() {
     node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 "${pages[@]}"
 }
 
+# calendars compares the closed days with outside sources.
+calendars() { go -C build/calendars test -count=1 .; }
+
 # bundle builds the program and the bundle once, for all tests that run them.
 export ANTEROOM_BIN=$PWD/build/out/gate/anteroom ANTEROOM_BUNDLE=$PWD/build/bundle
 bundle() { go build -o "$ANTEROOM_BIN" ./cmd/anteroom && "$ANTEROOM_BIN" build --out "$ANTEROOM_BUNDLE"; }
@@ -109,6 +112,7 @@ full)
   run "generators of clients" generators
   run "Debian's programs" build/toolchain/debian.sh
   run "documents, types" documents &
+  run "calendars" calendars &
   static
   run "program, bundle" bundle
   run "public/ is up to date" "$ANTEROOM_BIN" generate --check

@@ -69,7 +69,7 @@ func TestTextsOfTheLog(t *testing.T) {
 			t.Errorf("without a log, %s says %q", path, text)
 		}
 	}
-	allowed := regexp.MustCompile(`\b(none|no log|null while|Where the service has)\b`)
+	allowed := regexp.MustCompile(`\b(none|no log|null while|If the service has)\b`)
 	for path, text := range without {
 		if !strings.HasSuffix(path, ".html.md") && !strings.HasSuffix(path, ".txt") && !strings.HasSuffix(path, "SKILL.md") && path != "/openapi.json" {
 			continue
@@ -222,16 +222,16 @@ func TestLogFiles(t *testing.T) {
 	}
 }
 
-// The edge knows of the look-up where the log has begun, and nowhere else: neither the snapshot nor
+// The edge knows of the lookup where the log has begun, and nowhere else: neither the snapshot nor
 // an example has anything of it then.
 func TestLookupOfTheLog(t *testing.T) {
 	key, _ := tlogtest.Key(t, tlog.Origin("www.anteroom.example", 1))
 	begun, _ := logged(t)
 	if o := generate(t, begun); o.Snapshot.LogLookup != tlog.LookupFolder {
-		t.Errorf("with a log the look-up is in %q", o.Snapshot.LogLookup)
+		t.Errorf("with a log the lookup is in %q", o.Snapshot.LogLookup)
 	}
 	keyed := overlay(t, map[string]func(string) string{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
 	if o := generate(t, keyed); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(tlog.LookupFolder)) {
-		t.Errorf("with a key that has signed nothing the look-up is in %q, or in an example", o.Snapshot.LogLookup)
+		t.Errorf("with a key that has signed nothing the lookup is in %q, or in an example", o.Snapshot.LogLookup)
 	}
 }

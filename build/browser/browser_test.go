@@ -64,7 +64,7 @@ func TestLog(t *testing.T) {
 	}
 	payload := answer["payload_sha256"].(string)
 	hash := tlog.RecordHash(answer["record_id"].(string), payload)
-	// A record that would be in the same file of the look-up: a file that is not there is reported
+	// A record that would be in the same file of the lookup: a file that is not there is reported
 	// by the console of the browser, where nothing else may be.
 	other := ""
 	for i := 0; tlog.LookupPath(tlog.RecordHash(other, payload)) != tlog.LookupPath(hash); i++ {

@@ -53,11 +53,14 @@ func tool(t *testing.T, name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	path, _ := filepath.Abs(filepath.Join("../cache/debian/usr/bin", name))
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is not installed (build/toolchain/debian.sh fetches it on Debian)", name)
+	for _, folder := range []string{"bin", "sbin"} {
+		path, _ := filepath.Abs(filepath.Join("../cache/debian/usr", folder, name))
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
 	}
-	return path
+	t.Fatalf("%s is not installed (build/toolchain/debian.sh fetches it on Debian)", name)
+	return ""
 }
 
 // text is a file of this folder.
@@ -369,23 +372,7 @@ func TestProxy(t *testing.T) {
 		t.Errorf("a large body: %d %s", answer.StatusCode, body)
 	}
 
-	// A compressed form has no strong tag, which is that of the plain one, and is revalidated.
-	for _, path := range []string{"/openapi.json", "/api/quest", "/"} {
-		plain, text := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "identity;q=1, *;q=0")
-		zipped, short := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "gzip")
-		tag := zipped.Header.Get("ETag")
-		if plain.Header.Get("Content-Encoding") != "" || zipped.Header.Get("Content-Encoding") != "gzip" || len(short) > len(text)/2 || tag != "W/"+strings.TrimPrefix(plain.Header.Get("ETag"), "W/") {
-			t.Errorf("%s: plain %v, compressed %v", path, plain.Header, zipped.Header)
-		}
-		if unzipped, err := gzip.NewReader(strings.NewReader(short)); err != nil {
-			t.Error(err)
-		} else if all, err := io.ReadAll(unzipped); err != nil || string(all) != text {
-			t.Errorf("%s: compressed, it is another text (%v)", path, err)
-		}
-		if again, _ := ask(t, from("127.0.0.2"), "GET", base+path, "", "Accept-Encoding", "gzip", "If-None-Match", tag); again.StatusCode != http.StatusNotModified {
-			t.Errorf("%s: %s is answered %d", path, tag, again.StatusCode)
-		}
-	}
+	checkCompressed(t, from("127.0.0.2"), base)
 
 	h.Process.Kill()
 	h.Wait()
@@ -399,6 +386,82 @@ func TestProxy(t *testing.T) {
 			t.Errorf("the log holds %q, or does not say what has failed", secret)
 		}
 	}
+}
+
+// checkCompressed checks that a proxy compresses, and that a compressed answer does not keep the
+// strong tag of the plain one, but is revalidated by its tag.
+func checkCompressed(t *testing.T, client *http.Client, base string) {
+	t.Helper()
+	for _, path := range []string{"/openapi.json", "/api/quest", "/", "/llms.txt"} {
+		plain, text := ask(t, client, "GET", base+path, "", "Accept-Encoding", "identity;q=1, *;q=0")
+		zipped, short := ask(t, client, "GET", base+path, "", "Accept-Encoding", "gzip")
+		tag := zipped.Header.Get("ETag")
+		if plain.Header.Get("Content-Encoding") != "" || zipped.Header.Get("Content-Encoding") != "gzip" || len(short) > len(text)/2 ||
+			tag != "W/"+strings.TrimPrefix(plain.Header.Get("ETag"), "W/") {
+			t.Errorf("%s: plain %v, compressed %v", path, plain.Header, zipped.Header)
+		}
+		if unzipped, err := gzip.NewReader(strings.NewReader(short)); err != nil {
+			t.Error(err)
+		} else if all, err := io.ReadAll(unzipped); err != nil || string(all) != text {
+			t.Errorf("%s: decompressed, the text differs (%v)", path, err)
+		}
+		if again, _ := ask(t, client, "GET", base+path, "", "Accept-Encoding", "gzip", "If-None-Match", tag); again.StatusCode != http.StatusNotModified {
+			t.Errorf("%s: If-None-Match %s: status %d", path, tag, again.StatusCode)
+		}
+	}
+}
+
+// nginx compresses with the directives that OPERATIONS.md names.
+func TestNginx(t *testing.T) {
+	t.Parallel()
+	operations, err := os.ReadFile("../../OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directives := regexp.MustCompile("`(gzip on;[^`]*)`").FindSubmatch(operations)
+	if directives == nil {
+		t.Fatal("OPERATIONS.md has no directives of nginx")
+	}
+	h, port, dir := start(t, t.TempDir()), freePort(t), t.TempDir()
+	file := filepath.Join(dir, "nginx.conf")
+	conf := fmt.Sprintf(`daemon off;
+master_process off;
+pid %[1]s/pid;
+error_log stderr;
+events {}
+http {
+	access_log off;
+	client_body_temp_path %[1]s/body;
+	proxy_temp_path %[1]s/proxy;
+	fastcgi_temp_path %[1]s/fastcgi;
+	uwsgi_temp_path %[1]s/uwsgi;
+	scgi_temp_path %[1]s/scgi;
+	%[2]s
+	server {
+		listen 127.0.0.1:%[3]d;
+		location / {
+			proxy_pass http://%[4]s;
+			proxy_set_header Host %[5]s;
+		}
+	}
+}
+`, dir, directives[1], port, h.address, canonical)
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := begin(t, exec.Command(tool(t, "nginx"), "-p", dir, "-e", "stderr", "-c", file))
+	base := fmt.Sprintf("http://127.0.0.1:%d", port)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := http.Get(base + "/api/health")
+		if err == nil {
+			answer.Body.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	checkCompressed(t, http.DefaultClient, base)
 }
 
 // Who calls while the host restarts waits for it, and gets an answer.

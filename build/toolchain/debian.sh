@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. What is installed already is
-# used as it is, except for the mail servers, which need settings of their own.
+# nginx, Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. An installed program is
+# used, except for the mail servers, which need their own settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
 # machine, and the mail servers exclude each other. For the others, this script installs packages as
@@ -44,11 +44,15 @@ root() { [ "$(id -u)" = 0 ]; }
 
 has_systemd() { command -v systemd-analyze >/dev/null && command -v systemd-sysusers >/dev/null; }
 
-if ! command -v caddy >/dev/null && [ ! -x "$folder/usr/bin/caddy" ]; then
-  say "fetch Caddy…"
-  command -v apt-get >/dev/null || fail "Caddy is missing: install Caddy 2.6 or later"
-  unpack "$folder" caddy 2>/dev/null || { root && apt-get update -qq && unpack "$folder" caddy; } || fail "Caddy cannot be fetched. Install it (apt-get install caddy)."
-fi
+# proxy NAME unpacks a reverse proxy, unless it is installed.
+proxy() {
+  if command -v "$1" >/dev/null || [ -x "$folder/usr/bin/$1" ] || [ -x "$folder/usr/sbin/$1" ]; then return; fi
+  say "fetch $1…"
+  command -v apt-get >/dev/null || fail "$1 is missing: install it"
+  unpack "$folder" "$1" 2>/dev/null || { root && apt-get update -qq && unpack "$folder" "$1"; } || fail "$1 cannot be fetched. Install it (apt-get install $1)."
+}
+proxy caddy # 2.6 or later
+proxy nginx
 if [ ! -d "$mail" ]; then
   say "fetch Postfix and Exim…"
   command -v apt-get >/dev/null || fail "Postfix and Exim come from Debian's packages, and there is no apt-get here"

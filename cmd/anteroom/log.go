@@ -22,7 +22,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// logTarget is what the flags of a log command name.
+// logTarget holds the flags of a log command.
 type logTarget struct {
 	content, url, host string
 	keys               []string
@@ -33,20 +33,19 @@ type logTarget struct {
 func (o *logTarget) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.content, "content", contentFolder,
-		"the content `folder` whose keys are trusted without --key, if it is of that host")
+		"the content `folder` whose keys are trusted without --key, if its host matches")
 	flags.StringVar(&o.url, "url", "",
 		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.StringArrayVar(&o.keys, "key", nil, "a `verifier key` of the log that is trusted, "+
-		"or the lines of /log/vkey as they were kept; may be given several times")
+		"or the lines of a kept /log/vkey; may be given several times")
 	flags.StringVar(&o.policy, "policy", "",
-		"the `file` that says which witnesses must have cosigned (C2SP tlog-policy), and the keys of the log")
+		"the `file` with the witnesses that must have cosigned, and the keys of the log (C2SP tlog-policy)")
 	flags.StringArrayVar(&o.witnesses, "witness", nil,
 		"the verifier `key` of a witness that must have cosigned; may be given several times")
 	cmd.MarkFlagsMutuallyExclusive("policy", "witness")
 }
 
-// quorum returns the policy of --policy or --witness, nil without them.
 func (o *logTarget) quorum() (p *tlog.Policy, err error) {
 	switch {
 	case len(o.witnesses) > 0:
@@ -63,18 +62,17 @@ func (o *logTarget) quorum() (p *tlog.Policy, err error) {
 	return p, nil
 }
 
-// logTrust is what a check trusts: the keys of a log and its witnesses. Without keys it trusts what
-// the service itself publishes.
+// logTrust holds the trusted keys and witnesses of a check. Without keys the published ones are
+// used.
 type logTrust struct {
 	Keys      []string
 	Witnesses []tlog.Witness
-	Policy    *tlog.Policy      // nil if no witness must have cosigned
-	Ends      []tlog.Checkpoint // of the trees whose keys were replaced
-	From      string            // where the keys come from; "" without keys
+	Policy    *tlog.Policy      // nil requires no cosignature
+	Ends      []tlog.Checkpoint // the last checkpoints of replaced keys
+	From      string            // the source of the keys; "" without keys
 }
 
-// trust returns the keys of --key and --policy, or those of the content if it is for the host that
-// is asked.
+// trust returns the keys of --key and --policy, or the keys of the content if its host matches.
 func (o *logTarget) trust() (*logTrust, error) {
 	policy, err := o.quorum()
 	if err != nil {
@@ -109,7 +107,7 @@ func (o *logTarget) trusted(policy *tlog.Policy) (*logTrust, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &logTrust{}, nil
 	}
-	// To read the content as a whole may take longer than the check.
+	// Loading the whole content may take longer than the check.
 	var s site.Service
 	if err == nil {
 		err = yaml.Load(text, &s)
@@ -139,8 +137,7 @@ func (o *logTarget) ends(keys []string) (ends []tlog.Checkpoint, err error) {
 	return slices.Collect(maps.Values(last)), nil
 }
 
-// isFor reports whether the service that is asked has this content: by its name, or because it runs
-// on this machine.
+// isFor reports whether --url names the service of this content, or this machine.
 func (o *logTarget) isFor(s *site.Service) bool {
 	address, err := url.Parse(o.url)
 	if err != nil {
@@ -155,7 +152,6 @@ func (o *logTarget) isFor(s *site.Service) bool {
 	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
 }
 
-// service returns the source of the files that the service of --url publishes, and its address.
 func (o *logTarget) service(ctx context.Context) (read tlog.Source, where string, err error) {
 	s, err := live.New(o.url)
 	if err != nil {
@@ -173,26 +169,27 @@ func logFolder(folder string) tlog.Source {
 
 func logFiles(folder string) func() ([]string, error) {
 	return func() (paths []string, err error) {
-		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"), func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				paths = append(paths, "/"+path)
-			}
-			return err
-		})
+		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"),
+			func(path string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					paths = append(paths, "/"+path)
+				}
+				return err
+			})
 		return paths, err
 	}
 }
 
 func warnTrusted(t *cli.Terminal, keys []string) {
 	for _, key := range keys {
-		t.Warnf("the key %s is taken on trust, as the service itself publishes it "+
-			"(compare it with what others have, and give it with --key)", key)
+		t.Warnf("the key %s is taken on trust from the service itself "+
+			"(compare it with the key that others have, and give it with --key)", key)
 	}
 }
 
 func hintKeys(err error) error {
 	if errors.Is(err, tlog.ErrUnknownKey) {
-		return fmt.Errorf("%w (each tree has a key of its own: give all that you trust with --key)", err)
+		return fmt.Errorf("%w (each tree has a separate key: give every key you trust with --key)", err)
 	}
 	return err
 }

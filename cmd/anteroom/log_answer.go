@@ -20,12 +20,12 @@ import (
 // maxLogInput is the largest answer, checkpoint or proof that is read, in bytes.
 const maxLogInput = 1 << 20
 
-const wholeAnswer = "give the whole answer of the registration or charter, as it was received"
+const wholeAnswer = "give the whole answer to the registration or charter, unchanged"
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// recordHash returns the hash by which the log names a record: from its digits, or from the answer
-// in a file, on stdin if that is "-".
+// recordHash returns the hash of a record in the log. The argument is the hash itself, or the file
+// with the answer; "-" is stdin.
 func recordHash(stdin io.Reader, argument string) (string, error) {
 	if hash, ok := tlog.ParseHash(argument); ok {
 		return hash, nil
@@ -81,8 +81,8 @@ func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	return "", fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
 }
 
-// readPromise reads the promise in an answer, and verifies that it is about the answer's record and
-// signed by the receipt key that it names.
+// readPromise reads the promise in an answer, and verifies that it names the answer's record and is
+// signed by the receipt key it names.
 func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
 	answer, err := readAnswer(stdin, name)
 	if err != nil {
@@ -96,13 +96,15 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
 	said, err := jsondoc.Parse([]byte(text))
 	if err != nil || said.Kind != jsondoc.Object {
-		return nil, "", fmt.Errorf("%s has no promise: a service that signs receipts adds one (%s)", name, wholeAnswer)
+		return nil, "", fmt.Errorf("%s has no promise, which a service that signs receipts adds (%s)", name, wholeAnswer)
 	}
 	size := said.Get("size")
 	about := canon.Promised{
-		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text, RecordID: answer.Get("record_id").Text,
-		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text, CountedBy: said.Get("counted_by").Text,
-		Log: said.Get("log").Text, Root: said.Get("root").Text,
+		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text,
+		RecordID:   answer.Get("record_id").Text,
+		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text,
+		CountedBy: said.Get("counted_by").Text,
+		Log:       said.Get("log").Text, Root: said.Get("root").Text,
 	}
 	about.Size, _ = strconv.ParseInt(size.Text, 10, 64)
 	public, wrong := base64.StdEncoding.DecodeString(key)
@@ -110,9 +112,10 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	_, noDay := time.Parse(time.DateOnly, about.CountedBy)
 	switch {
 	case canon.Promise(&about) != text || noDay != nil:
-		return nil, "", fmt.Errorf("the promise in %s is not about its record, or not in the form %s", name, canon.PromiseRule)
-	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize || !ed25519.Verify(public, []byte(text), signature):
-		return nil, "", fmt.Errorf("the promise in %s is not signed by the key that it names", name)
+		return nil, "", fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
+	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize ||
+		!ed25519.Verify(public, []byte(text), signature):
+		return nil, "", fmt.Errorf("the promise in %s is not signed by the key it names", name)
 	}
 	p.By = about.CountedBy
 	if about.Log != "" {

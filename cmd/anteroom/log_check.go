@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// logCheckOptions are the flags of log check.
 type logCheckOptions struct {
 	logTarget
 	out, since, proof, promise string
@@ -36,9 +35,10 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.addFlags(cmd)
-	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of the documents that is checked without --url")
+	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
-	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is standard input")
+	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is "+
+		"standard input")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	for _, other := range []string{"since", "promise", "out"} {
@@ -48,8 +48,6 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkProof checks a proof against an answer: without a network or, with --url, against the log
-// that is published now.
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
 	hash, err := recordHash(t.In, answer)
 	if err != nil {
@@ -61,7 +59,7 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 	}
 	trusted, err := o.trust()
 	if err == nil && len(trusted.Keys) == 0 {
-		err = cli.Unusable("a key to check the proof with is missing (give the one of the log with --key)")
+		err = cli.Unusable("check proof: no key of the log (give it with --key)")
 	}
 	if err != nil {
 		return err
@@ -81,7 +79,7 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		err = fmt.Errorf("%w (give its end, as in --key KEY@SIZE:ROOT, or ask the log with --url)", err)
 	}
 	if err != nil {
-		return fmt.Errorf("check %s: it does not prove %s: %w", o.proof, answer, hintKeys(err))
+		return fmt.Errorf("check %s: no proof of %s: %w", o.proof, answer, hintKeys(err))
 	}
 	r := reportOf(p, trusted.From)
 	return t.Answer(r, func() { t.PrintLines(r.String()) })
@@ -126,21 +124,23 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case ctx.Err() != nil:
 		return errors.New("interrupted")
 	case errors.Is(err, tlog.ErrKept):
-		return cli.Unusable("check the log of %s: %w (give %s as it was read then, or a proof)", r.Log, err, tlog.CheckpointPath(tlog.Folder))
+		return cli.Unusable("check the log of %s: %w (give the %s that was kept, or a proof)", r.Log, err,
+			tlog.CheckpointPath(tlog.Folder))
 	case err != nil && r.OK:
 		return cli.Unusable("check the log of %s: %w", r.Log, err)
 	case err != nil:
-		t.Warnf("check the log of %s: not all of it was read: %v", r.Log, err)
+		t.Warnf("check the log of %s: the check is incomplete: %v", r.Log, err)
 	}
 	if signedBy != "" && !r.names(signedBy) {
-		t.Warnf("the promise is signed by the receipt key %s, which no verification of the log names (compare it with what others have)", signedBy)
+		t.Warnf("the promise is signed by the receipt key %s, which no verification of the log names "+
+			"(compare it with the key that others have)", signedBy)
 	}
 	if err := t.Answer(r, func() { r.print(t) }); err != nil {
 		return err
 	}
 	hint := "see above"
 	if o.url == "" && trusted.From == o.content {
-		hint = fmt.Sprintf("see above; anteroom generate --check says whether %s is what %s gives", o.out, o.content)
+		hint = fmt.Sprintf("see above; anteroom generate --check compares %s with %s", o.out, o.content)
 	}
 	return r.err(hint)
 }

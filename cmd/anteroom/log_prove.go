@@ -50,7 +50,7 @@ func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *
 		p, from, standing, err = proveFromService(ctx, t, o, hash)
 	}
 	if errors.Is(err, tlog.ErrNotLogged) {
-		err = fmt.Errorf("%w (each hand verification counts what was recorded before it; try again after the next)", err)
+		err = fmt.Errorf("%w (each hand verification counts the records before it; try again after the next)", err)
 	}
 	if err != nil {
 		return nil, hintKeys(err)
@@ -62,21 +62,22 @@ func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *
 
 func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error) {
 	if _, err := os.Stat(content); errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Unusable("there is no content folder %s (name the service with --url, or the folder with --content)", content)
+		return nil, cli.Unusable("no content folder %s (name the service with --url, or the folder with --content)",
+			content)
 	}
 	s, err := loadContent(content, now)
 	if err != nil {
 		return nil, err
 	}
 	if s.Log.Current() == nil {
-		return nil, fmt.Errorf("%s has no log yet: nothing was counted in one "+
-			"(anteroom key rotate --log and anteroom verify begin one; --url names a service that has one)", content)
+		return nil, fmt.Errorf("%s has no log yet "+
+			"(begin one with anteroom key rotate --log and anteroom verify, or name a service with --url)", content)
 	}
 	return s.Log.Prove(hash)
 }
 
-// proveFromService proves the entry of a record and what it counts as now. standing is the day of
-// the verification that has signed that; "" if none has yet.
+// proveFromService proves the entry of a record and its present kind. standing is the day of the
+// verification that signed that kind; "" if none has yet.
 func proveFromService(
 	ctx context.Context, t *cli.Terminal, o *logTarget, hash string,
 ) (p *tlog.Proved, from, standing string, err error) {
@@ -104,11 +105,11 @@ func proveFromService(
 	case wrong != nil:
 		err = wrong
 	case p != nil && as == "" || p == nil && as != "":
-		err = fmt.Errorf("the look-up of the verification as of %s does not fit the entries", newest.AsOf)
+		err = fmt.Errorf("lookup of verification %s does not match the entries", newest.AsOf)
 	case p != nil:
 		p.CountsAs, standing = as, newest.AsOf
 	default:
-		err = fmt.Errorf("%w, as that of %s proves", err, newest.AsOf)
+		err = fmt.Errorf("%w, proved by verification %s", err, newest.AsOf)
 	}
 	return p, trusted.From, standing, err
 }

@@ -10,10 +10,10 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// logReport is what log check prints.
+// logReport is the output of log check.
 type logReport struct {
 	OK       bool   `json:"ok"`
-	Log      string `json:"log"`       // where it was read
+	Log      string `json:"log"`       // the address or folder
 	KeysFrom string `json:"keys_from"` // "" if they were taken on trust
 	*tlog.Report
 }
@@ -23,23 +23,28 @@ func (r *logReport) err(hint string) error {
 	case r.OK:
 		return nil
 	case len(r.Forks) > 0:
-		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it to anybody)", r.Log)
+		return fmt.Errorf("the log of %s was forked: see the signed notes above (keep them: they prove it "+
+			"to anyone)", r.Log)
 	}
-	return fmt.Errorf("the log of %s is not as it should be: %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
+	return fmt.Errorf("the log of %s has %s (%s)", r.Log, cli.Plural(len(r.Faults), "fault"), hint)
 }
 
-// sinceKept says what the log does since a kept checkpoint.
-var sinceKept = map[string]string{tlog.Consistent: "extends it", tlog.Behind: "ends before it", tlog.Forked: "does not extend it"}
+// sinceKept describes the relation of the log to a kept checkpoint.
+var sinceKept = map[string]string{
+	tlog.Consistent: "extends it", tlog.Behind: "ends before it",
+	tlog.Forked: "does not extend it",
+}
 
 func (r *logReport) print(t *cli.Terminal) {
 	for _, tree := range r.Trees {
-		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root, cosignedBy(tree.Cosigned))
+		t.Printf("%s: %s, root %s, %s", tree.Origin, cli.Plural(int(tree.Size), "entry"), tree.Root,
+			cosignedBy(tree.Cosigned))
 	}
 	if r.KeysFrom != "" {
-		t.Printf("keys: those of %s", r.KeysFrom)
+		t.Printf("keys: from %s", r.KeysFrom)
 	}
 	if slices.ContainsFunc(r.Trees, func(tree tlog.TreeReport) bool { return len(tree.Cosigned) > 0 }) {
-		t.Printf("witnesses: those of the published policy, and of --policy or --witness")
+		t.Printf("witnesses: from the published policy, and --policy or --witness")
 	}
 	if r.Since != "" {
 		t.Printf("since the kept checkpoint: %s, the log %s", r.Since, sinceKept[r.Since])
@@ -53,7 +58,8 @@ func (r *logReport) print(t *cli.Terminal) {
 			cosigned = "; " + cosignedBy(v.Cosigned)
 		}
 		t.Printf("%s: %s%s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(int(v.Size), "entry"), of,
-			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"), cli.Plural(c.Charters, "charter"),
+			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"),
+			cli.Plural(c.Charters, "charter"),
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	if p := r.Promise; p != nil {
@@ -67,9 +73,9 @@ func (r *logReport) print(t *cli.Terminal) {
 		t.Printf("fork of %s: %s", fork.Origin, fork.What)
 		printNotes(t, fork.Notes)
 	}
-	verdict := "as it should be"
+	verdict := "ok"
 	if !r.OK {
-		verdict = "not as it should be"
+		verdict = "not ok"
 	}
 	t.Printf("%s: %s; %s read, %s", r.Log, verdict, cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }
@@ -83,34 +89,37 @@ func printNotes(t *cli.Terminal, notes []string) {
 	}
 }
 
-// provedReport is what is said of a proof, in JSON.
+// provedReport is the output of a proof as JSON.
 type provedReport struct {
 	Kind         string             `json:"kind"`
-	CountsAs     *string            `json:"counts_as"` // null if that is not known
-	Standing     *string            `json:"standing"`  // the day of the verification that has signed what it counts as; null if none has
+	CountsAs     *string            `json:"counts_as"` // null if unknown
+	Standing     *string            `json:"standing"`  // the day of the verification that signed counts_as; null if none has
 	Entry        string             `json:"entry"`
 	Index        int64              `json:"index"` // in its tree
 	Verification string             `json:"verification"`
 	AsOf         string             `json:"as_of"`
 	Origin       string             `json:"origin"`
 	Size         int64              `json:"size"`
-	Cosigned     []tlog.Cosignature `json:"cosigned"`  // each says that the entry existed by then
+	Cosigned     []tlog.Cosignature `json:"cosigned"`  // each proves that the entry existed by then
 	Keys         string             `json:"keys_from"` // "" if they were taken on trust
 	Proof        string             `json:"proof"`
 }
 
 func reportOf(p *tlog.Proved, from string) *provedReport {
 	return &provedReport{
-		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board, AsOf: p.Verification.AsOf,
-		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size, Cosigned: append([]tlog.Cosignature{}, p.Checkpoint.Cosigned...),
-		Keys: from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
+		Kind: p.Entry.Kind, Entry: p.Entry.Hash, Index: p.Proof.Index, Verification: p.Verification.Board,
+		AsOf:   p.Verification.AsOf,
+		Origin: p.Checkpoint.Origin, Size: p.Checkpoint.Size,
+		Cosigned: append([]tlog.Cosignature{}, p.Checkpoint.Cosigned...),
+		Keys:     from, Proof: string(p.Proof.Append(nil)), CountsAs: orNull(p.CountsAs),
 	}
 }
 
-// String says what a proof proves.
+// String describes the proved facts.
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
-		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size, cosignedBy(r.Cosigned))
+		"signed with the first %d entries, %s", r.Index, r.Origin, r.Kind, r.AsOf, r.Verification, r.Size,
+		cosignedBy(r.Cosigned))
 	switch corrected := r.CountsAs != nil && *r.CountsAs != r.Kind; {
 	case r.Standing != nil:
 		text += fmt.Sprintf("\nit counts as %s now, signed by the verification as of %s", *r.CountsAs, *r.Standing)

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// logSigner is a key of the log of www.anteroom.example. It is the same each time for a seed.
+// logSigner is a log key of www.anteroom.example. It is the same each time for a seed.
 func logSigner(seed byte) (signer note.Signer, key string, err error) {
 	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{seed}, 64)), tlog.Origin("www.anteroom.example", 1))
 	if err == nil {
@@ -131,7 +131,7 @@ func TestLogFork(t *testing.T) {
 		}
 		var out, complaint bytes.Buffer
 		code := run([]string{"log", "check", "--out", public, "--key", key, "--since", kept}, nil, &out, &complaint)
-		if code != cli.ExitFailure || !strings.Contains(out.String(), "fork of www.anteroom.example/log: two trees of 2 entries are signed") ||
+		if code != cli.ExitFailure || !strings.Contains(out.String(), "fork of www.anteroom.example/log: the key signed two trees of 2 entries") ||
 			strings.Count(out.String(), "\n— www.anteroom.example/log ") != 2 || !strings.Contains(complaint.String(), "was forked") {
 			t.Errorf("code %d\n%s%s", code, &out, &complaint)
 		}
@@ -227,7 +227,7 @@ func TestLogProveLookup(t *testing.T) {
 		code    int
 	}{
 		{0, "it counts as own now, signed by the verification as of 2026-11-20", cli.ExitOK},
-		{1, "the look-up of the verification as of 2026-11-20 does not fit the entries", cli.ExitFailure},
+		{1, "lookup of verification 2026-11-20 does not match the entries", cli.ExitFailure},
 		{2, "prove what the record counts as", cli.ExitFailure},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

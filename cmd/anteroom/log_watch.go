@@ -20,14 +20,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Files of the folder that log watch keeps, beside a checkpoint file for each tree that was signed.
+// Files in the folder of log watch, next to a checkpoint file for each signed tree.
 const (
 	watchedKeys   = "vkey"
 	watchedFaults = "faults.json"
 	keptSuffix    = ".checkpoint"
 )
 
-// logWatch is a log that is watched, and the folder that keeps what it has signed.
+// logWatch watches a log and keeps its checkpoints in a folder.
 type logWatch struct {
 	logTarget
 	state, maxAge string
@@ -47,7 +47,7 @@ func logWatchCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// watchReport is what log watch prints.
+// watchReport is the output of log watch.
 type watchReport struct {
 	*logReport
 	Age  string `json:"age"`  // of the newest verification
@@ -81,13 +81,16 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	}
 	seen := map[string][]byte{} // the newest checkpoint of each tree
 	r := &watchReport{logReport: &logReport{Log: where, KeysFrom: o.state}, Kept: len(kept)}
-	r.Report, err = tlog.Check(tlog.Checking{Keys: known, Kept: kept, Policy: trusted.Policy, Now: t.Now(), Read: func(path string) ([]byte, error) {
-		text, err := read(path)
-		if strings.HasSuffix(path, "/checkpoint") { // one of them at a time
-			seen[path] = text
-		}
-		return text, err
-	}})
+	r.Report, err = tlog.Check(tlog.Checking{
+		Keys: known, Kept: kept, Policy: trusted.Policy, Now: t.Now(),
+		Read: func(path string) ([]byte, error) {
+			text, err := read(path)
+			if strings.HasSuffix(path, "/checkpoint") { // never two at a time
+				seen[path] = text
+			}
+			return text, err
+		},
+	})
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
@@ -103,7 +106,8 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 		r.Age = fmt.Sprintf("%d days", int(old.Hours()/24))
 		if maxAge > 0 && old > maxAge {
 			r.Faults = append(r.Faults, tlog.PublishFault{
-				Path: r.Verifications[n-1].Name, What: fmt.Sprintf("is the newest verification, and %s old: more than %s", r.Age, o.maxAge),
+				Path: r.Verifications[n-1].Name, What: fmt.Sprintf("is the newest verification, and %s old: more than %s",
+					r.Age, o.maxAge),
 			})
 		}
 	}
@@ -117,16 +121,16 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	return r.err("the evidence is in " + filepath.Join(o.state, watchedFaults))
 }
 
-// String is the one line of the report.
+// String returns the report as one line.
 func (r *watchReport) String() string {
 	if len(r.Forks) > 0 {
 		return fmt.Sprintf("%s: FORKED: %s", r.Log, r.Forks[0].What)
 	}
 	if len(r.Faults) > 0 {
-		return fmt.Sprintf("%s: not as it should be: %s: %s%s", r.Log, r.Faults[0].Path, r.Faults[0].What, andMore(len(r.Faults)-1))
+		return fmt.Sprintf("%s: fault: %s: %s%s", r.Log, r.Faults[0].Path, r.Faults[0].What, andMore(len(r.Faults)-1))
 	}
 	end := r.Trees[len(r.Trees)-1]
-	return fmt.Sprintf("%s: as it should be: %s of %s, the newest verification is %s old, %s; %s kept", r.Log,
+	return fmt.Sprintf("%s: ok: %s of %s, the newest verification is %s old, %s; %s kept", r.Log,
 		cli.Plural(int(end.Size), "entry"), end.Origin, r.Age, cosignedBy(end.Cosigned), cli.Plural(r.Kept, "checkpoint"))
 }
 
@@ -137,7 +141,6 @@ func andMore(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// writeKept writes a file in one step, whether it was there or not.
 func writeKept(path string, text []byte) error {
 	next := path + ".new"
 	os.Remove(next) // of a run that was killed
@@ -166,7 +169,6 @@ func age(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// load reads the keys and the checkpoints of the folder. There are none before the first check.
 func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 	text, err := os.ReadFile(filepath.Join(o.state, watchedKeys))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -184,13 +186,14 @@ func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 		kept = append(kept, text)
 	}
 	if len(text) == 0 && len(kept) > 0 {
-		return nil, nil, fmt.Errorf("it has checkpoints, and not their keys in %s (restore it, or begin with another folder)", watchedKeys)
+		return nil, nil, fmt.Errorf("checkpoints without their keys: %s is missing (restore it, or begin with "+
+			"another folder)", watchedKeys)
 	}
 	return strings.Fields(string(text)), kept, nil
 }
 
-// keep writes what a check without a fault has seen into the folder, or else the faults. It gives
-// the number of checkpoints that are kept.
+// keep writes the keys and checkpoints of a check without faults into the folder, and otherwise the
+// faults. It returns the number of checkpoints in the folder.
 func (o *logWatch) keep(r *watchReport, seen map[string][]byte, kept int) (int, error) {
 	faults := filepath.Join(o.state, watchedFaults)
 	if err := os.MkdirAll(o.state, 0o777); err != nil {

@@ -47,7 +47,7 @@ func logWitnessCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// cosigned is what witnesses answered.
+// cosigned is the result of asking witnesses.
 type cosigned struct {
 	Checkpoint string       `json:"checkpoint"` // the file
 	Size       int64        `json:"size"`
@@ -55,10 +55,10 @@ type cosigned struct {
 	Written    bool         `json:"written"`
 }
 
-// haveCosigned asks the witnesses of a content and keeps their cosignatures. The error names those
-// that have not cosigned; then it gives what the others answered too.
+// haveCosigned asks the witnesses of a content and keeps their cosignatures. If one fails, it
+// returns both the result and an error.
 func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned, error) {
-	// loadContent says what is wrong with the folder.
+	// An error of loadContent is more helpful than one of the lock.
 	unlock, locked := verification.Lock(content)
 	if locked == nil {
 		defer unlock()
@@ -73,12 +73,12 @@ func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned
 	return askWitnesses(ctx, content, s)
 }
 
-// askWitnesses is haveCosigned for a content that the caller has locked and loaded.
 func askWitnesses(ctx context.Context, content string, s *site.Site) (*cosigned, error) {
 	stage := s.Log.Current()
 	switch {
 	case len(s.Log.Witnesses) == 0:
-		return nil, cli.Unusable("%s lists no witness (ask who runs one to add the log, and list its key and url under log.witnesses)",
+		return nil, cli.Unusable("%s lists no witness (ask the operator of one to add the log, and list its key "+
+			"and url under log.witnesses)",
 			filepath.Join(content, serviceFile))
 	case stage == nil:
 		return nil, cli.Unusable("%s has no checkpoint of a log yet (anteroom verify writes the first)", content)

@@ -68,7 +68,7 @@ func ask(t *testing.T, base string, all []asking) {
 	compare(t, questions)
 }
 
-// fetches counts what is fetched of a log. Each question begins with a look-up.
+// fetches counts what is fetched of a log. Each question begins with a lookup.
 type fetches struct{ questions, files, bytes int }
 
 // site serves logs, each below a folder of its own.
@@ -217,7 +217,7 @@ func TestCounted(t *testing.T) {
 		stranger, _ := a.number(t, tlog.Registration, 1<<30)
 		questions = append(questions, asking{log: folder, keys: l.Keys[0], question: question{
 			name: fmt.Sprint("not counted, ", sizes), input: stranger, status: 1, failed: "entry",
-			last: "FAILED entry: no hand verification has counted it yet",
+			last: "FAILED entry: not counted by a hand verification yet",
 		}})
 		for i, n := range sizes {
 			stage := &l.Stages[i]
@@ -328,7 +328,7 @@ func TestTampered(t *testing.T) {
 		online(path+" missing", 2, "", path, status(404))
 	}
 
-	// The look-up.
+	// The lookup.
 	path, line := tlog.LookupPath(entry.Hash), fmt.Sprintf("%s %d %s registration\n", entry.Hash, index, last.Name)
 	rest := strings.Replace(string(files[path]), line, "", 1)
 	indexed := func(index int64, name string) string {
@@ -347,15 +347,15 @@ func TestTampered(t *testing.T) {
 		"a carriage return":    {2, "", strings.Replace(line, "\n", "\r\n", 1)},
 		"a correction":         {0, "", strings.Replace(line, "registration", "registration own", 1)},
 	} {
-		online("look-up with "+what, c.status, c.failed, path, content(rest+c.line))
+		online("lookup with "+what, c.status, c.failed, path, content(rest+c.line))
 	}
-	online("no look-up", 1, "entry", path, status(404))
+	online("no lookup", 1, "entry", path, status(404))
 	for _, text := range []string{"<!doctype html>\n", "\xff\n", strings.Repeat("\n", 1<<20), strings.Repeat("a", 1<<20)} {
-		online(fmt.Sprintf("look-up as %.20q", text), 2, "", path, content(text))
+		online(fmt.Sprintf("lookup as %.20q", text), 2, "", path, content(text))
 	}
 	proofPath := tlog.ConsistencyPath(last.Name)
 	for i, faulty := range faultyAnswers {
-		online(fmt.Sprint("look-up, faulty answer ", i), 2, "", path, faulty).hasty = i > 3
+		online(fmt.Sprint("lookup, faulty answer ", i), 2, "", path, faulty).hasty = i > 3
 		online(fmt.Sprint("proof, faulty answer ", i), 2, "", proofPath, faulty).hasty = i > 3
 	}
 
@@ -564,7 +564,7 @@ func TestKinds(t *testing.T) {
 	ask(t, s.URL, questions)
 	python := write(t, "verify.py", "https://www.example.org", nil, nil)
 	said := run(t, "verify.py", python, all[0], "--log", s.URL+"/"+folder+"/log", "--log-key", both)
-	if want := "since then: it counts as own, says the look-up\n"; !strings.Contains(said.Out, want) {
+	if want := "since then: it counts as own, says the lookup\n"; !strings.Contains(said.Out, want) {
 		t.Errorf("%q is not in\n%s", want, said.Out)
 	}
 }

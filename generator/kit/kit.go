@@ -1,9 +1,9 @@
 // Package kit holds the programs that check a receipt, a registration or a charter without the
-// service: one for Python, one for JavaScript, one for the shell. Each uses nothing but what comes
-// with its language or system, and is short enough to be read before it is run.
+// service: one for Python, one for JavaScript, one for the shell. Each uses only the standard
+// library of its language, or common tools, and is short enough to be read before it is run.
 //
-// Each takes the JSON answer as it was received, from a file or from standard input, and says of
-// each step whether it passes, up to the first that fails. All three print the same:
+// Each takes the JSON answer unchanged, from a file or from standard input, and prints the result
+// of each step up to the first that fails. All three print the same:
 //
 //	ok     fields: they rebuild into canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
@@ -11,45 +11,44 @@
 //	FAILED key: it is not a key of the service for receipts of that time
 //
 // With --counted, verify.py and verify.mjs also check that the public log has the registration or
-// the charter. They ask the log of the service or another copy of it (--log), or read the proof in
-// a file (--proof; see tlog.Stage.Prove):
+// the charter. They read the log of the service, a copy of it (--log), or the proof in a file
+// (--proof; see tlog.Stage.Prove):
 //
-//	ok     entry: it is in the log's look-up
+//	ok     entry: it is in the log's lookup
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
 //	ok     checkpoint: it is signed by the key of www.base.example/log, at 512
 //	ok     newest: its tree is the beginning of the newest one, of 700, which everybody sees
 //	witnessed: it existed by 2026-11-20T10:02:11Z at the latest, says witness.example/w1
-//	since then: it counts as own, says the look-up
+//	since then: it counts as own, says the lookup
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
 //
-// The package comment of tlog is the format. The newest checkpoint is read from the log; with
-// --proof alone nothing is asked, and the line says what the proof itself leads to. The programs
-// have the size and root of a replaced key after it, as in KEY@SIZE:ROOT. They take no key of a log
-// under which anybody can sign: a point of small order. They do not look at the root of the
-// look-up: anteroom log check does.
+// Package tlog describes the format. The newest checkpoint is read from the log; with --proof alone
+// it is taken from the proof. The programs contain each replaced key as KEY@SIZE:ROOT. They refuse
+// a log key of small order, under which anyone can sign. They do not verify the root of the lookup;
+// anteroom log check does.
 //
-// The line "witnessed" is a cosignature that the program has verified, of the checkpoint or of the
-// newest one: by a witness of the service, or by those that --witness names, all of which must have
-// cosigned. One that is dated before the day of the verification, or to come, is not taken. If none
-// is left, the line is "not witnessed".
+// The line "witnessed" is a verified cosignature of the checkpoint or of the newest one: by a
+// witness of the service, or by the witnesses of --witness, all of which must have cosigned. A
+// cosignature from before the day of the verification, or from the future, is ignored. Without any,
+// the line is "not witnessed".
 //
 // The line "since then" is about an entry that was corrected, and is not signed. The date is the
 // day of the verification whose checkpoint proves the entry. A check reads at most six files of the
 // log, each of at most 1 MiB and within 20 seconds, and follows no redirect.
 //
-// An input has at most 1 MiB and 32 levels. They exit with 0 if all is valid, 1 if a step fails,
-// and 2 if nothing could be checked: the input or a file of the log cannot be read, or a key is
-// missing. A receipt may be in {"verify": …}, as
-// it is sent to the service; the outcome is the service's own verdict. Nobody signs a registration
-// or a charter: without the log, its hash is checked, and the promise in the answer if it has one:
+// An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
+// fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key
+// is missing. A receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome
+// is the service's own verdict. A registration or charter is not signed: without the log, its hash
+// is checked, and the promise in the answer if it has one:
 //
 //	ok     promise: it is about this record
 //	ok     key: it is a key of the service for receipts of that time
 //	ok     signature: it is one by … over its text
 //
-// The programs are templates. generate fills in what is in double square brackets: the keys of the
-// service, and the names and limits of the tables.
+// The programs are templates. generate fills in the keys of the service, and the names and limits
+// of the tables, in double square brackets.
 package kit
 
 import (
@@ -67,11 +66,11 @@ import (
 //go:embed verify.py verify.mjs verify.sh
 var programs embed.FS
 
-// Program is the text of the program with this file name, filled in for a service at baseURL. keys
-// are the base64 texts of the keys that it publishes, the current one first; "@FIRST..LAST" after a
-// retired one are the days for whose receipts it counts, where "" is not known. Without keys the
-// program asks for one when it meets a signature. logKeys are the verifier keys of the public log
-// in the order of their use, witnesses those of its witnesses; both may be empty.
+// Program returns the program with this file name for a service at baseURL. keys are the published
+// receipt keys in base64, the current one first; a retired one is followed by "@FIRST..LAST", the
+// days of its receipts, either of which may be unknown. Without keys the program requires one for a
+// signature. logKeys are the verifier keys of the public log in the order of their use, witnesses
+// the keys of its witnesses; both may be empty.
 func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {
@@ -99,16 +98,18 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		"canon_charter":      canon.CharterRule,
 		"canon_promise":      canon.PromiseRule,
 		"kit_exit":           "Exit status: 0 valid, 1 not valid, 2 not checked",
-		"kit_file":           "the JSON answer as it was received; standard input where it is absent",
+		"kit_file":           "the JSON answer, unchanged; standard input if absent",
 		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
-			"the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at " + baseURL + "/api/receipt",
+			"the current one first, and @FIRST..LAST after a key are the days of its receipts. " +
+			"The service publishes it as public_key_b64 at " + baseURL + "/api/receipt",
 		"kit_counted":    "check also that the public log has the answer, of a registration or a charter" + without,
 		"kit_no_log_key": noKey,
-		"kit_log":        "the address of the log that is asked, with --counted" + ifLog("; "+log+" where it is absent"),
+		"kit_log":        "the address of the log to read, with --counted" + ifLog("; "+log+" if absent"),
 		"log_url":        log,
-		"kit_proof":      "check that it was counted by this tlog-proof of the answer, without asking the log",
+		"kit_proof":      "check by this tlog-proof of the answer that it was counted, without reading the log",
 		"kit_witness":    "the verifier key of a witness that must have cosigned; several are joined with commas",
-		"kit_log_key":    "the verifier key of the log; several are joined with commas" + ifLog(". The service gives them at "+baseURL+tlog.KeysPath),
+		"kit_log_key": "the verifier key of the log; several are joined with commas" +
+			ifLog(". The service publishes them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

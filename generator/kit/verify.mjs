@@ -5,7 +5,7 @@ export const KEYS = "[[receipt_keys]]".split(",").filter(Boolean); // the curren
 export const LOG_KEYS = "[[log_keys]]".split(",").filter(Boolean), LOG = "[[log_url]]";
 const WITNESSES = "[[log_witnesses]]".split(",").filter(Boolean);
 const POSITIONS = "[[positions]]".split(" "), FIELDS = "[[receipt_fields]]".split(" ");
-// read gives the kind of an answer and its members, and throws where there is nothing to check.
+// read returns the kind of an answer and its members. It throws if the answer cannot be checked.
 export function read(json) {
   if (bytes(json).length > MOST) throw new Error("it has more than 1 MiB");
   let o = JSON.parse(json), kind = "receipt", whole = true, last;
@@ -28,7 +28,7 @@ export function read(json) {
   if (Object.prototype.toString.call(o) !== "[object Object]") throw new Error("not an object");
   return { kind, o, whole };
 }
-// rebuild gives the canonical string of the members, and rejects where one is amiss.
+// rebuild returns the canonical string of the members. It rejects if one is invalid.
 async function rebuild(kind, o, whole) { // whole is false where an allocation is no whole number
   const text = (v, nullable) => {
     if (typeof v === "string" ? v || !nullable : nullable && v === null) return v;
@@ -88,7 +88,7 @@ export async function check({ kind, o, whole }, keys, tell) {
   const ok = await signed(raw(key), over, raw(good ? signature : ""));
   return show("signature", `it is one by ${key} over ${isReceipt ? "canonical" : "its text"}`, ok);
 }
-// The public log: of a file nothing is believed before it fits what the key of the log has signed.
+// The public log: no file is trusted before it matches a signature of the log's key.
 const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take
 const NUMBER = "(0|[1-9][0-9]{0,8})", HASH = "[A-Za-z0-9+/]{43}=";
 const KEY = /^[A-Za-z0-9+/]{43}=(@|$)/;
@@ -114,7 +114,7 @@ async function sha256(...parts) {
   const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
   return new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
 }
-function strict(base64) { // the bytes, where they are written in the one form that there is
+function strict(base64) { // the bytes of canonical base64
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("base64 of another form");
 }
@@ -149,8 +149,8 @@ async function authentic(proof, keys) { // by a key of its origin: the first sig
   }
   return false;
 }
-// cosigned gives when a witness cosigned the checkpoint of a proof (C2SP tlog-cosignature), on the
-// day of its verification or after it, and undefined where it did not.
+// cosigned returns the time at which a witness cosigned the checkpoint of a proof (C2SP
+// tlog-cosignature), if not before the day of its verification; otherwise undefined.
 async function cosigned({ text, signatures }, { name, id, key }, day) {
   for (const s of signatures.filter((s) => s[1] === name).map((s) => strict(s[2]))) {
     if (s.length !== 76 || hex(s.subarray(0, 4)) !== id) continue;
@@ -178,7 +178,7 @@ async function climb(entry, index, size, path) { // RFC 9162, 2.1.3.2: subtrees,
   }
   return subtrees;
 }
-function before({ index, size, path }) { // the hashes of a path that are of subtrees before it
+function before({ index, size, path }) { // the left siblings in a path
   return path.filter((_, k) => index >> beside(index, size)[k] & 1);
 }
 async function over(h) { // the subtree over hashes of a tile
@@ -217,7 +217,7 @@ async function tile(get, url, level, n, size) { // the hashes of a tile (C2SP tl
   if (hashes.length === 32 * width) return hashes;
   throw new Error(`${at}: not ${width} hashes`);
 }
-// siblings gives the path of an entry, from tiles and the right edge of the tree, which they lack.
+// siblings returns the path of an entry from tiles, and from the right edge of the tree.
 async function siblings(get, url, index, size, edge) {
   const path = [], tiles = [];
   for (const k of index < size ? beside(index, size) : []) {
@@ -228,8 +228,8 @@ async function siblings(get, url, index, size, edge) {
   }
   return path;
 }
-// joined tells whether the tree of a verification's checkpoint is the beginning of a newer one. A
-// path has a hash for each subtree before the entry, which stay as they are when a tree grows.
+// joined reports whether a newer tree begins with the tree of a verification's checkpoint. The left
+// siblings in a path do not change when a tree grows.
 async function joined(last, newest, keys) {
   const grown = await climb(last.extra, newest.index, newest.size, newest.path);
   const kept = before(newest);
@@ -285,10 +285,10 @@ export async function counted({ kind, o, whole }, where, tell) {
     const at = `${log}/lookup/${record.slice(0, 3)}`;
     const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
     const found = (lines ?? []).map((line) => ENTRY.exec(line));
-    if (found.includes(null)) throw new Error(`${at}: no look-up`);
+    if (found.includes(null)) throw new Error(`${at}: no lookup`);
     const line = found.find((m) => m[1] === record);
-    const missing = "no hand verification has counted it yet";
-    if (!show("entry", line ? "it is in the log's look-up" : missing, !!line)) return false;
+    const missing = "not counted by a hand verification yet";
+    if (!show("entry", line ? "it is in the log's lookup" : missing, !!line)) return false;
     [, , index, name, , , since] = line;
     kinds = kinds.filter((k) => k === line[5]);
     newest = await beyond(get, log, name);
@@ -318,7 +318,7 @@ export async function counted({ kind, o, whole }, where, tell) {
   const everybody = online ? "which everybody sees" : "says the proof";
   const longer = `its tree is the beginning of the newest one, of ${head.size}, ${everybody}`;
   if (newest && !show("newest", longer, goes)) return false;
-  // Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
+  // The thief of a replaced key can sign with it: only proofs under its last checkpoint count.
   const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
   const replaced = newer !== origin && newer.split("/")[0] === origin.split("/")[0];
   const at = `${head.size}:${btoa(String.fromCharCode(...head.root))}`;
@@ -333,12 +333,12 @@ export async function counted({ kind, o, whole }, where, tell) {
     if (!at && where.witnesses && !show("witnessed", by, false)) return false;
   }
   if (!times.length) show("not witnessed", "no witness whose key is given cosigned it");
-  if (since) show("since then", `it counts as ${since}, says the look-up`);
+  if (since) show("since then", `it counts as ${since}, says the lookup`);
   const apart = `it was set apart as the operator's own on ${date}`;
   const found = { date, index, size, origin, kind, name, checkpoint: proof.note, newest: head };
   return entry === "own" ? show("counted", apart, false) : found;
 }
-// It runs where it is the program itself, under whatever name, and not where it is imported.
+// main runs if this file is the program, under any name, and not if it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
 const isProgram = import.meta.main || process?.versions?.node && (
   /\/\[eval\d*\]$|^data:/.test(import.meta.url) || started && await (async () => {

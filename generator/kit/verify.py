@@ -167,10 +167,10 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         if online and name: newest = beyond(name)
     else:
         lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
-        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a look-up: %.80r" % s) for s in lines]
+        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a lookup: %.80r" % s) for s in lines]
         line = next((m.groups() for m in lines if m.group(1) == record), None)
-        missing = "no hand verification has counted it yet"
-        step("entry", "it is in the log's look-up" if line else missing, line)
+        missing = "not counted by a hand verification yet"
+        step("entry", "it is in the log's lookup" if line else missing, line)
         _, index, name, _, said, since = line
         newest = beyond(name)
         proof = last = Proof(newest.extra)
@@ -210,7 +210,7 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         elif every: step("witnessed", "it is cosigned by " + by, False)
     if not any(at for _, at in times):
         print("not witnessed: no witness whose key is given cosigned it")
-    if since: print("since then: it counts as %s, says the look-up" % since)
+    if since: print("since then: it counts as %s, says the lookup" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
     print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))

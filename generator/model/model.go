@@ -363,7 +363,7 @@ type BusinessDays struct {
 	Conventions []Convention `json:"conventions" doc:"The conventions of roll, and of add with 0 days: which business day replaces a day that is not one. The first is the default."`
 	Counting    string       `json:"counting" doc:"Which days count counts."`
 	Adding      string       `json:"adding" doc:"From where add counts."`
-	DataVersion string       `json:"data_version" format:"date" doc:"The day on which the rules were last compared with their sources."`
+	DataVersion string       `json:"data_version" format:"date" doc:"The version of the closed days, a date. It changes only if one of them, or its name, does."`
 	Caveat      string       `json:"caveat" doc:"What the data does not know."`
 	Contract
 }

@@ -32,14 +32,14 @@ func TestHiddenFork(t *testing.T) {
 			p[path] = text
 		}
 	}
-	if _, err := tlog.ReadProof(p.read, victim, shown.Keys, nil); !errors.Is(err, tlog.ErrOtherLog) {
+	if _, err := tlog.ReadProof(p.read, victim, shown.Keys, nil); !errors.Is(err, tlog.ErrOtherLog) || !strings.Contains(err.Error(), "proof is for size 9 root ") {
 		t.Errorf("the victim is told: %v", err)
 	}
 	if as, _, err := tlog.Standing(p.read, victim, shown.Keys); as != "" || err != nil {
 		t.Errorf("what the victim counts as: %q, %v", as, err)
 	}
 	r, err := tlog.Check(tlog.Checking{Read: p.read, List: func() ([]string, error) { return slices.Sorted(maps.Keys(p)), nil }})
-	if text := fmt.Sprint(r.Faults); err != nil || !strings.Contains(text, "/log/checkpoints/9 is not a file of the log") || !strings.Contains(text, tlog.LookupPath(victim)) {
+	if text := fmt.Sprint(r.Faults); err != nil || !strings.Contains(text, "/log/checkpoints/9 does not belong to the log") || !strings.Contains(text, tlog.LookupPath(victim)) {
 		t.Errorf("%v, %s", err, text)
 	}
 	proved, err := hidden.Prove(victim)
@@ -135,7 +135,7 @@ func TestStolenKey(t *testing.T) {
 	if key, end, err := tlog.CutEnd(texts[0]); err != nil || key != b.Keys[0] || end.Size != ends[0].Size || end.Root != ends[0].Root {
 		t.Errorf("%s: %s %+v %v", texts[0], key, end, err)
 	}
-	if _, _, err := tlog.CutEnd(b.Keys[0] + "@7:x"); err == nil {
+	if _, _, err := tlog.CutEnd(b.Keys[0] + "@7:x"); err == nil || err.Error() != "want KEY@SIZE:ROOT, with the root in base64" {
 		t.Error("an end without a root is taken")
 	}
 }
@@ -154,7 +154,7 @@ func TestKept(t *testing.T) {
 	other.stages = []stage{{"2026-11-20", lines, checkpoint}}
 	hidden := maps.Clone(whole)
 	hidden[tlog.KeysPath] = []byte(b.Keys[0] + "\n")
-	const gone = "which has signed the kept checkpoint"
+	const gone = "which signed the kept checkpoint"
 	for name, c := range map[string]struct {
 		published
 		keys []string
@@ -214,6 +214,25 @@ func TestStanding(t *testing.T) {
 		if listed := p[tlog.LookupPath(none)] != nil; err == nil && (hash == corrected || as != "" || listed) {
 			t.Errorf("%s: %q", path, as)
 		}
+	}
+}
+
+// An earlier lookup with the proof of its verification hides a correction, and is refused.
+func TestStandingOfAnEarlierDay(t *testing.T) {
+	b := empty(t, 1).count(t, 1, "2026-11-20", records(1, tlog.Registration, 3)...)
+	earlier := b.publish(t)
+	b.count(t, 1, "2026-11-21", tlog.Entry{Kind: tlog.Correction, Index: 0, To: tlog.None})
+	p := b.publish(t)
+	if as, _, err := tlog.Standing(p.read, b.HashAt(0), b.Keys); err != nil || as != tlog.None {
+		t.Fatalf("%q, %v", as, err)
+	}
+	for path, text := range earlier {
+		if path == tlog.NewestPath || strings.HasPrefix(path, tlog.LookupFolder) {
+			p[path] = text
+		}
+	}
+	if as, _, err := tlog.Standing(p.read, b.HashAt(0), b.Keys); !errors.Is(err, tlog.ErrOtherLog) {
+		t.Errorf("%q, %v", as, err)
 	}
 }
 

@@ -12,36 +12,36 @@ import (
 	"filippo.io/torchwood"
 )
 
-// Report is what a check has found.
+// Report is the result of a check.
 type Report struct {
 	Keys          []string       `json:"keys"`
 	Trees         []TreeReport   `json:"trees"`
 	Verifications []StageReport  `json:"verifications"`     // oldest first
-	Since         string         `json:"since"`             // Consistent, Behind or Forked; "" if nothing could be compared
-	Promise       *PromiseReport `json:"promise,omitempty"` // what became of the promise that was given
+	Since         string         `json:"since"`             // Consistent, Behind or Forked; "" without a comparison
+	Promise       *PromiseReport `json:"promise,omitempty"` // of the promise that was given
 	Forks         []Fork         `json:"forks"`
 	Faults        []PublishFault `json:"faults"`
-	Files         int64          `json:"files"` // that were read
+	Files         int64          `json:"files"` // read
 	Bytes         int64          `json:"bytes"`
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether the check found no fault and no fork.
 func (r *Report) OK() bool { return len(r.Faults) == 0 && len(r.Forks) == 0 }
 
-// TreeReport is about the tree of one key.
+// TreeReport describes the tree of one key.
 type TreeReport struct {
 	Origin   string        `json:"origin"`
 	Size     int64         `json:"size"`
 	Root     string        `json:"root"`
-	Cosigned []Cosignature `json:"cosigned"` // of the witnesses of the published policy, and of the reader's
+	Cosigned []Cosignature `json:"cosigned"` // by the witnesses of the published policy and of the reader's
 }
 
-// StageReport is about a verification.
+// StageReport describes a verification.
 type StageReport struct {
 	Name     string        `json:"name"`
 	AsOf     string        `json:"as_of"`
 	Origin   string        `json:"origin"`
-	Size     int64         `json:"size"` // of the tree that it ends
+	Size     int64         `json:"size"` // of the tree it ends
 	Counts   Counts        `json:"counts"`
 	Cosigned []Cosignature `json:"cosigned"`
 
@@ -50,14 +50,14 @@ type StageReport struct {
 	ManifestSHA256 string         `json:"manifest_sha256"`
 }
 
-// PublishFault is what is wrong with a published file.
+// PublishFault is a fault of a published file.
 type PublishFault struct {
 	Path  string   `json:"path"`
 	What  string   `json:"what"`
-	Notes []string `json:"notes,omitempty"` // signed, as the evidence
+	Notes []string `json:"notes,omitempty"` // signed: the evidence
 }
 
-// Bounds of a check. Whoever publishes a log decides how much there is to read.
+// Bounds of a check. The publisher of a log decides how much there is to read.
 const (
 	filesAtOnce = 8
 	maxFaults   = 100
@@ -67,38 +67,39 @@ const (
 
 // The errors of a check.
 var (
-	// ErrUnsigned is about a log that has nothing to check: it has not begun, or its checkpoints
-	// are held back.
-	ErrUnsigned = errors.New("it publishes no checkpoint: its keys have signed nothing yet, or what they signed is held back")
+	// ErrUnsigned means that a log has keys and no checkpoint: it has not begun, or its
+	// checkpoints are held back.
+	ErrUnsigned = errors.New("no checkpoint published")
 	ErrKept     = errors.New("cannot use the kept checkpoint")
 	ErrTooMany  = fmt.Errorf("the check ended after %d faults", maxFaults)
 )
 
-// errUnreadable ends a check whose faults say what is wrong with the entries.
+// errUnreadable ends a check after faults of the entries.
 var errUnreadable = errors.New("the entries cannot be read")
 
-// Checking says which log to check, and with what.
+// Checking configures a check of a log.
 type Checking struct {
 	Read Source
-	List func() ([]string, error) // the paths of all published files below Folder; nil if nobody can list them
-	Keys []string                 // that are trusted; those that are published if there are none
-	Kept [][]byte                 // checkpoints, or proofs that have one, which the log must extend
-	// Policy says whose cosignatures the newest checkpoint must have; nil if none are asked for.
+	List func() ([]string, error) // lists the published files below Folder; nil if they cannot be listed
+	Keys []string                 // trusted verifier keys; without any, the published keys are used
+	Kept [][]byte                 // checkpoints, or proofs with one, that the log must extend
+	// Policy decides which cosignatures the newest checkpoint must have; nil requires none.
 	Policy *Policy
-	// Promised is what the log must have counted; nil for nothing.
+	// Promised names a record that the log must have counted; nil for none.
 	Promised *Promised
-	Now      time.Time // no verification is later; zero if that is not known
+	Now      time.Time // no verification is later; zero skips this test
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
 // with what the rebuilt log publishes. It verifies the signatures and cosignatures of every
 // checkpoint, and the numbers of every board.
 //
-// The report says what is wrong with the log. The error says what could not be read; the report
-// then has what was found before.
+// The report has the faults of the log. The error is about a file that could not be read; the
+// report then has what was found before it.
 func Check(what Checking) (*Report, error) {
 	c := &check{Checking: what, read: map[string]bool{}, report: &Report{
-		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{}, Faults: []PublishFault{},
+		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{},
+		Faults: []PublishFault{},
 	}}
 	err := c.run()
 	switch {
@@ -130,14 +131,14 @@ type check struct {
 	read   map[string]bool // the paths that were read
 }
 
-// checkedTree is a rebuilt tree, and the newest checkpoint of it.
+// checkedTree is a rebuilt tree with its newest checkpoint.
 type checkedTree struct {
 	*Tree
 	witnesses []Witness // of its policy
 	newest    *Checkpoint
 	text      []byte         // of the newest checkpoint
-	whole     bool           // whether the entries give the root of the newest checkpoint
-	lookups   []PublishFault // verifications that sign another look-up
+	whole     bool           // whether the entries have the root of the newest checkpoint
+	lookups   []PublishFault // verifications that sign another lookup
 }
 
 func (c *check) run() error {
@@ -179,8 +180,8 @@ func (c *check) run() error {
 	return err
 }
 
-// fault adds what is wrong with a file to the report. The next file that is read ends the check if
-// the report is full.
+// fault adds a fault of a file to the report. If the report is full, reading the next file ends the
+// check.
 func (c *check) fault(path, format string, args ...any) {
 	c.evidence(path, fmt.Sprintf(format, args...))
 }
@@ -231,8 +232,8 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 	return nil
 }
 
-// readKeys reads the published keys, compares them with those that are trusted, and gives the keys
-// to check with in the order of their use.
+// readKeys compares the published keys with the trusted ones, and returns the keys to check with in
+// the order of their use.
 func (c *check) readKeys() (keys []string, err error) {
 	trusted := c.Keys
 	var published []string
@@ -259,7 +260,7 @@ func (c *check) readKeys() (keys []string, err error) {
 	if published != nil {
 		for _, key := range published {
 			if !slices.Contains(keys, key) {
-				c.fault(KeysPath, "lists the key %s, which is not among those given", key)
+				c.fault(KeysPath, "lists the key %s, which was not given", key)
 			}
 		}
 		for _, key := range keys {
@@ -272,8 +273,6 @@ func (c *check) readKeys() (keys []string, err error) {
 	return keys, nil
 }
 
-// readHead reads the policy and the newest checkpoint of a key. It gives nil if the key has signed
-// nothing yet.
 func (c *check) readHead(key string) (*checkedTree, error) {
 	origin, err := CheckKey(key)
 	if err != nil {
@@ -284,7 +283,7 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 	err = c.each([]string{policyPath}, func(_ int, text []byte) error {
 		published, err := ParsePolicy(text)
 		if err == nil && !bytes.Equal(text, policy(key, published.Witnesses)) {
-			err = errors.New("is not a policy for the key of the tree")
+			err = errors.New("is not the policy of the tree's key")
 		}
 		if err == nil {
 			t.witnesses = published.Witnesses
@@ -304,7 +303,7 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 	c.read[path] = true
 	t.text, err = c.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the key has signed nothing yet
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
@@ -313,13 +312,16 @@ func (c *check) readHead(key string) (*checkedTree, error) {
 	c.report.Bytes += int64(len(t.text))
 	t.newest, err = Open(t.text, []string{key}, t.witnesses)
 	if err == nil && t.newest.Size == 0 {
-		err = errors.New("signs a tree without entries")
+		err = errors.New("signs an empty tree")
 	}
 	if err != nil {
 		c.fault(path, "%v", err)
 		return nil, errUnreadable
 	}
-	c.report.Trees = append(c.report.Trees, TreeReport{origin, t.newest.Size, t.newest.Root.String(), append([]Cosignature{}, t.newest.Cosigned...)})
+	c.report.Trees = append(c.report.Trees, TreeReport{
+		origin, t.newest.Size, t.newest.Root.String(),
+		append([]Cosignature{}, t.newest.Cosigned...),
+	})
 	return t, nil
 }
 
@@ -331,7 +333,7 @@ func (c *check) readTree(key string) error {
 	path := CheckpointPath(t.Path())
 	size := t.newest.Size
 	if size > maxEntries {
-		return fmt.Errorf("%s: it signs %d entries, and at most %d can be checked", path, size, maxEntries)
+		return fmt.Errorf("%s: got %d entries, want at most %d", path, size, maxEntries)
 	}
 	if t.Tree, err = c.log.tree(t.Origin); err != nil {
 		return err
@@ -347,7 +349,7 @@ func (c *check) readTree(key string) error {
 		return err
 	}
 	if t.whole = root == t.newest.Root; !t.whole {
-		c.fault(path, "signs another tree than that of the published entries")
+		c.fault(path, "does not match the published entries")
 		if err := c.compareHashes(t); err != nil {
 			return err
 		}
@@ -376,7 +378,7 @@ func (c *check) readEntries(t *checkedTree) error {
 		}
 	}
 	if last := c.log.Current(); last == nil || last.Tree != t.Tree || last.Size != size {
-		c.fault(CheckpointPath(t.Path()), "signs a tree whose last entry is not a verification")
+		c.fault(CheckpointPath(t.Path()), "ends with an entry that is not a verification")
 		return errUnreadable
 	}
 	return nil
@@ -385,7 +387,7 @@ func (c *check) readEntries(t *checkedTree) error {
 func (c *check) bundle(t *checkedTree, path string, text []byte, n int64) error {
 	end := n*tileWidth + int64(tileAt(-1, n, t.newest.Size).W)
 	if t.Size() < n*tileWidth {
-		return errUnreadable // a bundle before this one is not published
+		return errUnreadable // an earlier bundle is missing
 	}
 	for len(text) > 0 || t.Size() < end {
 		line, rest, err := torchwood.ReadTileEntry(text)
@@ -416,10 +418,10 @@ func (c *check) entry(t *checkedTree, line []byte) error {
 	}
 	name := nameOf(e.Board)
 	if !e.isOf(name) {
-		return fmt.Errorf("its board %.100q is not that of a verification as of %.20q", e.Board, e.AsOf)
+		return fmt.Errorf("scoreboard %.100q does not match verification date %.20q", e.Board, e.AsOf)
 	}
 	if last := c.log.Current(); last != nil && CompareNames(last.Name, name) >= 0 {
-		return fmt.Errorf("verification %s comes after %s, which is not earlier", name, last.Name)
+		return fmt.Errorf("verification %s follows verification %s, which is not earlier", name, last.Name)
 	}
 	if wrong := c.log.wrongLookup(&e); wrong != "" {
 		t.lookups = append(t.lookups, PublishFault{Path: ProofPath(name), What: wrong})

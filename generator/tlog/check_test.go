@@ -189,9 +189,9 @@ func changes(t *testing.T) (logs []tampered) {
 	change("a bundle is gone", func() { delete(p, "/log/tile/entries/001") })
 	change("an older board was rewritten", func() { replace("/scoreboard/2026-11-20.json", `"charters_filed":2`, `"charters_filed":3`) })
 	change("the newest board has other numbers", func() { replace("/scoreboard.json", `"charters_filed":7`, `"charters_filed":8`) })
-	change("the look-up has another index", func() { replace(lookup, hash+" 5 ", hash+" 6 ") })
-	change("the look-up hides a correction", func() { replace(tlog.LookupPath(corrected), " own\n", "\n") })
-	change("the look-up has what was not logged", func() {
+	change("the lookup has another index", func() { replace(lookup, hash+" 5 ", hash+" 6 ") })
+	change("the lookup hides a correction", func() { replace(tlog.LookupPath(corrected), " own\n", "\n") })
+	change("the lookup has what was not logged", func() {
 		p[lookup] = append(bytes.Clone(p[lookup]), hash[:3]+strings.Repeat("f", 61)+" 5 2026-11-20 registration\n"...)
 	})
 	_, third := keyOf(t, 3)
@@ -256,7 +256,7 @@ func compared(t *testing.T) (logs []tampered) {
 	rewritten["/scoreboard.json"] = board("2027-01-02", tlog.Counts{Charters: 3})
 	lookup := tlog.LookupPath(b.HashAt(5))
 	rewritten[lookup] = append(bytes.Clone(whole[lookup]), b.HashAt(5)[:3]+strings.Repeat("f", 61)+" 5 2026-11-20 registration\n"...)
-	with("since the newest checkpoint, and a board and the look-up were rewritten", b, rewritten, b.stages[4].checkpoint)
+	with("since the newest checkpoint, and a board and the lookup were rewritten", b, rewritten, b.stages[4].checkpoint)
 	return logs
 }
 
@@ -347,7 +347,7 @@ func forgeries(t *testing.T) []tampered {
 		then("a registration as a charter", correction(0, tlog.Charter)),
 		second("a number of the board that is not told", forged{name: "2026-11-21", key: 1, told: map[string]int{}}),
 		second("a number that the board does not have", forged{name: "2026-11-21", key: 1, told: map[string]int{"suggestions.shipped": 41}}),
-		second("another look-up", forged{name: "2026-11-21", key: 1, entries: b, lookup: tlog.RecordHash("x", "")}),
+		second("another lookup", forged{name: "2026-11-21", key: 1, entries: b, lookup: tlog.RecordHash("x", "")}),
 		then("an agent twice", vouched(0), vouched(0)),
 		then("a checkpoint of a tree before within a tree", tlog.Entry{Kind: tlog.Previous}),
 		then("a record in two stages", a[1]),
@@ -453,13 +453,21 @@ func TestCheckBounds(t *testing.T) {
 		p["/log/checkpoint"] = signNote(t, strings.Replace(signedText(&b.stages[0]), "\n3\n", "\n"+size+"\n", 1), signer)
 		return p
 	}
+	if r := check(t, sized("0"), nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "signs an empty tree") {
+		t.Errorf("%+v", r.Faults)
+	}
+	long := b.publish(t)
+	long["/log/checkpoint"] = append(bytes.Clone(long["/log/checkpoint"]), bytes.Repeat([]byte("— x y\n"), 1<<13)...)
+	if r := check(t, long, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "open checkpoint: longer than 65536 bytes") {
+		t.Errorf("%+v", r.Faults)
+	}
 	for _, size := range []string{"9223372036854775807", "4611686018427387905", "4294967297"} {
-		if r := check(t, sized(size), nil, nil); r.OK() || !strings.Contains(fmt.Sprint(r.Faults), "its tree has "+size+" entries") {
+		if r := check(t, sized(size), nil, nil); r.OK() || !strings.Contains(fmt.Sprint(r.Faults), "got a tree of "+size+" entries") {
 			t.Errorf("%s: %+v", size, r.Faults)
 		}
 	}
 	p := sized("16777217")
-	if _, err := tlog.Check(tlog.Checking{Read: p.read}); err == nil || !strings.Contains(err.Error(), "at most 16777216 can be checked") {
+	if _, err := tlog.Check(tlog.Checking{Read: p.read}); err == nil || !strings.Contains(err.Error(), "want at most 16777216") {
 		t.Errorf("%v", err)
 	}
 	if r := check(t, sized("16777216"), nil, nil); r.OK() || r.Files > 10 {
@@ -476,7 +484,7 @@ func TestCheckBounds(t *testing.T) {
 		policy += fmt.Sprintf("witness w%d %s https://w\n", i, tlogtest.Signer("witness.example", byte(i)).Verifier())
 	}
 	many["/log/policy"] = []byte(policy + "quorum none\n")
-	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "more than 100 witnesses") {
+	if r := check(t, many, nil, nil); !strings.Contains(fmt.Sprint(r.Faults), "read policy: more than 100 witnesses") {
 		t.Errorf("%+v", r.Faults)
 	}
 

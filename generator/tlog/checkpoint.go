@@ -17,24 +17,24 @@ type Checkpoint struct {
 	Origin string
 	Size   int64
 	Root   merkle.Hash
-	// Cosigned are the valid cosignatures of witnesses, in their order.
+	// Cosigned has the valid cosignatures of witnesses, in their order.
 	Cosigned []Cosignature
 }
 
-// Cosignature says that a witness has seen a checkpoint, and that it extends all that it has seen
-// before (C2SP tlog-cosignature).
+// Cosignature is a witness's statement that a checkpoint extends every earlier one it has seen
+// (C2SP tlog-cosignature).
 type Cosignature struct {
 	Witness string    `json:"witness"`
-	At      time.Time `json:"at"` // when the witness has signed it, in seconds
+	At      time.Time `json:"at"` // the time of the signature, in seconds
 }
 
-// maxTime is the last second that RFC 3339 can say.
+// maxTime is the last second that RFC 3339 can express.
 const maxTime = 253402300799
 
 func cosignature(sig note.Signature) (Cosignature, error) {
 	seconds, err := torchwood.CosignatureTimestamp(sig)
 	if err != nil || seconds <= 0 || seconds > maxTime {
-		return Cosignature{}, fmt.Errorf("the cosignature of %s has a time out of range", sig.Name)
+		return Cosignature{}, fmt.Errorf("cosignature of %s: time out of range", sig.Name)
 	}
 	return Cosignature{sig.Name, time.Unix(seconds, 0).UTC()}, nil
 }
@@ -42,36 +42,35 @@ func cosignature(sig note.Signature) (Cosignature, error) {
 // Bounds of a checkpoint that is read.
 const (
 	maxCheckpoint = 1 << 16 // bytes
-	maxSize       = 1 << 32 // entries: package tlog does not end with sizes above 2^62
+	maxSize       = 1 << 32 // entries: package merkle does not return for sizes above 2^62
 )
 
-// ParseRoot reads the root of a tree as a checkpoint has it, in base64.
+// ParseRoot parses the root of a tree in base64, the form of a checkpoint.
 func ParseRoot(text string) (merkle.Hash, error) { return merkle.ParseHash(text) }
 
 func (c *Checkpoint) body() string {
 	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
 }
 
-// parseBody reads what a checkpoint signs. It takes no extension lines.
 func parseBody(text string) (*Checkpoint, error) {
 	signed, err := torchwood.ParseCheckpoint(text)
 	if err != nil || signed.String() != text || signed.Extension != "" {
-		return nil, errors.New("it does not have three lines: origin, size, and root as SHA-256 in base64")
+		return nil, errors.New("want three lines: origin, size, and root in base64")
 	}
 	if signed.N > maxSize {
-		return nil, fmt.Errorf("its tree has %d entries, and no log here has more than %d", signed.N, int64(maxSize))
+		return nil, fmt.Errorf("got a tree of %d entries, want at most %d", signed.N, int64(maxSize))
 	}
 	return &Checkpoint{Origin: signed.Origin, Size: signed.N, Root: signed.Hash}, nil
 }
 
-// ErrUnknownKey is the error about a checkpoint that none of the keys has signed.
-var ErrUnknownKey = errors.New("no known key has signed it")
+// ErrUnknownKey means that none of the keys has signed a checkpoint.
+var ErrUnknownKey = errors.New("not signed by a known key")
 
-// Open reads a checkpoint that one of the keys has signed, under the origin that is the name of
-// that key. Of the witnesses, those that have cosigned it are named in it.
+// Open reads a checkpoint and verifies it: one of the keys must have signed it, and the name of
+// that key is its origin. The result lists the given witnesses that have cosigned it.
 func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
 	if len(text) > maxCheckpoint {
-		return nil, fmt.Errorf("open checkpoint: it has more than %d bytes", maxCheckpoint)
+		return nil, fmt.Errorf("open checkpoint: longer than %d bytes", maxCheckpoint)
 	}
 	var known []note.Verifier
 	for _, key := range keys {
@@ -113,7 +112,7 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 		}
 	}
 	if !signed {
-		return nil, fmt.Errorf("open checkpoint: it is of %.100q, and no key of that name has signed it", c.Origin)
+		return nil, fmt.Errorf("open checkpoint: not signed by the key of %.100q", c.Origin)
 	}
 	return c, nil
 }
@@ -126,7 +125,7 @@ func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
 	return text, nil
 }
 
-// bare is a checkpoint without its cosignatures: the note with the first signature line.
+// bare returns a checkpoint without its cosignatures: the note with the first signature line.
 func bare(text []byte) string {
 	body, signatures, _ := strings.Cut(string(text), "\n\n")
 	first, _, _ := strings.Cut(signatures, "\n")

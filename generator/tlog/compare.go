@@ -19,46 +19,50 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// How a log relates to a checkpoint that was kept from earlier.
+// The relations between a log and a checkpoint that was kept from earlier.
 const (
 	Consistent = "consistent" // the log begins with the tree of the checkpoint
-	Behind     = "behind"     // the log is an old state, or a copy of one: that proves nothing against its key
+	Behind     = "behind"     // the log is an old state or a copy of one, which is no proof against its key
 	Forked     = "fork"       // the key has signed two trees of which neither extends the other
 )
 
-// Fork is the evidence that a log has signed two trees of which neither extends the other. No log
-// may do so.
+// Fork is the evidence that a key has signed two trees of which neither extends the other.
 type Fork struct {
 	Origin string   `json:"origin"`
 	What   string   `json:"what"`
-	Notes  []string `json:"notes"` // the two checkpoints, whole: the log's own, and one that does not fit it
+	Notes  []string `json:"notes"` // both checkpoints: the log's newest, and one that conflicts with it
 }
 
-// Error says what is wrong in one line. Both notes follow, as the evidence.
+// Error describes the fork in one line. Both notes follow as the evidence.
 func (f *Fork) Error() string {
 	return fmt.Sprintf("the log %s is forked: %s\n%s", f.Origin, f.What, strings.Join(f.Notes, "\n"))
 }
 
-// compare compares a tree with a checkpoint that its key has signed. They make a fork only if the
-// entries are those of the newest checkpoint: anybody can publish other entries, and anybody who
-// copies a log can publish an old state of it.
+func notExtended(size, earlier int64) string {
+	return fmt.Sprintf("the tree of %d entries does not begin with the signed tree of %d", size, earlier)
+}
+
+// compare compares a tree with a checkpoint that its key has signed. They prove a fork only if the
+// entries match the newest checkpoint: anyone can publish other entries, and anyone who copies a
+// log can publish an old state of it.
 func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how string) {
 	size := t.newest.Size
-	what := fmt.Sprintf("the tree of %d entries does not begin with that of %d", size, signed.Size)
+	what := notExtended(size, signed.Size)
 	switch {
 	case signed.Size > size:
-		c.evidence(CheckpointPath(t.Path()), fmt.Sprintf("is of %d entries, and one of %d was signed before: this is an old state of the log, or the other is a fork",
-			size, signed.Size), t.text, text)
+		c.evidence(CheckpointPath(t.Path()),
+			fmt.Sprintf("size is %d, but a checkpoint of size %d was signed: old copy or fork", size, signed.Size),
+			t.text, text)
 		return Behind
 	case signed.Size == size && signed.Root == t.newest.Root:
 		return Consistent
 	case signed.Size == size:
-		what = fmt.Sprintf("two trees of %d entries are signed", size)
+		what = fmt.Sprintf("the key signed two trees of %d entries", size)
 	default:
 		root, err := t.Root(min(signed.Size, t.Size()))
 		switch {
 		case err != nil || signed.Size > t.Size():
-			return "" // a fault says why the entries cannot be read
+			return "" // the entries have faults
 		case root == signed.Root:
 			return Consistent
 		case !t.whole:
@@ -68,7 +72,6 @@ func (c *check) compare(t *checkedTree, text []byte, signed *Checkpoint) (how st
 	return c.forked(t, what, text)
 }
 
-// forked reports a fork of a tree: text is a checkpoint that does not fit it.
 func (c *check) forked(t *checkedTree, what string, text []byte) string {
 	if len(c.report.Forks) < maxForks {
 		c.report.Forks = append(c.report.Forks, Fork{t.Origin, what, []string{string(t.text), string(text)}})
@@ -76,20 +79,20 @@ func (c *check) forked(t *checkedTree, what string, text []byte) string {
 	return Forked
 }
 
-// keptProof is a checkpoint that was kept, and the path under it of an entry; "" for a mere
-// checkpoint.
+// keptProof is a kept checkpoint, with the path of an entry under it if a proof was kept.
 type keptProof struct {
 	*Checkpoint
 	Proof
 }
 
-// readKept reads a checkpoint that was kept: of the proofs in one another the one with the
-// largest. Without the key that has signed it the log is faulty if it is of the same host.
+// readKept reads a kept checkpoint. Of nested proofs it returns the one with the largest
+// checkpoint. It returns nil, and reports a fault, if the log has the same host and no longer lists
+// the key.
 func (c *check) readKept(keys []string, text []byte) (kept *keptProof, err error) {
 	for text != nil {
 		p, wrong := ParseProof(text)
 		if wrong != nil && kept != nil {
-			break // the verification
+			break // the innermost extra data is the verification
 		}
 		if wrong != nil {
 			p = &Proof{Checkpoint: text, Index: -1}
@@ -106,8 +109,8 @@ func (c *check) readKept(keys []string, text []byte) (kept *keptProof, err error
 	return kept, nil
 }
 
-// unknownKept reports that the log has not the key of the checkpoint that was kept. The error says
-// that it is of another log, or damaged.
+// unknownKept reports that the log does not list the key of a kept checkpoint. It returns an error
+// if the checkpoint belongs to another log or is damaged.
 func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
 	origin, rest, _ := strings.Cut(string(text), "\n")
 	host, _, _ := strings.Cut(origin, "/")
@@ -117,13 +120,14 @@ func (c *check) unknownKept(text []byte, keys []string, wrong error) error {
 	if len(id) > 4 {
 		signer := origin + "+" + hex.EncodeToString(id[:4])
 		listed := slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, signer+"+") })
-		ours := len(keys) == 0 || slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, host+"/") })
+		ours := len(keys) == 0 || slices.ContainsFunc(keys,
+			func(key string) bool { return strings.HasPrefix(key, host+"/") })
 		if ours && !listed && errors.Is(wrong, ErrUnknownKey) {
-			c.evidence(KeysPath, "does not list the key "+signer+", which has signed the kept checkpoint: it was taken down or replaced", text)
+			c.evidence(KeysPath, "does not list the key "+signer+", which signed the kept checkpoint", text)
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %w (it is of another log, or damaged)", ErrKept, wrong)
+	return fmt.Errorf("%w: %w (it belongs to another log, or is damaged)", ErrKept, wrong)
 }
 
 func (c *check) compareKept(kept *keptProof) {
@@ -133,13 +137,14 @@ func (c *check) compareKept(kept *keptProof) {
 		}
 		text := kept.Proof.Checkpoint
 		if t.whole && kept.Size > t.Size() && kept.contradicts(t.Tree) {
-			c.report.Since = c.forked(t, fmt.Sprintf("the tree of %d entries does not begin with that of %d", kept.Size, t.Size()), text)
+			c.report.Since = c.forked(t, notExtended(kept.Size, t.Size()), text)
 		} else {
 			c.report.Since = c.compare(t, text, kept.Checkpoint)
 		}
 		return
 	}
-	c.fault(CheckpointPath(pathOf(kept.Origin)), "cannot be used, and a checkpoint of %d entries was kept", kept.Size)
+	c.fault(CheckpointPath(pathOf(kept.Origin)), "is missing or invalid, but a checkpoint of %d entries was kept",
+		kept.Size)
 }
 
 func (k *keptProof) contradicts(t *Tree) bool {
@@ -172,23 +177,22 @@ func (c *check) readCheckpoints(t *checkedTree, stages []Stage) error {
 	return err
 }
 
-// checkTimes checks that witnesses saw a checkpoint after the day of its verification began, and
-// before now.
 func (c *check) checkTimes(t *checkedTree, s *Stage) {
 	day, _ := time.Parse(time.DateOnly, s.Entry.AsOf)
 	for _, w := range s.Cosigned {
 		said := w.At.Format(time.RFC3339)
 		switch {
 		case w.At.Before(day):
-			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, before the day of its verification", w.Witness, said)
+			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, before the day of its verification",
+				w.Witness, said)
 		case !c.Now.IsZero() && w.At.After(c.Now.Add(maxSkew)):
-			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, which is still to come", w.Witness, said)
+			c.fault(CheckpointOf(t.Path(), s.Size), "was cosigned by %s at %s, which is in the future", w.Witness, said)
 		}
 	}
 }
 
-// open verifies a checkpoint of a tree of some size, and compares it with the tree. It gives nil if
-// the checkpoint cannot be used.
+// open verifies a checkpoint of the given size and compares it with its tree. It returns nil, and
+// reports a fault, if the checkpoint is invalid.
 func (c *check) open(t *checkedTree, path string, text []byte, size int64) *Checkpoint {
 	signed, err := Open(text, []string{t.Key}, t.witnesses)
 	switch {
@@ -196,15 +200,13 @@ func (c *check) open(t *checkedTree, path string, text []byte, size int64) *Chec
 		c.fault(path, "%v", err)
 		return nil
 	case signed.Size != size:
-		c.fault(path, "has a checkpoint of %d entries instead of %d", signed.Size, size)
+		c.fault(path, "has a checkpoint of size %d, want %d", signed.Size, size)
 		return nil
 	}
 	c.compare(t, text, signed)
 	return signed
 }
 
-// compareHashes compares the published hashes of the entries of a tree with the entries: that shows
-// which were changed.
 func (c *check) compareHashes(t *checkedTree) error {
 	var tiles []merkle.Tile
 	var paths []string
@@ -221,13 +223,12 @@ func (c *check) compareHashes(t *checkedTree) error {
 	})
 }
 
-// compareFiles compares the files that were not read yet with those that the rebuilt log publishes.
 func (c *check) compareFiles() error {
 	files, err := c.log.Files()
 	if err != nil {
 		c.fault(Folder, "%s", strings.TrimPrefix(err.Error(), "publish the log: "))
 	}
-	proofs := map[string][]*Stage{} // those under whose checkpoints they are, from without
+	proofs := map[string][]*Stage{} // by path: the stages whose checkpoints a proof has, the outer first
 	for i := range c.log.Stages {
 		s := &c.log.Stages[i]
 		proofs[ProofPath(s.Name)], proofs[ConsistencyPath(s.Name)] = []*Stage{s}, []*Stage{c.log.end(i), s}
@@ -247,7 +248,7 @@ func (c *check) compareFiles() error {
 		}
 		for _, path := range listed {
 			if _, known := wanted[path]; !known && !c.read[path] {
-				c.fault(path, "is not a file of the log")
+				c.fault(path, "does not belong to the log")
 			}
 		}
 	}
@@ -262,8 +263,8 @@ func (c *check) compareFiles() error {
 	})
 }
 
-// compareProof compares a proof with the one that the rebuilt log publishes. Its checkpoints may
-// have other cosignatures.
+// compareProof compares a proof with the proof of the rebuilt log. Its checkpoints may have other
+// cosignatures.
 func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	if bytes.Equal(text, want) {
 		return
@@ -275,7 +276,7 @@ func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	}
 	s, inner := stages[0], stages[1:]
 	t := c.trees[slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Tree == s.Tree })]
-	if wrong != nil || err != nil || c.open(t, path, is.Checkpoint, s.Size) == nil { // another fault says why
+	if wrong != nil || err != nil || c.open(t, path, is.Checkpoint, s.Size) == nil { // reported above
 		return
 	}
 	if len(inner) > 0 {
@@ -287,7 +288,6 @@ func (c *check) compareProof(path string, text, want []byte, stages []*Stage) {
 	}
 }
 
-// compareText says where a file differs from what it should be.
 func (c *check) compareText(path string, text, want []byte) {
 	if bytes.Equal(text, want) {
 		return
@@ -298,21 +298,19 @@ func (c *check) compareText(path string, text, want []byte) {
 	}
 	line := bytes.Count(want[:at], []byte("\n"))
 	lineOf := func(b []byte) string { return strings.Split(string(b)+strings.Repeat("\n", line), "\n")[line] }
-	what := fmt.Sprintf("line %d is %.150q instead of %.150q", line+1, lineOf(text), lineOf(want))
+	what := fmt.Sprintf("line %d: got %.150q, want %.150q", line+1, lineOf(text), lineOf(want))
 	if _, below, isTile := strings.Cut(path, "/tile/"); isTile {
 		what = fmt.Sprintf("byte %d differs", at)
 		if tile, err := torchwood.ParseTilePath("tile/" + below); err == nil && tile.L == 0 {
 			what = fmt.Sprintf("the hash of entry %d differs", tile.N*tileWidth+int64(at/merkle.HashSize))
 		}
 	}
-	c.fault(path, "is not what the entries give: %s", what)
+	c.fault(path, "differs from the rebuilt log: %s", what)
 }
 
 // scoreboardPath is the newest board.
 const scoreboardPath = "/scoreboard.json"
 
-// checkBoards compares each board with the verification that has logged it, and the newest board
-// with the last verification.
 func (c *check) checkBoards() error {
 	var paths []string
 	for i := range c.log.Stages {
@@ -331,18 +329,18 @@ func (c *check) checkBoards() error {
 		}
 		e := &c.log.Stages[i].Entry
 		if sum := assets.SumOf(text); sum != e.BoardSHA256 {
-			c.fault(e.Board, "has the SHA-256 %s, and its verification has logged %s", sum, e.BoardSHA256)
+			c.fault(e.Board, "SHA-256 does not match its verification: got %s, want %s", sum, e.BoardSHA256)
 		}
 		if today := c.Now.UTC().AddDate(0, 0, 1).Format(time.DateOnly); !c.Now.IsZero() && e.AsOf > today {
-			c.fault(e.Board, "is as of %s, which is later than today", e.AsOf)
+			c.fault(e.Board, "is dated %s, which is in the future", e.AsOf)
 		}
 		c.checkBoard(e.Board, text, e)
 		return nil
 	})
 }
 
-// checkBoard compares the numbers of a board with a verification. It reads the board strictly:
-// readers differ about a number that is there twice, or in another part.
+// checkBoard compares the numbers of a board with a verification. It parses the board strictly,
+// because readers differ about duplicate members.
 func (c *check) checkBoard(file string, text []byte, e *Entry) {
 	board, err := jsondoc.Parse(text)
 	if err != nil {
@@ -350,7 +348,7 @@ func (c *check) checkBoard(file string, text []byte, e *Entry) {
 		return
 	}
 	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != e.AsOf {
-		c.fault(file, "is as of %.20q, and its verification as of %s", asOf.Text, e.AsOf)
+		c.fault(file, "as_of does not match its verification: got %.20q, want %s", asOf.Text, e.AsOf)
 	}
 	numbers := e.Counts.places()
 	maps.Copy(numbers, e.Told)
@@ -362,7 +360,7 @@ func (c *check) checkBoard(file string, text []byte, e *Entry) {
 	for _, place := range slices.Concat(Recounted, slices.DeleteFunc(slices.Sorted(maps.Keys(numbers)), IsRecounted)) {
 		part, name, _ := strings.Cut(place, ".")
 		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(numbers[place]) {
-			c.fault(file, "has %.20q as %s, and the log %d", is, place, numbers[place])
+			c.fault(file, "%s does not match the log: got %.20q, want %d", place, is, numbers[place])
 		}
 	}
 }

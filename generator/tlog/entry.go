@@ -22,24 +22,23 @@ const (
 	Suggestion   = "suggestion"
 	Own          = "own"          // a record that was set apart: the operator's development, seed or test
 	Vouched      = "vouched"      // an agent that the operator vouches for
-	Correction   = "correction"   // an earlier entry counts as something else from here on
-	Verification = "verification" // the end of a hand verification
-	Previous     = "log"          // the first entry of a tree under a new key: the end of the tree before
+	Correction   = "correction"   // changes what an earlier entry counts as
+	Verification = "verification" // ends a hand verification
+	Previous     = "log"          // begins a tree under a new key with the last checkpoint of the tree before
 )
 
-// None is what a corrected entry counts as if it no longer counts.
+// None is the kind of an entry that was corrected to no longer count.
 const None = "none"
 
 // MaxEntry is the longest entry, in bytes (C2SP tlog-tiles).
 const MaxEntry = 1<<16 - 1
 
-// recordKinds are the kinds of entries of records.
 var recordKinds = []string{Registration, Charter, Suggestion, Own}
 
-// IsRecord reports whether entries of a kind are those of records.
+// IsRecord reports whether an entry of this kind stands for a record.
 func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
-// Entry is one entry. Its kind decides which of the other members it has.
+// Entry is one entry of a log. Its kind decides which other members it has.
 type Entry struct {
 	Kind           string         `json:"kind"`
 	Hash           string         `json:"entry"`
@@ -56,20 +55,20 @@ type Entry struct {
 	Checkpoint     string         `json:"checkpoint"`
 }
 
-// Version is the form of a Verification that is written now.
+// Version is the version of the Verification entries that this package writes.
 const Version = 2
 
-// VerificationOf is the entry of a verification by its name, its day and its board, as the board is
-// published. Append sets its counts and its look-up.
+// VerificationOf returns the entry of a verification. board is the published document. Log.Append
+// sets the counts and the lookup of the entry.
 func VerificationOf(name, asOf string, board []byte) Entry {
-	document, _ := jsondoc.Parse(board) // what is not a board tells no numbers
+	document, _ := jsondoc.Parse(board) // without a valid board there are no numbers
 	return Entry{
 		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board),
 		Told: told(document), ReceiptKeys: []string{},
 	}
 }
 
-// told are the numbers of a board that the entries do not give, by their places.
+// told returns the numbers of a board that cannot be recounted from the entries, by their places.
 func told(board jsondoc.Value) map[string]int {
 	numbers := map[string]int{}
 	for _, part := range board.Members {
@@ -84,11 +83,12 @@ func told(board jsondoc.Value) map[string]int {
 }
 
 func (e *Entry) isOf(name string) bool {
-	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) && e.AsOf == name[:min(len(name), len(time.DateOnly))]
+	return e.Kind == Verification && name != "" && e.Board == BoardPath(name) &&
+		e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
 // RecordHash returns the hash by which the log names a record. A suggestion has no payloadSHA256. A
-// record_id has 128 random bits, so that only who has the answer can find the entry.
+// record_id has 128 random bits, so the entry can be found only with the answer.
 func RecordHash(recordID, payloadSHA256 string) string {
 	text := recordID
 	if payloadSHA256 != "" {
@@ -101,13 +101,13 @@ func isHash(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// ParseHash reads the digits of a hash by which the log names a record.
+// ParseHash parses the hexadecimal hash of a record.
 func ParseHash(text string) (hash string, ok bool) {
 	hash = strings.ToLower(text)
 	return hash, isHash(hash)
 }
 
-// Append appends the entry as the log has it: one line of JSON without a line feed.
+// Append appends the canonical text of the entry: one line of JSON without a line feed.
 func (e *Entry) Append(b []byte) []byte {
 	text := func(s string) []byte { return jsondoc.AppendString(nil, s) }
 	switch e.Kind {
@@ -134,10 +134,10 @@ func (e *Entry) Append(b []byte) []byte {
 	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
 }
 
-// ParseEntry reads an entry. It takes only the bytes that Append gives.
+// ParseEntry parses an entry. It accepts only the canonical text.
 func ParseEntry(line []byte) (Entry, error) {
 	if len(line) > MaxEntry {
-		return Entry{}, fmt.Errorf("the entry has more than %d bytes", MaxEntry)
+		return Entry{}, fmt.Errorf("entry is longer than %d bytes", MaxEntry)
 	}
 	for _, kind := range recordKinds { // most entries, and faster than JSON
 		rest, is := bytes.CutPrefix(line, []byte(`{"kind":"`+kind+`","entry":"`))
@@ -153,23 +153,23 @@ func ParseEntry(line []byte) (Entry, error) {
 	e := read.Entry
 	switch {
 	case err != nil:
-		return Entry{}, fmt.Errorf("the entry is not a JSON object: %w", err)
+		return Entry{}, fmt.Errorf("entry is not a JSON object: %w", err)
 	case !IsRecord(e.Kind) && !slices.Contains([]string{Vouched, Correction, Verification, Previous}, e.Kind):
-		return Entry{}, fmt.Errorf("%.40q is not a kind of entries", e.Kind)
+		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
-		return Entry{}, errors.New("its entry is not a SHA-256")
+		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
 	case e.Kind == Verification && read.Version != Version:
 		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (upgrade anteroom)", read.Version, Version)
 	case e.Kind == Verification &&
 		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
-		return Entry{}, errors.New("its told numbers, receipt keys or manifest are malformed")
+		return Entry{}, errors.New("told, receipt_keys or manifest_sha256 is missing or malformed")
 	case !bytes.Equal(e.Append(nil), line):
-		return Entry{}, errors.New("the log writes it in another form")
+		return Entry{}, errors.New("entry is not in canonical form")
 	}
 	return e, nil
 }
 
-// Counts are the numbers of a board that come from records.
+// Counts holds the numbers of a board that are counted from records.
 type Counts struct {
 	Vouched       int `json:"verified_organic_agent_conversions"`
 	Registrations int `json:"registrations_recorded"`
@@ -178,13 +178,14 @@ type Counts struct {
 	Own           int `json:"development_seed_and_test_records"`
 }
 
-// Recounted are the places in a board of the numbers that the entries give, in the order of Counts.
+// Recounted lists the places in a board of the numbers in Counts, in the same order.
 var Recounted = []string{
-	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded", "orgs.charters_filed",
+	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
+	"orgs.charters_filed",
 	"suggestions.received_external", "excluded_from_counts.development_seed_and_test_records",
 }
 
-// IsRecounted reports whether the entries give the number at a place in a board.
+// IsRecounted reports whether the number at a place in a board can be recounted from the entries.
 func IsRecounted(place string) bool { return slices.Contains(Recounted, place) }
 
 func (c *Counts) places() map[string]int {
@@ -210,15 +211,15 @@ func (c *Counts) add(kind string, n int) {
 	}
 }
 
-// Unlike gives the numbers that differ between two counts, as a board names them: "charters_filed
-// 2".
+// Unlike returns the numbers that differ between two counts, such as "charters_filed 2".
 func (c Counts) Unlike(other Counts) (mine, others string) {
 	list := func(c Counts) []string {
 		text, _ := json.Marshal(c) // numbers: it does not fail
 		return strings.Split(strings.NewReplacer(`"`, "", ":", " ").Replace(strings.Trim(string(text), "{}")), ",")
 	}
 	without := func(a, b []string) string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(n string) bool { return slices.Contains(b, n) }), ", ")
+		return strings.Join(slices.DeleteFunc(slices.Clone(a),
+			func(n string) bool { return slices.Contains(b, n) }), ", ")
 	}
 	a, b := list(c), list(other)
 	return without(a, b), without(b, a)

@@ -107,7 +107,7 @@ func TestPackageCommentEntries(t *testing.T) {
 }
 
 // The package comment names every file that is published, and no other, and shows a line of the
-// look-up as it is.
+// lookup as it is.
 func TestPackageCommentFiles(t *testing.T) {
 	doc := packageComment(t)
 	b := treeOf(t, sizesFrom(300)...)
@@ -147,6 +147,6 @@ func TestPackageCommentFiles(t *testing.T) {
 	b.add(t, 1, "2026-11-21", correction(12, tlog.Own))
 	line := strings.Replace(string(filesOf(t, b.Log)[tlog.LookupPath(hash)]), hash[4:62], "…", 1)
 	if !strings.Contains(doc, "\t"+line) {
-		t.Errorf("the package comment does not show the line of the look-up %q", line)
+		t.Errorf("the package comment does not show the line of the lookup %q", line)
 	}
 }

@@ -16,42 +16,42 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Folder is where the files of the log are published.
+// Folder is the published folder of the log.
 const Folder = "/log"
 
 // KeysPath lists the verifier keys of all trees, in the order of their use, one a line.
 const KeysPath = Folder + "/vkey"
 
-// PolicyPath is the policy for checkpoints of the tree at a path (C2SP tlog-policy).
+// PolicyPath returns the path of the policy (C2SP tlog-policy) of the tree at a path.
 func PolicyPath(tree string) string { return tree + "/policy" }
 
-// ProofPath is the proof of the verification of this name.
+// ProofPath returns the path of the proof of a verification under its own checkpoint.
 func ProofPath(name string) string { return Folder + "/verifications/" + name + ".tlog-proof" }
 
-// ConsistencyPath is the proof that the newest checkpoint of a tree goes beyond that of the
-// verification of this name.
+// ConsistencyPath returns the path of the proof of a verification under the newest checkpoint of
+// its tree.
 func ConsistencyPath(name string) string { return Folder + "/consistency/" + name + ".tlog-proof" }
 
-// NewestPath is the proof of the newest verification.
+// NewestPath is the path of the proof of the newest verification.
 const NewestPath = Folder + "/newest.tlog-proof"
 
-// CheckpointPath is the newest checkpoint of the tree at a path.
+// CheckpointPath returns the path of the newest checkpoint of the tree at a path.
 func CheckpointPath(tree string) string { return tree + "/checkpoint" }
 
-// CheckpointOf is the checkpoint of one size of the tree at a path.
+// CheckpointOf returns the path of the checkpoint of one size of the tree at a path.
 func CheckpointOf(tree string, size int64) string {
 	return tree + "/checkpoints/" + strconv.FormatInt(size, 10)
 }
 
-// Published reports whether a published path is that of a file of a log.
+// Published reports whether a published path belongs to the log.
 func Published(p string) bool { return strings.HasPrefix(p, Folder+"/") }
 
-// IsCheckpoint reports whether a published path is that of the newest checkpoint of a tree.
+// IsCheckpoint reports whether a published path has the newest checkpoint of a tree.
 func IsCheckpoint(p string) bool { return p == CheckpointPath(TreePath(p)) }
 
 var laterTrees = regexp.MustCompile(`^` + Folder + `/[0-9]+/`)
 
-// TreePath is the path of the tree that a published file is of: /log, or /log/2 for a later key.
+// TreePath returns the tree a published file belongs to: /log, or /log/2 for a later key.
 func TreePath(p string) string {
 	if later := laterTrees.FindString(p); later != "" {
 		return path.Clean(later)
@@ -59,7 +59,7 @@ func TreePath(p string) string {
 	return Folder
 }
 
-// TreeOf is the path of the tree under a verifier key.
+// TreeOf returns the path of the tree of a verifier key.
 func TreeOf(key string) (string, error) {
 	origin, err := CheckKey(key)
 	if err != nil {
@@ -68,13 +68,12 @@ func TreeOf(key string) (string, error) {
 	return pathOf(origin), nil
 }
 
-// BoardPath is where the board of a verification is published, by its name.
+// BoardPath returns the path of the scoreboard of a verification.
 func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
-// IsBoard reports whether a published path is that of a dated scoreboard.
+// IsBoard reports whether a published path has a dated scoreboard.
 func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
-// nameOf is the name of the verification whose board is at a path, and "" for any other path.
 func nameOf(board string) string {
 	name := strings.TrimSuffix(path.Base(board), ".json")
 	if !IsName(name) || BoardPath(name) != board {
@@ -83,10 +82,10 @@ func nameOf(board string) string {
 	return name
 }
 
-// namePattern is that of a day, and a number from the second verification of that day on.
+// A name is a day, and a number from the second verification of that day on.
 var namePattern = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 
-// IsName reports whether a text is the name of a hand verification: 2026-11-20, 2026-11-20-2.
+// IsName reports whether text is the name of a hand verification: 2026-11-20, 2026-11-20-2.
 func IsName(text string) bool {
 	if !namePattern.MatchString(text) {
 		return false
@@ -95,22 +94,21 @@ func IsName(text string) bool {
 	return is
 }
 
-// CompareNames orders the names of hand verifications by day, and by number within a day. Numbers
-// have no leading zeros, so that of two names of a day the longer one has the greater number.
+// CompareNames orders the names of hand verifications by day, and within a day by number. Numbers
+// have no leading zeros, so the longer of two names of a day has the greater number.
 func CompareNames(a, b string) int {
 	const day = len(time.DateOnly)
 	return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// bundlePath is the path of a bundle of a tree, as a checkpoint of some size has it.
 func (t *Tree) bundlePath(n, size int64) string {
 	return t.Path() + "/" + torchwood.TilePath(tileAt(-1, n, size))
 }
 
-// LastBundle is the path of the last bundle of a stage: that with its verification.
+// LastBundle returns the path of the bundle with the verification of a stage.
 func (s *Stage) LastBundle() string { return s.Tree.bundlePath((s.Size-1)/tileWidth, s.Size) }
 
-// Files are all published files of the log. The error says what cannot be published.
+// Files returns all published files of the log.
 func (l *Log) Files() ([]assets.File, error) {
 	if len(l.Keys) == 0 {
 		return nil, nil
@@ -159,8 +157,8 @@ func (l *Log) Files() ([]assets.File, error) {
 	return append(files, lookup...), err
 }
 
-// Edge are the paths of the last tiles and bundle of the tree at a path: those that its checkpoint
-// of some size needs.
+// Edge returns the paths of the last tiles and the last bundle of the tree at a path, which a
+// checkpoint of some size needs.
 func Edge(tree string, size int64) (paths []string) {
 	for level, n := 0, size; n > 0; level, n = level+1, n/tileWidth {
 		tile := tileAt(level, (n-1)/tileWidth, size)

@@ -73,7 +73,7 @@ func TestFiles(t *testing.T) {
 				}
 			}
 			if lines != records {
-				t.Errorf("%d lines of the look-up, want %d", lines, records)
+				t.Errorf("%d lines of the lookup, want %d", lines, records)
 			}
 			for p := range want {
 				if files[p] == nil {
@@ -110,14 +110,14 @@ func TestFilesStay(t *testing.T) {
 		}
 		for n := range entries {
 			if hash := entries[n].Hash; !bytes.Contains(files[tlog.LookupPath(hash)], []byte(hash)) {
-				t.Fatalf("day %d: the look-up has no %s", day, hash)
+				t.Fatalf("day %d: the lookup has no %s", day, hash)
 			}
 		}
 		before = files
 	}
 }
 
-// Each tree has its own folder. The keys, the look-up and the proofs are in that of the first one.
+// Each tree has its own folder. The keys, the lookup and the proofs are in that of the first one.
 func TestFilesOfTwoTrees(t *testing.T) {
 	b := empty(t, 3)
 	hash := func(start string) tlog.Entry {
@@ -190,9 +190,9 @@ func TestFilesRefused(t *testing.T) {
 		b    *book
 		want string
 	}{
-		"a key that is none":       {key, `publish the log: key "www.base.example/log": it is not a verifier key`},
-		"a look-up that is large":  {large(64<<10/line - 9), ""},
-		"one that is a bit larger": {large(64<<10/line + 9), "publish the log: abc would have more than 64 KiB"},
+		"a key that is none":       {key, `publish the log: key "www.base.example/log": want a verifier key`},
+		"a lookup that is large":   {large(64<<10/line - 9), ""},
+		"one that is a bit larger": {large(64<<10/line + 9), "publish the log: lookup file abc is larger than 64 KiB"},
 	} {
 		_, err := c.b.Files()
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// origins are the names that the keys of a log may have: the host that it began on and /log, with a
-// number for each key after the first.
+// The name of a log key is the host that the log began on and /log, with a number for each key
+// after the first.
 var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(/[2-9]|/[1-9][0-9]+)?$`)
 
-// Origin is the name of the n-th key of a log on a host, from 1 on.
+// Origin returns the name of the n-th key of a log on a host, from 1 on.
 func Origin(host string, n int) string {
 	if n > 1 {
 		return fmt.Sprintf("%s/log/%d", host, n)
@@ -23,48 +23,46 @@ func Origin(host string, n int) string {
 	return host + "/log"
 }
 
-// CheckKey says what is wrong with a verifier key of a log, or gives the origin.
+// CheckKey returns the origin of a verifier key of a log, or an error if the key is invalid.
 func CheckKey(key string) (origin string, err error) {
 	v, err := note.NewVerifier(key)
 	if err != nil || !validPoint(key) {
-		return "", errors.New("it is not a verifier key: a name, a hash and a key, joined with +")
+		return "", errors.New("want a verifier key: a name, a hash and a key, joined with +")
 	}
 	if !origins.MatchString(v.Name()) {
-		return "", fmt.Errorf("its name is %.80q, and must be the host and /log, or /log/2 for a second key", v.Name())
+		return "", fmt.Errorf("name of the key: got %.80q, want the host and /log, or /log/2 for a second key", v.Name())
 	}
 	return v.Name(), nil
 }
 
-// validPoint reports whether the key behind the name, the hash and the algorithm of a verifier key
-// is one that signatures can be by.
 func validPoint(key string) bool {
 	parts := strings.SplitN(key, "+", 3) // the last one may hold a +
 	raw, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
 	return err == nil && len(raw) > 0 && ValidKey(raw[1:])
 }
 
-// Key is a secret key of a log. It signs checkpoints under its name, the origin of the log.
+// Key is the secret key of a log. Its name is the origin of the checkpoints it signs.
 type Key struct {
 	note.Signer
-	Public string // its verifier key
+	Public string // the verifier key
 }
 
-// NewKey makes a key for a log of this origin. text is the secret key (C2SP signed-note).
+// NewKey returns a new key pair for a log: the secret key and the verifier key (C2SP signed-note).
 func NewKey(origin string) (text, public string, err error) {
 	if text, public, err = note.GenerateKey(nil, origin); err == nil {
 		_, err = CheckKey(public)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("make a key of a log: %w", err)
+		return "", "", fmt.Errorf("make log key: %w", err)
 	}
 	return text, public, nil
 }
 
-// ParseKey reads a secret key from its text. One line break may end the text. An error repeats
-// nothing of the text.
+// ParseKey parses a secret key. The text may end with a line break. Errors do not quote the text.
 func ParseKey(text string) (*Key, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	wrong := errors.New("it is not a secret key of a log: PRIVATE, KEY, a name, a hash and a key, joined with +, on one line")
+	wrong := errors.New("want a secret key of a log: PRIVATE, KEY, a name, a hash and a key, joined with +, " +
+		"on one line")
 	signer, err := note.NewSigner(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 		return nil, wrong
@@ -74,12 +72,13 @@ func ParseKey(text string) (*Key, error) {
 	if err != nil || len(key) != 1+ed25519.SeedSize {
 		return nil, wrong
 	}
-	public, err := note.NewEd25519VerifierKey(signer.Name(), ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey))
+	public, err := note.NewEd25519VerifierKey(signer.Name(),
+		ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey))
 	if err == nil {
 		_, err = CheckKey(public)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the key of a log: %w", err)
+		return nil, fmt.Errorf("read log key: %w", err)
 	}
 	return &Key{signer, public}, nil
 }

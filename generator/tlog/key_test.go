@@ -46,13 +46,13 @@ func TestCheckKey(t *testing.T) {
 		"www.base.example/logs": false, "www.base.example": false, "https://base.example/log": false, "WWW.base.example/log": false,
 	} {
 		_, key := namedKey(t, name, 1)
-		if origin, err := tlog.CheckKey(key); (err == nil) != good || err == nil && origin != name || err != nil && !strings.HasPrefix(err.Error(), "its name is") {
+		if origin, err := tlog.CheckKey(key); (err == nil) != good || err == nil && origin != name || err != nil && !strings.HasPrefix(err.Error(), "name of the key: got") {
 			t.Errorf("%s: %q, %v", name, origin, err)
 		}
 	}
 	_, key := keyOf(t, 1)
 	for _, wrong := range []string{"www.base.example/log", strings.Replace(key, "log+", "log+0", 1)} {
-		if _, err := tlog.CheckKey(wrong); err == nil || !strings.HasPrefix(err.Error(), "it is not a verifier key") {
+		if _, err := tlog.CheckKey(wrong); err == nil || !strings.HasPrefix(err.Error(), "want a verifier key") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCheckKey(t *testing.T) {
 			t.Errorf("the key %s is taken", point)
 		}
 	}
-	if err := (&tlog.Witness{Key: "witness.base.example/w2+6cce8db8+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}).Check(); err == nil || !strings.Contains(err.Error(), "anybody can sign for it") {
+	if err := (&tlog.Witness{Key: "witness.base.example/w2+6cce8db8+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}).Check(); err == nil || !strings.Contains(err.Error(), "anyone can sign under this key") {
 		t.Errorf("a witness: %v", err)
 	}
 	for n, want := range map[int]string{1: "h.example/log", 2: "h.example/log/2", 12: "h.example/log/12"} {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Log is a whole log: a tree for each key that has signed, and the hand verifications that added to
-// them. New makes one.
+// Log is a whole log: a tree for each key that has signed, and the hand verifications that added
+// entries. New returns an empty one.
 type Log struct {
 	Keys      []string // verifier keys in the order of their use
 	Witnesses []Witness
@@ -21,24 +21,24 @@ type Log struct {
 	Stages    []Stage // one for each hand verification, oldest first
 
 	counts   Counts
-	countsAs []string         // by index: what the entry counts as since its last correction
-	vouched  map[int64]int64  // the index of the Vouched entry about each registration
-	own      map[int64]string // by index: what an Own entry was corrected to first, of which kind its record is
-	lookup   lookup           // with all stages
+	countsAs []string         // by index: the kind of the entry since its last correction
+	vouched  map[int64]int64  // by index of a registration: the index of the Vouched entry about it
+	own      map[int64]string // by index of an Own entry: the first kind it was corrected to
+	lookup   lookup           // of all stages
 }
 
-// Stage is what a hand verification added to a log.
+// Stage holds the entries that a hand verification added to a log.
 type Stage struct {
 	Name       string // of the verification: 2026-11-20, 2026-11-20-2
 	Tree       *Tree
-	Size       int64 // of the tree with this stage, whose last entry is the verification
+	Size       int64 // of the tree up to this stage, whose last entry is the verification
 	Checkpoint []byte
 	Cosigned   []Cosignature
 	Entry      Entry // the verification
 }
 
-// New is a log without entries. keys are in the order of their use; the last one signs what is
-// added.
+// New returns a log without entries. keys are in the order of their use; the last one signs new
+// stages.
 func New(keys []string, witnesses []Witness) *Log {
 	return &Log{
 		Keys: keys, Witnesses: witnesses, vouched: map[int64]int64{}, own: map[int64]string{},
@@ -46,10 +46,11 @@ func New(keys []string, witnesses []Witness) *Log {
 	}
 }
 
-// Clone gives a log that can be appended to while this one stays as it is.
+// Clone returns a copy. Appending to it leaves the original unchanged.
 func (l *Log) Clone() *Log {
 	c := *l
-	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages), slices.Clone(l.countsAs), maps.Clone(l.vouched)
+	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages),
+		slices.Clone(l.countsAs), maps.Clone(l.vouched)
 	c.own, c.lookup = maps.Clone(l.own), l.lookup.clone()
 	if n := len(l.Trees) - 1; n >= 0 {
 		last := *l.Trees[n]
@@ -64,13 +65,13 @@ func (l *Log) Clone() *Log {
 	return &c
 }
 
-// Size is the number of entries in all trees.
+// Size returns the number of entries in all trees.
 func (l *Log) Size() int64 { return int64(len(l.countsAs)) }
 
-// Counts are what the entries give.
+// Counts returns the counts of all entries.
 func (l *Log) Counts() Counts { return l.counts }
 
-// Current is the newest stage; nil if there is no stage.
+// Current returns the newest stage, or nil if the log is empty.
 func (l *Log) Current() *Stage {
 	if len(l.Stages) == 0 {
 		return nil
@@ -90,8 +91,8 @@ func (l *Log) end(i int) *Stage {
 	return &l.Stages[i]
 }
 
-// Ends are the last checkpoints of the trees whose keys were replaced: such a key counts up to
-// there.
+// Ends returns the last checkpoints of the trees whose keys were replaced. Such a key counts up to
+// its last checkpoint.
 func (l *Log) Ends() (ends []Checkpoint, err error) {
 	for i := range l.Stages {
 		if s := &l.Stages[i]; s == l.end(i) && s.Tree.Origin != currentOrigin(l.Keys) {
@@ -112,8 +113,8 @@ func (l *Log) before(i int) int64 {
 	return 0
 }
 
-// Find gives the indexes, through all trees, of the entries of some records, by their hashes. It
-// leaves out records that are not in the log.
+// Find returns the indexes, through all trees, of the entries with the wanted hashes. Hashes that
+// the log does not have are left out.
 func (l *Log) Find(wanted map[string]bool) map[string]int64 {
 	found := map[string]int64{}
 	for _, t := range l.Trees {
@@ -126,40 +127,41 @@ func (l *Log) Find(wanted map[string]bool) map[string]int64 {
 	return found
 }
 
-// IsRecordAt reports whether the entry at an index, through all trees, is that of a record.
+// IsRecordAt reports whether the entry at an index, through all trees, stands for a record.
 func (l *Log) IsRecordAt(index int64) bool { return IsRecord(l.entry(index).Kind) }
 
-// CountsAs is what the entry at an index, through all trees, counts as since its last correction:
-// its own kind or another, or None.
+// CountsAs returns the kind of the entry at an index, through all trees, since its last correction:
+// its first kind, another, or None.
 func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
 
-// HashAt is the hash of the record of the entry at an index, through all trees.
+// HashAt returns the hash of the record at an index, through all trees.
 func (l *Log) HashAt(index int64) string { return l.entry(index).Hash }
 
-// VouchedAt gives the index of the Vouched entry about each registration that was ever vouched for.
+// VouchedAt returns the index of the Vouched entry about each registration that was ever vouched
+// for.
 func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
 
-// Next is the index, through all trees, of the first entry that Append would be given under a key
-// of this name.
+// Next returns the index, through all trees, of the next entry under the key of this name.
 func (l *Log) Next(origin string) int64 {
 	if n := len(l.Trees); n > 0 && l.Trees[n-1].Origin != origin {
-		return l.Size() + 1 // behind the checkpoint of the tree before
+		return l.Size() + 1 // after the checkpoint of the tree before
 	}
 	return l.Size()
 }
 
-// Fault is what is wrong with a stage.
+// Fault is an error in the files of a stage.
 type Fault struct {
-	Line int // of the entries, from 1 on; 0 for a fault of the checkpoint
+	Line int // of the entries, from 1 on; 0 for the checkpoint
 	What string
 }
 
 var (
-	errAfter    = errors.New("an entry follows the verification, which must be the last")
-	errPrevious = errors.New("the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before")
+	errAfter    = errors.New("an entry follows the verification, which must be the last entry")
+	errPrevious = errors.New("a new tree must begin with the previous tree's last checkpoint")
+	errNotFirst = errors.New("a log entry must be the first entry of a new tree")
 )
 
-// Read adds the stage of a verification as the content has it: entries, one a line, and the
+// Read adds a stage from its files in a content folder: the entries, one a line, and the
 // checkpoint. After a fault the log must not be used.
 func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	c, err := Open(checkpoint, l.Keys, l.Witnesses)
@@ -179,7 +181,7 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 		case last.Kind == Verification:
 			err = errAfter
 		case !ended:
-			err = errors.New("the entry does not end with a line feed")
+			err = errors.New("entry does not end with a line feed")
 		default:
 			last, err = l.addLine(t, text)
 		}
@@ -192,13 +194,13 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	case last.Kind != Verification:
 		return &Fault{max(number, 1), "the last entry is not a verification"}
 	case !last.isOf(name):
-		return &Fault{number, fmt.Sprintf("the verification is that of %s, as of %s", last.Board, last.AsOf)}
+		return &Fault{number, fmt.Sprintf("last entry is verification %s of %s, want %s", last.Board, last.AsOf, name)}
 	case err != nil:
 		return &Fault{0, err.Error()}
 	case c.Size != t.Size():
-		return &Fault{0, fmt.Sprintf("it signs a tree of %d entries, and there are %d", c.Size, t.Size())}
+		return &Fault{0, fmt.Sprintf("signed size is %d, but there are %d entries", c.Size, t.Size())}
 	case c.Root != root:
-		return &Fault{0, "it signs another tree: an entry up to here was changed since"}
+		return &Fault{0, "signed root does not match: an entry up to here was changed"}
 	}
 	if wrong := l.wrongLookup(&last); wrong != "" {
 		return &Fault{number, wrong}
@@ -207,10 +209,10 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	return nil
 }
 
-// Append adds the stage of a verification, signed with a key of the log. entries are in their
-// order; the verification comes last, and Append sets its counts. Append also adds the first entry
-// of a tree under a new key. It gives what the content has of the stage: the entries, one a line,
-// and the checkpoint. After an error the log must not be used.
+// Append adds the stage of a verification, signed with a key of the log. The verification is the
+// last of the entries; Append sets its counts. Append also adds the first entry of a tree under a
+// new key. It returns the files of the stage for a content folder: the entries, one a line, and the
+// checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
 	defer func() {
 		if err != nil {
@@ -244,7 +246,7 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 		lines = append(append(lines, line...), '\n')
 	}
 	if !last.isOf(name) {
-		return nil, nil, fmt.Errorf("the last entry is not the verification %s", name)
+		return nil, nil, fmt.Errorf("last entry: want verification %s", name)
 	}
 	root, err := t.Root(t.Size())
 	if err != nil {
@@ -260,8 +262,7 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 	return lines, checkpoint, nil
 }
 
-// tree gives the tree that a key of this name extends: the last one, or a new one if the key comes
-// after that of the last one.
+// tree returns the tree of the key of this name: the last one, or a new one for a later key.
 func (l *Log) tree(origin string) (*Tree, error) {
 	key := slices.IndexFunc(l.Keys, func(key string) bool { return strings.HasPrefix(key, origin+"+") })
 	last := -1
@@ -272,7 +273,7 @@ func (l *Log) tree(origin string) (*Tree, error) {
 		last = slices.Index(l.Keys, l.Trees[n-1].Key)
 	}
 	if key <= last {
-		return nil, fmt.Errorf("the key %s is not one of the log, or older than the one that signed last", origin)
+		return nil, fmt.Errorf("key %s is not in log.keys, or was replaced", origin)
 	}
 	t := &Tree{Origin: origin, Key: l.Keys[key], First: l.Size()}
 	l.Trees = append(l.Trees, t)
@@ -287,10 +288,12 @@ func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
 	}
 	begins := l.begins(t)
 	switch {
-	case begins != (e.Kind == Previous):
+	case begins && e.Kind != Previous:
 		return e, errPrevious
+	case !begins && e.Kind == Previous:
+		return e, errNotFirst
 	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
-		return e, errors.New("it has another checkpoint than the last one of the tree before")
+		return e, errors.New("checkpoint differs from the last one of the previous tree")
 	}
 	if err = l.count(&e); err == nil {
 		err = t.add(&e, line)
@@ -298,18 +301,17 @@ func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
 	return e, err
 }
 
-// count counts one more entry. The error says why it cannot be the next one.
 func (l *Log) count(e *Entry) error {
 	if (e.Kind == Vouched || e.Kind == Correction) && (e.Index < 0 || e.Index >= l.Size()) {
-		return fmt.Errorf("it is about entry %d, and there are %d before it", e.Index, l.Size())
+		return fmt.Errorf("index %d: want one of the %d entries before it", e.Index, l.Size())
 	}
 	switch e.Kind {
 	case Vouched:
 		if kind := l.entry(e.Index).Kind; kind != Registration && kind != Own {
-			return fmt.Errorf("it vouches for entry %d, which is not a registration", e.Index)
+			return fmt.Errorf("entry %d is vouched for, but is not a registration", e.Index)
 		}
 		if _, twice := l.vouched[e.Index]; twice {
-			return fmt.Errorf("entry %d is vouched for already", e.Index)
+			return fmt.Errorf("entry %d is already vouched for", e.Index)
 		}
 		l.vouched[e.Index] = l.Size()
 	case Correction:
@@ -333,7 +335,7 @@ func (l *Log) correct(e *Entry) error {
 	case e.To != None && e.To != kind && !(IsRecord(kind) && e.To == Own), !IsRecord(kind) && kind != Vouched:
 		return fmt.Errorf("entry %d cannot count as %.40q", e.Index, e.To)
 	case was == e.To:
-		return fmt.Errorf("entry %d counts as %s already", e.Index, e.To)
+		return fmt.Errorf("entry %d already counts as %s", e.Index, e.To)
 	case kind != about.Kind:
 		l.own[e.Index] = kind
 	}
@@ -343,7 +345,7 @@ func (l *Log) correct(e *Entry) error {
 	return nil
 }
 
-// astray counts the agents that are vouched for by what does not count as a registration.
+// astray counts the vouched agents whose registration no longer counts.
 func (l *Log) astray() (n int) {
 	for registration, agent := range l.vouched {
 		if l.countsAs[agent] == Vouched && l.countsAs[registration] != Registration {
@@ -353,7 +355,6 @@ func (l *Log) astray() (n int) {
 	return n
 }
 
-// verified adds a verification. It takes only what the entries before it give.
 func (l *Log) verified(e *Entry) error {
 	if err := l.lookUp(nameOf(e.Board)); err != nil {
 		return err
@@ -361,7 +362,7 @@ func (l *Log) verified(e *Entry) error {
 	switch {
 	case e.Counts != l.counts:
 		said, counted := e.Counts.Unlike(l.counts)
-		return fmt.Errorf("it says %s, and the entries give %s", said, counted)
+		return fmt.Errorf("verification counts %s, entries add up to %s", said, counted)
 	case l.astray() > 0:
 		return l.errAstray()
 	}
@@ -369,16 +370,16 @@ func (l *Log) verified(e *Entry) error {
 	return nil
 }
 
-// wrongLookup says how the look-up differs from that of the last verification; "" if it does not.
+// wrongLookup describes how a verification differs from the lookup, or returns "" if it matches.
 func (l *Log) wrongLookup(e *Entry) string {
 	if is := l.lookup.sum(); e.LookupSHA256 != is {
-		return fmt.Sprintf("the look-up with it has the SHA-256 %s, and it says %.64s", is, e.LookupSHA256)
+		return fmt.Sprintf("lookup_sha256: got %.64s, want %s", e.LookupSHA256, is)
 	}
 	return ""
 }
 
 func (l *Log) errAstray() error {
-	return fmt.Errorf("agents are vouched for by entries that do not count as registrations: %d", l.astray())
+	return fmt.Errorf("%d agents are vouched for, but their registrations do not count", l.astray())
 }
 
 func (l *Log) push(kind string) {

@@ -44,43 +44,43 @@ func TestFaults(t *testing.T) {
 		return func(s *stage) { s.checkpoint = signNote(t, strings.Replace(signedText(s), old, with, 1), signer) }
 	}
 	replaced := func(old, with string) func(s *stage) { return func(s *stage) { replaceIn(s, old, with) } }
-	const otherForm, threeLines = "the log writes it in another form\n", "0: open checkpoint: it does not have three lines: origin, size, and root"
+	const otherForm, threeLines = "entry is not in canonical form\n", "0: open checkpoint: want three lines: origin, size, and root"
 	for name, c := range map[string]struct {
 		change func(s *stage) // the second stage: five entries
 		want   string
 	}{
 		"nothing":                 {func(*stage) {}, ""},
-		"a line that is not JSON": {replaced("{", "["), "1: the entry is not a JSON object: "},
+		"a line that is not JSON": {replaced("{", "["), "1: entry is not a JSON object: "},
 		"white space":             {replaced(`"kind":"vouched"`, `"kind": "vouched"`), "4: " + otherForm},
-		"an unknown kind":         {replaced("charter", "chapter"), `2: "chapter" is not a kind of entries` + "\n"},
-		"a line without end":      {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: the entry does not end with a line feed\n"},
+		"an unknown kind":         {replaced("charter", "chapter"), `2: unknown kind of entry "chapter"` + "\n"},
+		"a line without end":      {func(s *stage) { s.lines = s.lines[:len(s.lines)-1] }, "5: entry does not end with a line feed\n"},
 		"a line that is too long": {func(s *stage) {
 			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
 			replaceIn(s, "{", "\n{")
-		}, "1: the entry has more than 65535 bytes\n"},
+		}, "1: entry is longer than 65535 bytes\n"},
 		"two verifications": {func(s *stage) {
 			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
-		}, "6: an entry follows the verification, which must be the last\n"},
-		"an entry behind the verification": {func(s *stage) { swapLines(s, 3, 4) }, "4: it says"},
+		}, "6: an entry follows the verification, which must be the last entry\n"},
+		"an entry behind the verification": {func(s *stage) { swapLines(s, 3, 4) }, "4: verification counts"},
 		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
-		"counts that are not those":        {replaced(`"charters_filed":1`, `"charters_filed":2`), "5: it says charters_filed 2, and the entries give charters_filed 1\n"},
-		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: the verification is that of /scoreboard/2026-11-21.json, as of 2026-11\n"},
+		"counts that are not those":        {replaced(`"charters_filed":1`, `"charters_filed":2`), "5: verification counts charters_filed 2, entries add up to charters_filed 1\n"},
+		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: last entry is verification /scoreboard/2026-11-21.json of 2026-11, want 2026-11-21\n"},
 
-		"an entry changed": {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: it signs another tree: an entry up to here was changed since\n"},
+		"an entry changed": {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: signed root does not match: an entry up to here was changed\n"},
 		"no version": {func(s *stage) {
 			at := bytes.Index(s.lines, []byte(`,"version"`))
 			s.lines = append(s.lines[:at:at], "}\n"...)
 		}, "5: entry version 0, newest supported 2 (upgrade anteroom)\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
-			"0: it signs a tree of 7 entries, and there are 9\n",
+			"0: signed size is 7, but there are 9 entries\n",
 		},
 
 		"no checkpoint":             {func(s *stage) { s.checkpoint = nil }, "0: open checkpoint: malformed note\n"},
-		"another root, signed":      {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: it signs another tree"},
+		"another root, signed":      {func(s *stage) { resigned(root(s)[:2], "AA")(s) }, "0: signed root does not match"},
 		"a root that is too short":  {func(s *stage) { resigned(root(s), "AAAA")(s) }, threeLines},
-		"a key of the same name":    {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: no known key has signed it\n"},
-		"the origin of another log": {resigned(host, "other.example"), `0: open checkpoint: it is of "other.example/log", and no key of that name has signed it` + "\n"},
+		"a key of the same name":    {func(s *stage) { s.checkpoint = signNote(t, signedText(s), stranger) }, "0: open checkpoint: not signed by a known key\n"},
+		"the origin of another log": {resigned(host, "other.example"), `0: open checkpoint: not signed by the key of "other.example/log"` + "\n"},
 	} {
 		b := empty(t, 1)
 		b.add(t, 1, "2026-11-20", recordOf(tlog.Registration, 0))
@@ -100,7 +100,7 @@ func TestFaults(t *testing.T) {
 func TestAppendRefuses(t *testing.T) {
 	signer, _ := keyOf(t, 1)
 	older, _ := keyOf(t, 9)
-	const day, notLast = "2026-11-20", "the last entry is not the verification 2026-11-20"
+	const day, notLast = "2026-11-20", "last entry: want verification 2026-11-20"
 	for name, c := range map[string]struct {
 		entries []tlog.Entry
 		signer  note.Signer
@@ -108,10 +108,10 @@ func TestAppendRefuses(t *testing.T) {
 	}{
 		"no entry":                   {nil, signer, notLast},
 		"an entry behind it":         {[]tlog.Entry{verification(day), recordOf(tlog.Own, 1)}, signer, "entry 1: an entry follows the verification"},
-		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: "receipt" is not a kind of entries`},
-		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: its entry is not a SHA-256"},
-		"an entry that is too long":  {[]tlog.Entry{{Kind: tlog.Verification, Board: strings.Repeat("x", tlog.MaxEntry)}}, signer, "entry 0: the entry has more than 65535 bytes"},
-		"a key that the log has not": {[]tlog.Entry{verification(day)}, older, "the key www.base.example/log/9 is not one of the log, or older than the one that signed last"},
+		"an unknown kind":            {[]tlog.Entry{{Kind: "receipt"}, verification(day)}, signer, `entry 0: unknown kind of entry "receipt"`},
+		"a hash that is none":        {[]tlog.Entry{{Kind: tlog.Charter, Hash: "A9"}, verification(day)}, signer, "entry 0: entry: want a SHA-256 in lower-case hexadecimal"},
+		"an entry that is too long":  {[]tlog.Entry{{Kind: tlog.Verification, Board: strings.Repeat("x", tlog.MaxEntry)}}, signer, "entry 0: entry is longer than 65535 bytes"},
+		"a key that the log has not": {[]tlog.Entry{verification(day)}, older, "key www.base.example/log/9 is not in log.keys, or was replaced"},
 	} {
 		if _, _, err := empty(t, 1).Append(day, c.entries, c.signer); err == nil || !strings.HasPrefix(err.Error(), "append to log: "+c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -181,20 +181,20 @@ func TestRotation(t *testing.T) {
 		t.Errorf("the second tree begins with %+v, %v", first, err)
 	}
 	quoted := func(checkpoint []byte) []byte { return bytes.ReplaceAll(checkpoint, []byte("\n"), []byte(`\n`)) } // as it is in an entry
-	const begins = "1: the first entry of a tree under a new key, and no other, is the last checkpoint of the tree before\n"
+	const begins = "1: a new tree must begin with the previous tree's last checkpoint\n"
 	for name, c := range map[string]struct {
 		change func(stages []stage)
 		want   string
 	}{
 		"the checkpoint before the last one": {func(s []stage) {
 			s[2].lines = bytes.Replace(s[2].lines, quoted(s[1].checkpoint), quoted(s[0].checkpoint), 1)
-		}, "1: it has another checkpoint than the last one of the tree before\n"},
+		}, "1: checkpoint differs from the last one of the previous tree\n"},
 		"no checkpoint first": {func(s []stage) { s[2].lines = s[2].lines[bytes.IndexByte(s[2].lines, '\n')+1:] }, begins},
 		"a checkpoint second": {func(s []stage) { swapLines(&s[2], 0, 1) }, begins},
 		"a checkpoint in a later stage": {func(s []stage) {
 			s[3].lines = append(slices.Clone(s[2].lines[:bytes.IndexByte(s[2].lines, '\n')+1]), s[3].lines...)
-		}, begins},
-		"the older key again": {func(s []stage) { s[3] = s[1] }, "0: the key www.base.example/log is not one of the log, or older"},
+		}, "1: a log entry must be the first entry of a new tree\n"},
+		"the older key again": {func(s []stage) { s[3] = s[1] }, "0: key www.base.example/log is not in log.keys, or was replaced"},
 	} {
 		stages := slices.Clone(b.stages)
 		c.change(stages)
@@ -204,7 +204,7 @@ func TestRotation(t *testing.T) {
 	}
 	for n := range 2 {
 		signer, _ := keyOf(t, n+1)
-		if _, _, err := b.Append("2026-11-23", []tlog.Entry{verification("2026-11-23")}, signer); err == nil || !strings.Contains(err.Error(), "older than the one that signed last") {
+		if _, _, err := b.Append("2026-11-23", []tlog.Entry{verification("2026-11-23")}, signer); err == nil || !strings.Contains(err.Error(), "or was replaced") {
 			t.Errorf("key %d signs again: %v", n+1, err)
 		}
 	}

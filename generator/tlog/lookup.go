@@ -13,32 +13,31 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// LookupFolder begins the paths of the files of the look-up.
+// LookupFolder is the prefix of the paths of the lookup.
 const LookupFolder = Folder + "/lookup/"
 
-// LookupPath is the file in which the entry of a record is found, by its hash. With 1,000,000
-// records such a file has 244 lines.
+// LookupPath returns the path of the lookup file for the hash of a record. With 1,000,000 records
+// such a file has 244 lines.
 func LookupPath(hash string) string { return LookupFolder + hash[:snapshot.LookupDigits] }
 
-// indexName is the file that lists the lists of the look-up.
+// indexName is the file with the hashes of the lists.
 const indexName = "index"
 
-// maxLookup is the largest size of a file of the look-up, in bytes.
+// maxLookup is the largest lookup file, in bytes.
 const maxLookup = 64 << 10
 
-// lookup is the look-up of a log as it grows. A file is never changed, but replaced: clones of a
-// log share it.
+// lookup is the lookup of a growing log. Files are replaced and never changed, so clones share
+// them.
 type lookup struct {
 	lines map[string][]string // of the files with records, by the first digits of their hashes
 	sums  map[string]string   // SHA-256 of the same files
-	size  int64               // the entries that it is of
+	size  int64               // number of entries indexed
 }
 
-// lookupLine is a line of the look-up.
 type lookupLine struct {
 	hash           string
 	index          int64  // in its tree
-	name           string // of the verification that added the entry
+	name           string // the verification that added the entry
 	kind, countsAs string
 }
 
@@ -50,7 +49,6 @@ func (l *lookupLine) String() string {
 	return text + "\n"
 }
 
-// parseLookup reads a line of the look-up. It gives nil for any other text.
 func parseLookup(line string) *lookupLine {
 	fields := strings.Fields(line)
 	if len(fields) < 4 {
@@ -58,7 +56,8 @@ func parseLookup(line string) *lookupLine {
 	}
 	index, err := strconv.ParseInt(fields[1], 10, 64)
 	l := &lookupLine{fields[0], index, fields[2], fields[3], fields[len(fields)-1]}
-	if err != nil || index < 0 || !IsName(l.name) || !IsRecord(l.kind) || l.countsAs != None && !IsRecord(l.countsAs) || l.String() != line {
+	if err != nil || index < 0 || !IsName(l.name) || !IsRecord(l.kind) ||
+		l.countsAs != None && !IsRecord(l.countsAs) || l.String() != line {
 		return nil
 	}
 	return l
@@ -66,12 +65,10 @@ func parseLookup(line string) *lookupLine {
 
 func (k *lookup) clone() lookup { return lookup{maps.Clone(k.lines), maps.Clone(k.sums), k.size} }
 
-// find finds the line of a hash in the lines of its file, or where it would be.
 func find(lines []string, hash string) (int, bool) {
 	return slices.BinarySearchFunc(lines, hash, func(line, hash string) int { return strings.Compare(line[:len(hash)], hash) })
 }
 
-// lookUp adds the entries of a new stage to the look-up: all that were added since the last one.
 func (l *Log) lookUp(name string) error {
 	changed := map[string][]string{}
 	linesOf := func(hash string) []string {
@@ -100,7 +97,8 @@ func (l *Log) lookUp(name string) error {
 			continue
 		case i == l.lookup.size:
 			before := parseLookup(lines[n])
-			return fmt.Errorf("entry %d is of the same record as entry %d of verification %s", line.index, before.index, before.name)
+			return fmt.Errorf("entry %d repeats the record of entry %d (verification %s)", line.index, before.index,
+				before.name)
 		}
 		line = parseLookup(lines[n])
 		line.countsAs = l.countsAs[i]
@@ -139,17 +137,17 @@ func (k *lookup) files() (files []assets.File, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if len(texts[name]) > maxLookup {
-			return nil, fmt.Errorf("publish the log: %s would have more than %d KiB", name, maxLookup>>10)
+			return nil, fmt.Errorf("publish the log: lookup file %s is larger than %d KiB", name, maxLookup>>10)
 		}
 		files = append(files, assets.File{Path: LookupFolder + name, Bytes: texts[name]})
 	}
 	return files, nil
 }
 
-// readLine gives the line of the look-up about a record. It takes the file as it is.
+// readLine returns the lookup line of a record. It does not verify the file.
 func readLine(read Source, hash string) (*lookupLine, error) {
 	if !isHash(hash) {
-		return nil, fmt.Errorf("%.100q is not a SHA-256 in lower-case hexadecimal", hash)
+		return nil, fmt.Errorf("look up the entry: got %.100q, want a SHA-256 in lower-case hexadecimal", hash)
 	}
 	text, err := read(LookupPath(hash))
 	switch {
@@ -165,22 +163,23 @@ func readLine(read Source, hash string) (*lookupLine, error) {
 	return line, err
 }
 
-// findIn gives the line of a file of the look-up about a record; nil if there is none.
 func findIn(text []byte, hash string) (*lookupLine, error) {
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, hash) {
 			if found := parseLookup(line); found != nil {
 				return found, nil
 			}
-			return nil, fmt.Errorf("look up the entry: %s: %.200q is not a hash, an index, a verification and a kind", LookupPath(hash), line)
+			return nil, fmt.Errorf("look up the entry: %s: got %.200q, want a hash, an index, a verification "+
+				"and a kind", LookupPath(hash), line)
 		}
 	}
 	return nil, nil
 }
 
-// Standing proves what a record counts as now, by its RecordHash: its kind, what it was corrected
-// to, or None; "" if the log does not have it. The newest verification, which it gives too, has the
-// hash of the index of the look-up; the index has that of a list, and the list that of the file.
+// Standing proves the present kind of a record, by its RecordHash: its first kind, the kind it was
+// corrected to, or None; "" if the log does not have the record. It also returns the newest
+// verification, which signs the hash of the index; the index has the hash of a list, and the list
+// the hash of the file.
 func Standing(read Source, hash string, keys []string) (countsAs string, newest Entry, err error) {
 	text, err := read(NewestPath)
 	var c *Checkpoint
@@ -203,7 +202,7 @@ func Standing(read Source, hash string, keys []string) (countsAs string, newest 
 			text, err = read(LookupFolder + name)
 		}
 		if err == nil && assets.SumOf(text) != sum {
-			err = fmt.Errorf("%s%s is not what the verification as of %s has signed", LookupFolder, name, newest.AsOf)
+			err = fmt.Errorf("%s%s: hash does not match verification %s", LookupFolder, name, newest.AsOf)
 		}
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ var (
 	curveD     = new(big.Int).Mul(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), fieldPrime))
 )
 
-// ValidKey takes a public key of Ed25519 that is a point of the curve (RFC 8032, section 5.1.3),
-// and not one of the eight of small order: under these anybody can sign anything. No signature is
-// one by what is not a point. Every second seed is none, and so is refused here.
+// ValidKey reports whether an Ed25519 public key is a point of the curve (RFC 8032, section 5.1.3)
+// that is not one of the eight of small order: under these, anyone can sign anything. A key that is
+// no point has no valid signatures; a secret seed in its place is refused in half of all cases.
 func ValidKey(key []byte) bool {
 	if len(key) != 32 {
 		return false
@@ -25,10 +25,10 @@ func ValidKey(key []byte) bool {
 	square := new(big.Int).Mul(y, y)
 	d := new(big.Int).Mul(square, curveD)
 	u, v := new(big.Int).Sub(square, one), new(big.Int).Add(d, one)
-	// x² is u/v, and there is such an x where u·v is a square. v is never 0.
+	// x² is u/v, and such an x exists if u·v is a square. v is never 0.
 	onCurve := y.Cmp(fieldPrime) < 0 && big.Jacobi(u.Mul(u, v).Mod(u, fieldPrime), fieldPrime) == 1
-	// Of the points of small order two have x = 0, which u·v says, two y = 0, and four dy⁴ + 2y² =
-	// 1.
+	// Of the points of small order two have x = 0 (then u·v is 0), two have y = 0, and four have dy⁴ +
+	// 2y² = 1.
 	eighth := d.Mul(d, square).Add(d, square.Lsh(square, 1)).Sub(d, one)
 	return onCurve && y.Sign() > 0 && eighth.Mod(eighth, fieldPrime).Sign() != 0
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Policy says which witnesses must have cosigned a checkpoint (C2SP tlog-policy).
+// Policy decides which witnesses must have cosigned a checkpoint (C2SP tlog-policy).
 type Policy struct {
-	Keys      []string // of the logs that it is about
+	Keys      []string // of the logs it names
 	Witnesses []Witness
 	quorum    torchwood.Policy
 }
@@ -23,14 +23,13 @@ const (
 	maxSkew      = 5 * time.Minute // of the clocks of witnesses
 )
 
-// ErrNotWitnessed is the error about a checkpoint that lacks a quorum of witnesses.
-var ErrNotWitnessed = errors.New("it is not witnessed")
+// ErrNotWitnessed means that a checkpoint lacks a quorum of witnesses.
+var ErrNotWitnessed = errors.New("not witnessed")
 
-// ParsePolicy reads a policy. One key is one witness: a policy that lists it under two names is
-// refused.
+// ParsePolicy parses a policy. It refuses a witness key that is listed under two names.
 func ParsePolicy(text []byte) (*Policy, error) {
 	p := &Policy{}
-	var quorum []string // the lines without those of logs, any of which may be meant
+	var quorum []string // the lines, with the lines of logs left empty
 	var seen []string
 	for line := range strings.Lines(string(text)) {
 		words, _, _ := strings.Cut(line, "#")
@@ -51,11 +50,11 @@ func ParsePolicy(text []byte) (*Policy, error) {
 			return nil, fmt.Errorf("read policy: %w", err)
 		}
 		if len(p.Witnesses) == maxWitnesses {
-			return nil, fmt.Errorf("read policy: it lists more than %d witnesses", maxWitnesses)
+			return nil, fmt.Errorf("read policy: more than %d witnesses", maxWitnesses)
 		}
 		parts := strings.SplitN(w.Key, "+", 3)
 		if slices.Contains(seen, parts[2]) {
-			return nil, fmt.Errorf("read policy: the key of the witness %s is listed twice", w.Name())
+			return nil, fmt.Errorf("read policy: duplicate key of witness %s", w.Name())
 		}
 		seen, p.Witnesses = append(seen, parts[2]), append(p.Witnesses, w)
 	}
@@ -71,7 +70,7 @@ func ParsePolicy(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// PolicyOf is the policy by which all of some witnesses must have cosigned, given by their keys.
+// PolicyOf returns the policy that requires a cosignature by each of the given witness keys.
 func PolicyOf(witnesses []string) (*Policy, error) {
 	var text, names strings.Builder
 	for i, key := range witnesses {
@@ -82,13 +81,13 @@ func PolicyOf(witnesses []string) (*Policy, error) {
 	return ParsePolicy([]byte(text.String()))
 }
 
-// Check says why a checkpoint lacks the quorum of the policy: the error wraps ErrNotWitnessed. It
-// does not verify the signature of the log.
+// Check returns an error that wraps ErrNotWitnessed if a checkpoint lacks the quorum of the policy.
+// It does not verify the signature of the log.
 func (p *Policy) Check(checkpoint []byte) error {
 	n, err := note.Open(checkpoint, p.quorum)
 	var unverified *note.UnverifiedNoteError
 	if errors.As(err, &unverified) {
-		n, err = unverified.Note, nil // without any witness
+		n, err = unverified.Note, nil // no known witness has cosigned
 	}
 	if err == nil {
 		err = p.quorum.Check("", n.Sigs)
@@ -102,19 +101,18 @@ func (p *Policy) Check(checkpoint []byte) error {
 	return nil
 }
 
-// checkQuorum checks that the newest checkpoint of all has the quorum that the reader asks for. It
-// commits the log to all that came before it.
+// checkQuorum checks that the newest checkpoint of all trees has the quorum of the reader's policy.
+// It commits the log to everything before it.
 func (c *check) checkQuorum() {
 	if c.Policy == nil || len(c.trees) == 0 {
 		return
 	}
 	newest := c.trees[len(c.trees)-1]
 	if err := c.Policy.Check(newest.text); err != nil {
-		c.fault(CheckpointPath(newest.Path()), "cannot be relied on: %v", err)
+		c.fault(CheckpointPath(newest.Path()), "lacks the required witnesses: %v", err)
 	}
 }
 
-// union is the witnesses of both, each once.
 func union(a, b []Witness) []Witness {
 	all := slices.Clip(a)
 	for _, w := range b {
@@ -125,7 +123,7 @@ func union(a, b []Witness) []Witness {
 	return all
 }
 
-// policy is the policy for the checkpoints of one key: it must have signed, and witnesses may have.
+// policy returns the published policy of one key: it must have signed, and witnesses may have.
 func policy(key string, witnesses []Witness) []byte {
 	b := []byte("log " + key + "\n")
 	for i, w := range witnesses {

@@ -49,10 +49,10 @@ func TestCosignedAt(t *testing.T) {
 		{day("2026-11-20"), ""},
 		{day("2026-11-20") - 1, "was cosigned by witness.example/w at 2026-11-19T23:59:59Z, before the day of its verification"},
 		{uint64(today.Unix()) + 300, ""},
-		{uint64(today.Unix()) + 301, "was cosigned by witness.example/w at 2027-01-02T12:05:01Z, which is still to come"},
-		{0, "has a time out of range"},
-		{1 << 62, "has a time out of range"},
-		{math.MaxUint64, "has a time out of range"},
+		{uint64(today.Unix()) + 301, "was cosigned by witness.example/w at 2027-01-02T12:05:01Z, which is in the future"},
+		{0, "time out of range"},
+		{1 << 62, "time out of range"},
+		{math.MaxUint64, "time out of range"},
 	} {
 		b := empty(t, 1).count(t, 1, "2026-11-20", recordOf(tlog.Registration, 1))
 		s := b.Current()
@@ -98,10 +98,10 @@ func TestPolicy(t *testing.T) {
 		{three + "group g all w0 w1 w2\nquorum g\n", "", false},
 		{three + "quorum w2\n", "", false},
 		{texts[1] + "quorum w1\n", "", true}, // whom the service does not list
-		{"log " + key + "\n", "no quorum defined", false},
+		{"log " + key + "\n", "read policy: no quorum defined in policy (see C2SP tlog-policy)", false},
 		{texts[0] + "quorum w0\nquorum w0\n", "multiple quorum", false},
-		{texts[0] + strings.Replace(texts[0], "w0", "again", 1) + "quorum none\n", "listed twice", false},
-		{"log x\nquorum none\n", "it is not a verifier key", false},
+		{texts[0] + strings.Replace(texts[0], "w0", "again", 1) + "quorum none\n", "duplicate key of witness", false},
+		{"log x\nquorum none\n", "want a verifier key", false},
 		{"witness w0 " + key + "\nquorum w0\n", "unknown verifier algorithm", false},
 		{"hello\n", "unknown keyword", false},
 	} {
@@ -119,7 +119,7 @@ func TestPolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unwitnessed := func(f tlog.PublishFault) bool { return strings.Contains(f.What, "it is not witnessed") }
+		unwitnessed := func(f tlog.PublishFault) bool { return strings.Contains(f.What, "not witnessed") }
 		if r.OK() != c.quorum || slices.ContainsFunc(r.Faults, unwitnessed) == c.quorum {
 			t.Errorf("%s: %v", c.policy, r.Faults)
 		}

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Promised is what a service has promised, with its signature, to whoever made a record.
+// Promised is a service's signed promise to count a record.
 type Promised struct {
 	Hash string // of the record: see RecordHash
 	By   string // the day, YYYY-MM-DD, by which a verification counts it
-	// Head is the newest checkpoint that the service had then; nil if it kept no log.
+	// Head is the newest checkpoint when the promise was made; nil if the service kept no log.
 	Head *Checkpoint
 }
 
-// What became of a promise.
+// The states of a promise.
 const (
 	Kept      = "kept"
 	StillTime = "still time"
@@ -21,12 +21,12 @@ const (
 	Broken    = "broken"
 )
 
-// PromiseReport says what became of a promise.
+// PromiseReport describes how a promise was kept.
 type PromiseReport struct {
 	State        string `json:"state"` // Kept, StillTime, Late or Broken
 	By           string `json:"by"`
-	Verification string `json:"verification"` // the one that counted the record; "" if none has
-	Kind         string `json:"kind"`         // as which it was counted
+	Verification string `json:"verification"` // that counted the record; "" if none has
+	Kind         string `json:"kind"`         // of the record's entry
 }
 
 func (c *check) comparePromise(p *Promised) error {
@@ -35,16 +35,16 @@ func (c *check) comparePromise(p *Promised) error {
 		path := CheckpointPath(pathOf(head.Origin))
 		switch {
 		case i < 0:
-			c.fault(path, "is not published, and the promise names its tree of %d entries", head.Size)
+			c.fault(path, "is not published, but the promise names its tree of %d entries", head.Size)
 		case head.Size > c.trees[i].Size():
-			c.fault(path, "has %d entries, and the promise names its tree of %d", c.trees[i].Size(), head.Size)
+			c.fault(path, "has %d entries, but the promise names its tree of %d", c.trees[i].Size(), head.Size)
 		default:
 			root, err := c.trees[i].Root(head.Size)
 			if err != nil {
 				return err
 			}
 			if root != head.Root {
-				c.fault(path, "has other first %d entries than the tree that the promise names: keep both, they prove it", head.Size)
+				c.fault(path, "does not begin with the %d entries that the promise names (keep both: they prove it)", head.Size)
 			}
 		}
 	}
@@ -56,7 +56,8 @@ func (c *check) comparePromise(p *Promised) error {
 			r.State = StillTime
 			return nil
 		}
-		c.fault(LookupPath(p.Hash), "does not have the record, which the promise says is counted by %s: the signed promise proves it", p.By)
+		c.fault(LookupPath(p.Hash), "lacks the record that was promised to be counted by %s (the signed promise "+
+			"proves it)", p.By)
 		return nil
 	}
 	s := c.log.Stages[slices.IndexFunc(c.log.Stages, func(s Stage) bool { return index < s.Tree.First+s.Size })]
@@ -67,7 +68,7 @@ func (c *check) comparePromise(p *Promised) error {
 	r.State, r.Verification, r.Kind = Kept, s.Name, e.Kind
 	if s.Entry.AsOf > p.By {
 		r.State = Late
-		c.fault(BoardPath(s.Name), "is as of %s, and the promise says that the record is counted by %s", s.Entry.AsOf, p.By)
+		c.fault(BoardPath(s.Name), "is dated %s, but the record was promised to be counted by %s", s.Entry.AsOf, p.By)
 	}
 	return nil
 }

@@ -28,10 +28,10 @@ func TestPromise(t *testing.T) {
 	}{
 		"kept on the day":        {tlog.Promised{Hash: first, By: "2026-11-20"}, tlog.Kept, "2026-11-20 registration", ""},
 		"kept, from a head":      {tlog.Promised{Hash: second, By: "2027-01-01", Head: head(0, 0)}, tlog.Kept, "2026-12-30 charter", ""},
-		"late":                   {tlog.Promised{Hash: second, By: "2026-12-29"}, tlog.Late, "2026-12-30 charter", "is as of 2026-12-30"},
+		"late":                   {tlog.Promised{Hash: second, By: "2026-12-29"}, tlog.Late, "2026-12-30 charter", "is dated 2026-12-30"},
 		"still time, on its day": {tlog.Promised{Hash: never, By: "2027-01-02"}, tlog.StillTime, " ", ""},
-		"broken":                 {tlog.Promised{Hash: never, By: "2027-01-01", Head: head(1, 0)}, tlog.Broken, " ", "does not have the record"},
-		"of another tree":        {tlog.Promised{Hash: first, By: "2026-11-20", Head: head(0, 1)}, tlog.Kept, "2026-11-20 registration", "other first 2 entries"},
+		"broken":                 {tlog.Promised{Hash: never, By: "2027-01-01", Head: head(1, 0)}, tlog.Broken, " ", "lacks the record"},
+		"of another tree":        {tlog.Promised{Hash: first, By: "2026-11-20", Head: head(0, 1)}, tlog.Kept, "2026-11-20 registration", "does not begin with the 2 entries"},
 		"of a tree taken back":   {tlog.Promised{Hash: first, By: "2026-11-20", Head: larger}, tlog.Kept, "2026-11-20 registration", "names its tree of 5"},
 		"of another log": {
 			tlog.Promised{Hash: first, By: "2026-11-20", Head: &tlog.Checkpoint{Origin: "www.other.example/log", Size: 1}},

@@ -11,9 +11,9 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Proof is a C2SP tlog-proof: that an entry is in the tree of a checkpoint.
+// Proof is a C2SP tlog-proof that an entry is in the tree of a checkpoint.
 type Proof struct {
-	Extra      []byte // of the application; nil for none
+	Extra      []byte // extra data; nil for none
 	Index      int64  // in the tree
 	Hashes     merkle.RecordProof
 	Checkpoint []byte
@@ -27,11 +27,11 @@ func (p *Proof) Append(b []byte) []byte {
 	return append(b, torchwood.FormatProofWithExtraData(p.Index, p.Extra, p.Hashes, p.Checkpoint)...)
 }
 
-// ParseProof reads a proof. It takes only the bytes that Append gives, and does not verify them.
+// ParseProof parses a proof, and accepts only its canonical text. It does not verify the proof.
 func ParseProof(text []byte) (*Proof, error) {
 	head, checkpoint, _ := strings.Cut(string(text), "\n\n")
 	p := &Proof{Index: -1, Checkpoint: []byte(checkpoint)}
-	for i, line := range strings.Split(head, "\n") { // what is not read right is not what Append gives
+	for i, line := range strings.Split(head, "\n") { // errors show in the comparison below
 		switch word, value, _ := strings.Cut(line, " "); {
 		case i == 0:
 		case word == "extra":
@@ -44,20 +44,20 @@ func ParseProof(text []byte) (*Proof, error) {
 		}
 	}
 	if p.Index < 0 || string(p.Append(nil)) != string(text) {
-		return nil, errors.New("read proof: it is not a tlog-proof (C2SP)")
+		return nil, errors.New("read proof: want a tlog-proof (C2SP)")
 	}
 	return p, nil
 }
 
-// Verify checks that an entry, by its text, is in the tree of the proof's checkpoint, and that one
-// of the keys has signed that.
+// Verify checks that one of the keys has signed the proof's checkpoint, and that its tree has the
+// entry with this text at the proof's index.
 func (p *Proof) Verify(entry []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
 	c, err := Open(p.Checkpoint, keys, witnesses)
 	if err != nil {
 		return nil, fmt.Errorf("verify proof: %w", err)
 	}
 	if merkle.CheckRecord(p.Hashes, c.Size, c.Root, p.Index, merkle.RecordHash(entry)) != nil {
-		return nil, fmt.Errorf("verify proof: the entry is not number %d of the %d that the checkpoint has signed", p.Index, c.Size)
+		return nil, fmt.Errorf("verify proof: does not prove entry %d of the tree of %d", p.Index, c.Size)
 	}
 	return c, nil
 }
@@ -70,12 +70,12 @@ func (s *Stage) prove(i int64, extra []byte) (*Proof, error) {
 	return &Proof{extra, i, hashes, s.Checkpoint}, nil
 }
 
-// Proof is the published proof of the stage's verification: that it is the last entry of the tree
-// of its checkpoint. Extra has the entry.
+// Proof returns the published proof that the stage's verification is the last entry under its
+// checkpoint. Extra has the entry.
 func (s *Stage) Proof() (*Proof, error) { return s.prove(s.Size-1, s.Tree.Entry(s.Size-1)) }
 
-// Prove is the proof of an entry of the stage's tree, by its index in that, under the checkpoint of
-// the stage. Extra has the stage's own Proof, which says when that was.
+// Prove returns the proof of an entry, by its index in the tree, under the checkpoint of the stage.
+// Extra has the stage's Proof, which dates it.
 func (s *Stage) Prove(i int64) (*Proof, error) {
 	own, err := s.Proof()
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Stage) Prove(i int64) (*Proof, error) {
 	return s.prove(i, own.Append(nil))
 }
 
-// consistency is the published proof that the newest checkpoint of a tree goes beyond that of stage
-// i: that its verification is in that tree too. Extra has the stage's own Proof.
+// consistency returns the published proof that the verification of stage i is also under the newest
+// checkpoint of its tree. Extra has the stage's Proof.
 func (l *Log) consistency(i int) (*Proof, error) {
 	own, err := l.Stages[i].Proof()
 	if err != nil {
@@ -94,12 +94,12 @@ func (l *Log) consistency(i int) (*Proof, error) {
 	return l.end(i).prove(l.Stages[i].Size-1, own.Append(nil))
 }
 
-// subtree is a subtree of a tree, by its level and its number there.
 type subtree struct {
 	level int
-	n     int64
+	n     int64 // within the level
 }
 
+// siblings returns the subtrees whose hashes are in the proof, for a tree of this size.
 func (p *Proof) siblings(size int64) (list []subtree) {
 	at, last, level := p.Index, size-1, 0
 	for range p.Hashes {
@@ -112,6 +112,7 @@ func (p *Proof) siblings(size int64) (list []subtree) {
 	return list
 }
 
+// before returns the left siblings on the path to the entry.
 func (p *Proof) before(size int64) (hashes merkle.RecordProof) {
 	for i, s := range p.siblings(size) {
 		if s.n < p.Index>>s.level {

@@ -13,27 +13,33 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Source gives the bytes of a published file, by its path from the root of the host. Its error
-// wraps fs.ErrNotExist if there is no such file. Several goroutines may call it at once.
+// Source returns a published file by its path from the root of the host. Its error wraps
+// fs.ErrNotExist if the file does not exist. It must be safe for concurrent use.
 type Source func(path string) ([]byte, error)
 
-// ErrNotLogged is the error about a record whose entry is not in the log.
-var ErrNotLogged = errors.New("no hand verification has counted it yet")
+// Errors of proofs.
+var (
+	// ErrNotLogged means that the log has no entry of a record.
+	ErrNotLogged = errors.New("not counted by a hand verification yet")
+	// ErrNoLog means that a service publishes no log.
+	ErrNoLog = errors.New("no log published")
+	// ErrOtherLog means that a proof does not match the published checkpoint.
+	ErrOtherLog = errors.New("does not match the published log (try again if the log is growing now)")
+	// ErrRetired means that a proof is under a replaced key, whose thief could have signed it since.
+	ErrRetired = errors.New("does not match the last checkpoint of the replaced key")
+)
 
-// ErrNoLog is the error about a service that publishes no log.
-var ErrNoLog = errors.New("it publishes no log")
-
-// Proved is the entry of a record, with its proof.
+// Proved is the entry of a record with its proof.
 type Proved struct {
 	Proof        *Proof
 	Entry        Entry
-	Verification Entry  // the one that added it, and ends the tree of the proof
-	CountsAs     string // its kind, or what it was corrected to; "" if that is not known
+	Verification Entry  // that added the entry; the last entry of the proof's tree
+	CountsAs     string // the kind of the entry since its last correction; "" if unknown
 	Checkpoint   *Checkpoint
-	Newest       *Checkpoint // of the same tree, which goes beyond Checkpoint
+	Newest       *Checkpoint // of the same tree; it extends Checkpoint
 }
 
-// Prove proves the entry of a record, by its RecordHash, as of the verification that added it.
+// Prove proves the entry of a record, by its RecordHash, under the verification that added it.
 func (l *Log) Prove(hash string) (*Proved, error) {
 	index, there := l.Find(map[string]bool{hash: true})[hash]
 	if !there {
@@ -72,9 +78,10 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	if err != nil {
 		return nil, fmt.Errorf("prove entry %d of verification %s: %w", line.index, line.name, err)
 	}
-	p, err := verifyProof(&Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: b.own.Checkpoint}, hash, keys, witnesses)
+	p, err := verifyProof(&Proof{Extra: text, Index: line.index, Hashes: hashes, Checkpoint: b.own.Checkpoint},
+		hash, keys, witnesses)
 	if err == nil && p.Entry.Kind != line.kind {
-		err = fmt.Errorf("the look-up says %s of entry %d, which is a record that counts as %s", line.kind, line.index, p.Entry.Kind)
+		err = fmt.Errorf("lookup: entry %d: got kind %s, want %s", line.index, line.kind, p.Entry.Kind)
 	}
 	if err == nil {
 		p.CountsAs = line.countsAs
@@ -82,8 +89,6 @@ func ReadProof(read Source, hash string, keys []string, witnesses []Witness) (*P
 	return p, err
 }
 
-// isNewest compares a checkpoint with the newest one that the service publishes of its tree, for
-// everybody.
 func isNewest(read Source, c *Checkpoint, keys []string) error {
 	path := CheckpointPath(pathOf(c.Origin))
 	text, err := read(path)
@@ -95,19 +100,21 @@ func isNewest(read Source, c *Checkpoint, keys []string) error {
 		return fmt.Errorf("read the newest checkpoint: %w", err)
 	}
 	if newest.body() != c.body() {
-		return fmt.Errorf("%w: %s is of %d entries and root %s, and the proof leads to %d and %s",
-			ErrOtherLog, path, newest.Size, newest.Root, c.Size, c.Root)
+		return otherLog(c, newest, path)
 	}
 	return nil
 }
 
-// Compare compares a proof with what a service publishes: the newest checkpoint must go beyond that
-// of the proof.
+func otherLog(proved, published *Checkpoint, where string) error {
+	return fmt.Errorf("%w: proof is for size %d root %s, %s has size %d root %s",
+		ErrOtherLog, proved.Size, proved.Root, where, published.Size, published.Root)
+}
+
+// Compare compares a proof with the log of a service, whose newest checkpoint must extend it.
 func Compare(read Source, p *Proved, keys []string) error {
 	_, b, err := readBeyond(read, nameOf(p.Verification.Board), keys, nil)
 	if err == nil && b.end.body() != p.Checkpoint.body() {
-		err = fmt.Errorf("%w: its checkpoint is of %d entries and root %s, and that of the verification of %d and %s",
-			ErrOtherLog, p.Checkpoint.Size, p.Checkpoint.Root, b.end.Size, b.end.Root)
+		err = otherLog(p.Checkpoint, b.end, p.Verification.Board)
 	}
 	return err
 }
@@ -118,7 +125,7 @@ func readBeyond(read Source, name string, keys []string, witnesses []Witness) (t
 		b, err = parseBeyond(text, keys, witnesses)
 	}
 	if err == nil && b.verification.Board != BoardPath(name) {
-		err = fmt.Errorf("it is the one of %s", b.verification.Board)
+		err = fmt.Errorf("proof is for %s, want %s", b.verification.Board, BoardPath(name))
 	}
 	if err == nil {
 		err = isNewest(read, b.newest, keys)
@@ -129,12 +136,10 @@ func readBeyond(read Source, name string, keys []string, witnesses []Witness) (t
 	return text, b, err
 }
 
-// ErrOtherLog is the error about a proof that does not lead to the checkpoint which everybody sees.
-var ErrOtherLog = errors.New("it is not of the log that is published (if the log is growing now, try again)")
-
-// VerifyProof checks a proof that Log.Prove has made of the record of a hash, without any other
-// file. ends are the last checkpoints of trees whose keys were replaced: of those nothing counts
-// that does not lead there: the error is ErrRetired, beside what it would prove.
+// VerifyProof checks a proof that Log.Prove has made of a record, by its RecordHash, without
+// another file. ends are the last checkpoints of the trees whose keys were replaced. A proof under
+// a replaced key must match one of them: otherwise VerifyProof returns both the result and
+// ErrRetired.
 func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, ends []Checkpoint) (*Proved, error) {
 	proof, err := ParseProof(text)
 	if err != nil {
@@ -152,11 +157,8 @@ func VerifyProof(text []byte, hash string, keys []string, witnesses []Witness, e
 	return p, fmt.Errorf("%w of %s", ErrRetired, p.Checkpoint.Origin)
 }
 
-// ErrRetired is the error about a proof under a key that was replaced: whoever has stolen that
-// could have signed it since.
-var ErrRetired = errors.New("it does not lead to the last checkpoint of the replaced key")
-
-// CutEnd cuts the end of its tree from a replaced verifier key. end is nil if there is none.
+// CutEnd splits KEY@SIZE:ROOT into a replaced verifier key and the last checkpoint of its tree. end
+// is nil for a mere key.
 func CutEnd(text string) (key string, end *Checkpoint, err error) {
 	key, at, ends := strings.Cut(text, "@")
 	origin, err := CheckKey(key)
@@ -166,12 +168,12 @@ func CutEnd(text string) (key string, end *Checkpoint, err error) {
 	size, root, _ := strings.Cut(at, ":")
 	end, err = parseBody(origin + "\n" + size + "\n" + root + "\n")
 	if err != nil {
-		err = errors.New("the end of its tree, behind @, is not a size, a colon and a root in base64")
+		err = errors.New("want KEY@SIZE:ROOT, with the root in base64")
 	}
 	return key, end, err
 }
 
-// KeysWithEnds are the keys of a log in the form of CutEnd.
+// KeysWithEnds returns the keys of a log in the form of CutEnd.
 func (l *Log) KeysWithEnds() ([]string, error) {
 	ends, err := l.Ends()
 	keys := slices.Clone(l.Keys)
@@ -203,14 +205,14 @@ func currentOrigin(keys []string) (origin string) {
 func verifyProof(p *Proof, hash string, keys []string, witnesses []Witness) (*Proved, error) {
 	b, err := parseBeyond(p.Extra, keys, witnesses)
 	if err != nil {
-		return nil, fmt.Errorf("its extra data is not a proof of a verification: %w", err)
+		return nil, fmt.Errorf("extra data: want a proof of a verification: %w", err)
 	}
 	for _, kind := range recordKinds {
 		e := Entry{Kind: kind, Hash: hash}
 		var c *Checkpoint
 		if c, err = p.Verify(e.Append(nil), keys, witnesses); err == nil {
 			if c.body() != b.end.body() {
-				return nil, errors.New("its checkpoint is not that of the verification in its extra data")
+				return nil, errors.New("checkpoint does not match the embedded verification")
 			}
 			return &Proved{Proof: p, Entry: e, Verification: b.verification, Checkpoint: c, Newest: b.newest}, nil
 		}
@@ -218,7 +220,7 @@ func verifyProof(p *Proof, hash string, keys []string, witnesses []Witness) (*Pr
 	return nil, err
 }
 
-// PublishedKeys are the verifier keys that a service publishes, in the order of their use.
+// PublishedKeys returns the verifier keys that a service publishes, in the order of their use.
 func PublishedKeys(read Source) ([]string, error) {
 	text, err := read(KeysPath)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +239,7 @@ func PublishedKeys(read Source) ([]string, error) {
 func parseKeys(text []byte) ([]string, error) {
 	lines, ended := strings.CutSuffix(string(text), "\n")
 	if !ended {
-		return nil, errors.New("its last line does not end with a line feed")
+		return nil, errors.New("last line does not end with a line feed")
 	}
 	keys := strings.Split(lines, "\n")
 	seen := map[string]bool{}
@@ -247,7 +249,7 @@ func parseKeys(text []byte) ([]string, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%.100q: %w", key, err)
 		case seen[origin]:
-			return nil, fmt.Errorf("two keys are of %s", origin)
+			return nil, fmt.Errorf("duplicate key name %s", origin)
 		}
 		seen[origin] = true
 	}
@@ -259,17 +261,17 @@ func parseOwn(text []byte, keys []string, witnesses []Witness) (p *Proof, c *Che
 		return nil, nil, e, err
 	}
 	if e, err = ParseEntry(p.Extra); err != nil {
-		return nil, nil, e, fmt.Errorf("its extra data: %w", err)
+		return nil, nil, e, fmt.Errorf("extra data: %w", err)
 	}
 	if c, err = p.Verify(p.Extra, keys, witnesses); err == nil && (!e.isOf(nameOf(e.Board)) || p.Index != c.Size-1) {
-		err = errors.New("it is not of a verification at the end of its tree")
+		err = errors.New("proof is not for the last entry of its tree")
 	}
 	return p, c, e, err
 }
 
-// beyond proves that the newest checkpoint of a tree goes beyond that of a verification.
+// beyond proves that the newest checkpoint of a tree extends the checkpoint of a verification.
 type beyond struct {
-	own          *Proof // that the verification is the last entry under its checkpoint
+	own          *Proof // of the verification, the last entry under its own checkpoint
 	end, newest  *Checkpoint
 	verification Entry
 }
@@ -286,18 +288,19 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 	if b.newest, err = outer.Verify(b.own.Extra, keys, nil); err != nil {
 		return nil, err
 	}
-	if outer.Index != b.own.Index || b.newest.Origin != b.end.Origin || !slices.Equal(outer.before(b.newest.Size), b.own.Hashes) {
-		return nil, fmt.Errorf("the tree of %d entries does not begin with that of %d", b.newest.Size, b.end.Size)
+	if outer.Index != b.own.Index || b.newest.Origin != b.end.Origin ||
+		!slices.Equal(outer.before(b.newest.Size), b.own.Hashes) {
+		return nil, errors.New(notExtended(b.newest.Size, b.end.Size))
 	}
 	return b, nil
 }
 
-// hashes reads hashes of the tree that the verification ends: from tiles, and at its right edge,
-// where tiles may lack some, from the proof. They are not verified.
+// hashes returns a reader of the verification's tree. It reads tiles, and takes the right edge of
+// the tree, which tiles may lack, from the proof. The hashes are not verified.
 func (b *beyond) hashes(read Source) merkle.HashReader {
 	own := merkle.RecordHash(b.own.Extra)
 	edge := map[int64]merkle.Hash{merkle.StoredHashIndex(0, b.own.Index): own}
-	for i, s := range b.own.siblings(b.end.Size) { // each is whole, and before the last entry
+	for i, s := range b.own.siblings(b.end.Size) { // all complete: they are before the last entry
 		edge[merkle.StoredHashIndex(s.level, s.n)] = b.own.Hashes[i]
 		own = merkle.NodeHash(b.own.Hashes[i], own)
 		edge[merkle.StoredHashIndex(s.level+1, s.n>>1)] = own

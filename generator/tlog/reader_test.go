@@ -106,7 +106,7 @@ func TestReadProofFaults(t *testing.T) {
 		}
 	}
 	_, other := keyOf(t, 3)
-	if _, err := tlog.ReadProof(whole.read, hash, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "no known key") {
+	if _, err := tlog.ReadProof(whole.read, hash, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "known key") {
 		t.Errorf("error %v", err)
 	}
 	proof, err := b.Prove(hash)
@@ -134,7 +134,7 @@ func TestReadProofFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	later.Extra = proof.Proof.Extra
-	if _, err := tlog.VerifyProof(later.Append(nil), hash, b.Keys, nil, nil); err == nil || !strings.Contains(err.Error(), "not that of the verification") {
+	if _, err := tlog.VerifyProof(later.Append(nil), hash, b.Keys, nil, nil); err == nil || !strings.Contains(err.Error(), "does not match the embedded verification") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -150,12 +150,12 @@ func TestProofRefused(t *testing.T) {
 	line := func(n int) string { return strings.Split(text, "\n")[n] }
 	for name, c := range map[string]struct{ old, new, want string }{
 		"nothing":                       {"", "", ""},
-		"another header":                {"@v1", "@v2", "read proof: it is not a tlog-proof"},
+		"another header":                {"@v1", "@v2", "read proof: want a tlog-proof"},
 		"no extra data":                 {line(1) + "\n", "", ""},
-		"an index with a zero":          {"index 3", "index 03", "read proof: it is not a tlog-proof"},
-		"another index":                 {"index 3", "index 2", "verify proof: the entry is not number 2 of the 7 that the checkpoint has signed"},
-		"a hash that is none":           {line(3), line(3)[1:], "read proof: it is not a tlog-proof"},
-		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: it is not a tlog-proof"},
+		"an index with a zero":          {"index 3", "index 03", "read proof: want a tlog-proof"},
+		"another index":                 {"index 3", "index 2", "verify proof: does not prove entry 2 of the tree of 7"},
+		"a hash that is none":           {line(3), line(3)[1:], "read proof: want a tlog-proof"},
+		"no checkpoint":                 {text[strings.Index(text, "\n\n"):], "\n", "read proof: want a tlog-proof"},
 		"a checkpoint with a line more": {text[len(text)-5:], text[len(text)-5:] + "x\n", "verify proof: open checkpoint: malformed note"},
 	} {
 		p, err := tlog.ParseProof([]byte(strings.Replace(text, c.old, c.new, 1)))
@@ -166,7 +166,7 @@ func TestProofRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	if _, err := p.Verify(entry, nil, nil); err == nil || !strings.Contains(err.Error(), "no known key has signed it") {
+	if _, err := p.Verify(entry, nil, nil); err == nil || !strings.Contains(err.Error(), "not signed by a known key") {
 		t.Errorf("without a key: %v", err)
 	}
 }
@@ -177,9 +177,9 @@ func TestPublishedKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		first + "\n" + second + "\n": "",
 		first:                        "does not end",
-		first + "\n" + first + "\n":  "two keys",
+		first + "\n" + first + "\n":  "duplicate key name",
 		"":                           "does not end",
-		"<html></html>\n":            "not a verifier key",
+		"<html></html>\n":            "want a verifier key",
 	} {
 		keys, err := tlog.PublishedKeys(func(string) ([]byte, error) { return []byte(text), nil })
 		if fmt.Sprint(err) != "<nil>" != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || len(err.Error()) > 300) {

@@ -54,16 +54,16 @@ func TestRecount(t *testing.T) {
 		// Who is vouched for.
 		{"r v0", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"o 0:registration v0", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
-		{"o v0", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
-		{"r v0 0:own", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
-		{"r v0 0:none", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
-		{"r v0 1:none 0:own 1:vouched", "", tlog.Counts{}, "", "agents are vouched for by entries that do not count as registrations: 1"},
+		{"o v0", "", tlog.Counts{}, "", "1 agents are vouched for, but their registrations do not count"},
+		{"r v0 0:own", "", tlog.Counts{}, "", "1 agents are vouched for, but their registrations do not count"},
+		{"r v0 0:none", "", tlog.Counts{}, "", "1 agents are vouched for, but their registrations do not count"},
+		{"r v0 1:none 0:own 1:vouched", "", tlog.Counts{}, "", "1 agents are vouched for, but their registrations do not count"},
 		{"r v0 0:own 1:none", "", tlog.Counts{Own: 1}, "own none", ""},
 		{"r v0", "0:own 1:none 0:registration 1:vouched", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
-		{"c v0", "", tlog.Counts{}, "", "it vouches for entry 0, which is not a registration"},
-		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
-		{"r v0 1:none v0", "", tlog.Counts{}, "", "entry 0 is vouched for already"},
-		{"v0", "", tlog.Counts{}, "", "it is about entry 0, and there are 0 before it"},
+		{"c v0", "", tlog.Counts{}, "", "entry 0 is vouched for, but is not a registration"},
+		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is already vouched for"},
+		{"r v0 1:none v0", "", tlog.Counts{}, "", "entry 0 is already vouched for"},
+		{"v0", "", tlog.Counts{}, "", "index 0: want one of the 0 entries before it"},
 
 		// Corrections.
 		{"r 0:own", "", tlog.Counts{Own: 1}, "own", ""},
@@ -71,13 +71,13 @@ func TestRecount(t *testing.T) {
 		{"o 0:registration 0:own 0:none 0:registration", "", tlog.Counts{Registrations: 1}, "registration", ""},
 		{"o 0:registration", "0:none 0:charter", tlog.Counts{}, "", `entry 0 cannot count as "charter"`},
 		{"r 0:charter", "", tlog.Counts{}, "", `entry 0 cannot count as "charter"`},
-		{"r", "c", tlog.Counts{}, "", "entry 2 is of the same record as entry 0 of verification 2026-11-20"},
+		{"r", "c", tlog.Counts{}, "", "entry 2 repeats the record of entry 0 (verification 2026-11-20)"},
 		{"r v0 1:none 1:vouched", "", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"r v0 1:registration", "", tlog.Counts{}, "", `entry 1 cannot count as "registration"`},
 		{"r 0:vouched", "", tlog.Counts{}, "", `entry 0 cannot count as "vouched"`},
-		{"r 0:registration", "", tlog.Counts{}, "", "entry 0 counts as registration already"},
+		{"r 0:registration", "", tlog.Counts{}, "", "entry 0 already counts as registration"},
 		{"r 0:own 1:none", "", tlog.Counts{}, "", `entry 1 cannot count as "none"`},
-		{"r -1:own", "", tlog.Counts{}, "", "it is about entry -1, and there are 1 before it"},
+		{"r -1:own", "", tlog.Counts{}, "", "index -1: want one of the 1 entries before it"},
 	} {
 		b := empty(t, 1)
 		signer, _ := keyOf(t, 1)

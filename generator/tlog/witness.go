@@ -22,16 +22,16 @@ import (
 // Witness cosigns checkpoints (C2SP tlog-witness).
 type Witness struct {
 	Key string `yaml:"key" is:"line"`     // verifier key with the algorithm 0x04 (C2SP tlog-cosignature)
-	URL string `yaml:"url" is:"upstream"` // prefix of its API
+	URL string `yaml:"url" is:"upstream"` // prefix of the witness's API
 }
 
-// Name is the name of a witness in its cosignatures.
+// Name returns the name of the witness in its cosignatures.
 func (w *Witness) Name() string {
 	name, _, _ := strings.Cut(w.Key, "+")
 	return name
 }
 
-// Check says what is wrong with the key of a witness.
+// Check returns an error if the key of the witness is invalid.
 func (w *Witness) Check() error {
 	_, err := w.verifier()
 	return err
@@ -40,39 +40,40 @@ func (w *Witness) Check() error {
 func (w *Witness) verifier() (note.Verifier, error) {
 	v, err := torchwood.NewCosignatureVerifier(w.Key)
 	if err == nil && !validPoint(w.Key) {
-		err = errors.New("anybody can sign for it")
+		err = errors.New("anyone can sign under this key")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("witness key %.100q: %w (want a name, a hash and an Ed25519 key of type 4, joined with +)", w.Key, err)
+		return nil, fmt.Errorf("witness key %.100q: %w: want a name, a hash and an Ed25519 key of type 4, "+
+			"joined with +", w.Key, err)
 	}
 	return v, nil
 }
 
-// Bounds of what a witness is asked, and answers.
+// Bounds of the requests to a witness.
 const (
-	witnessTimeout = 20 * time.Second // for all that one witness is asked
-	maxAnswer      = 64 << 10         // bytes of an answer
-	maxAsked       = 4                // times that a witness is asked about one checkpoint
+	witnessTimeout = 20 * time.Second // for all requests to one witness
+	maxAnswer      = 64 << 10         // bytes of a response
+	maxAsked       = 4                // requests about one checkpoint
 )
 
-var errSplit = errors.New("it has cosigned another tree: that log, or this one, was forked")
+var errSplit = errors.New("cosigned another tree: that log, or this one, was forked")
 
 func (s *Stage) cosigned(checkpoint []byte, w *Witness) bool {
 	c, err := Open(checkpoint, []string{s.Tree.Key}, []Witness{*w})
 	return err == nil && len(c.Cosigned) > 0
 }
 
-// Asked is the result of asking one witness.
+// Asked is the result of a request to one witness.
 type Asked struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
 	Cosigned bool   `json:"cosigned"`
-	New      bool   `json:"new"`             // whether it has cosigned now
-	Error    string `json:"error,omitempty"` // why it has not
+	New      bool   `json:"new"`             // cosigned in this call
+	Error    string `json:"error,omitempty"` // the reason if not cosigned
 }
 
-// CosignAll asks the witnesses that have not cosigned the newest checkpoint yet, side by side, and
-// gives the checkpoint with all cosignatures.
+// CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not
+// cosigned it, concurrently. It returns the checkpoint with all cosignatures.
 func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked, checkpoint []byte, err error) {
 	s := l.Current()
 	asked = make([]Asked, len(l.Witnesses))
@@ -99,13 +100,13 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 	return asked, checkpoint, err
 }
 
-// Cosign asks a witness to cosign the checkpoint of the newest stage (C2SP tlog-witness), and gives
-// its cosignature: a line to append to the checkpoint.
+// Cosign requests a witness's cosignature of the newest checkpoint (C2SP tlog-witness): a line to
+// append to the checkpoint.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	s := l.Current()
-	seen := int64(0) // the size of the tree that the witness says it has seen
+	seen := int64(0) // the size that the witness has seen
 	for range maxAsked {
 		body, err := s.addition(seen)
 		if err != nil {
@@ -118,21 +119,22 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 		case status == http.StatusOK:
 			return s.cosignature(w, answer)
 		case status != http.StatusConflict:
-			return nil, fmt.Errorf("it answers %d: %s", status, s.refusal(status))
+			return nil, fmt.Errorf("status %d: %s", status, s.refusal(status))
 		}
 		text := strings.TrimSuffix(string(answer), "\n")
 		size, err := strconv.ParseInt(text, 10, 64)
 		switch {
 		case err != nil || size < 0 || strconv.FormatInt(size, 10) != text:
-			return nil, fmt.Errorf("it answers %d without the size that it has seen: %.100q", status, text)
+			return nil, fmt.Errorf("status %d: got %.100q, want the size that the witness has seen", status, text)
 		case size > s.Size:
-			return nil, fmt.Errorf("it has seen a tree of %d entries, and the newest here has %d (is this content an old copy?)", size, s.Size)
+			return nil, fmt.Errorf("has seen a tree of %d entries, but the newest here has %d (is this content an "+
+				"old copy?)", size, s.Size)
 		case size == seen && size == s.Size:
 			return nil, errSplit
 		}
-		seen = size // somebody else may have shown it a checkpoint meanwhile: then it names a size again
+		seen = size // another caller may send it a checkpoint meanwhile: then it names a size again
 	}
-	return nil, fmt.Errorf("it was asked %d times, and did not accept the size that it named", maxAsked)
+	return nil, fmt.Errorf("did not accept the size it named in %d requests", maxAsked)
 }
 
 func (s *Stage) addition(seen int64) ([]byte, error) {
@@ -140,7 +142,7 @@ func (s *Stage) addition(seen int64) ([]byte, error) {
 	if 0 < seen && seen < s.Size {
 		proof, err := merkle.ProveTree(s.Size, seen, s.Tree)
 		if err != nil {
-			return nil, fmt.Errorf("prove that the tree extends that of %d entries: %w", seen, err)
+			return nil, fmt.Errorf("prove that the tree extends the tree of %d entries: %w", seen, err)
 		}
 		for _, h := range proof {
 			b = fmt.Appendln(b, h)
@@ -152,18 +154,20 @@ func (s *Stage) addition(seen int64) ([]byte, error) {
 func (s *Stage) refusal(status int) string {
 	switch {
 	case status == http.StatusForbidden || status == http.StatusNotFound:
-		return "it does not know the log by this key (ask its operator to add " + s.Tree.Key + ", and check the url)"
+		return "does not know the log (ask the witness's operator to add " + s.Tree.Key + ", and check the url)"
 	case status == http.StatusUnprocessableEntity:
-		return errSplit.Error() + " (compare the checkpoints that it has cosigned)"
+		return errSplit.Error() + " (compare the checkpoints it has cosigned)"
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		return "it fails for now (try again later)"
+		return "temporary failure (try again later)"
 	}
-	return "it does not take such a request (check the url)"
+	return "not a witness (check the url)"
 }
 
-// ask sends a request to a witness. It follows no redirect.
-func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint", bytes.NewReader(body))
+func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte,
+	err error,
+) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint",
+		bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -183,13 +187,11 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 	case errors.As(err, &wrapped):
 		err = wrapped.Err // the caller names the witness
 	case err == nil && len(answer) > maxAnswer:
-		err = fmt.Errorf("its answer has more than %d KiB", maxAnswer>>10)
+		err = fmt.Errorf("answer is longer than %d KiB", maxAnswer>>10)
 	}
 	return status, answer, err
 }
 
-// cosignature gives the line of an answer by which the witness has cosigned the checkpoint of the
-// stage.
 func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
 	for line := range bytes.Lines(answer) { // a witness may sign with further keys
 		whole := bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) && bytes.HasSuffix(line, []byte("\n"))
@@ -197,5 +199,6 @@ func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
 			return line, nil
 		}
 	}
-	return nil, errors.New("it answers without a cosignature by its key (compare the key with the one that it publishes)")
+	return nil, errors.New("answer has no cosignature by this key (compare the key with the one the witness " +
+		"publishes)")
 }

@@ -59,7 +59,7 @@ func TestWitnesses(t *testing.T) {
 	}
 
 	// A cosignature alone is not a signature of the log.
-	if _, err := tlog.Open([]byte(signedText(s)+"\n"+cosign(first)), b.Keys, known); err == nil || !strings.Contains(err.Error(), "and no key of that name has signed it") {
+	if _, err := tlog.Open([]byte(signedText(s)+"\n"+cosign(first)), b.Keys, known); err == nil || !strings.Contains(err.Error(), "not signed by the key of") {
 		t.Errorf("a witness alone: %v", err)
 	}
 	// What a tree under a new key begins with has no cosignatures, whenever they came.
@@ -154,15 +154,15 @@ func TestCosignFaults(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"that knows another log":      {tlogtest.New(foreign), "404: it does not know the log by this key (ask its operator to add " + l.Keys[0]},
-		"with a fork of another size": {split(0), "422: it has cosigned another tree"},
-		"that is ahead":               {ahead, "it has seen a tree of 99999 entries, and the newest here has 1271"},
-		"that signs with another key": {otherKey, "without a cosignature by its key"},
-		"that cosigns another text":   {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "without a cosignature"},
-		"that talks without end":      {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "more than 64 KiB"},
-		"that is overloaded":          {answer(503, ""), "503: it fails for now"},
-		"that is a page":              {answer(405, "<html>"), "405: it does not take such a request"},
-		"that names no size":          {answer(409, "<html>"), "without the size"},
+		"that knows another log":      {tlogtest.New(foreign), "404: does not know the log (ask the witness's operator to add " + l.Keys[0]},
+		"with a fork of another size": {split(0), "422: cosigned another tree"},
+		"that is ahead":               {ahead, "has seen a tree of 99999 entries, but the newest here has 1271"},
+		"that signs with another key": {otherKey, "no cosignature by this key"},
+		"that cosigns another text":   {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "no cosignature"},
+		"that talks without end":      {answer(200, strings.Repeat("— x AAAA\n", 10_000)), "longer than 64 KiB"},
+		"that is overloaded":          {answer(503, ""), "503: temporary failure"},
+		"that is a page":              {answer(405, "<html>"), "405: not a witness"},
+		"that names no size":          {answer(409, "<html>"), "want the size"},
 		"that is never content":       {answer(409, "5\n"), "did not accept"},
 	} {
 		server := httptest.NewServer(c.handler)

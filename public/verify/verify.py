@@ -167,10 +167,10 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         if online and name: newest = beyond(name)
     else:
         lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
-        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a look-up: %.80r" % s) for s in lines]
+        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a lookup: %.80r" % s) for s in lines]
         line = next((m.groups() for m in lines if m.group(1) == record), None)
-        missing = "no hand verification has counted it yet"
-        step("entry", "it is in the log's look-up" if line else missing, line)
+        missing = "not counted by a hand verification yet"
+        step("entry", "it is in the log's lookup" if line else missing, line)
         _, index, name, _, said, since = line
         newest = beyond(name)
         proof = last = Proof(newest.extra)
@@ -210,18 +210,18 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         elif every: step("witnessed", "it is cosigned by " + by, False)
     if not any(at for _, at in times):
         print("not witnessed: no witness whose key is given cosigned it")
-    if since: print("since then: it counts as %s, says the look-up" % since)
+    if since: print("since then: it counts as %s, says the lookup" % since)
     what = "it was set apart as the operator's own on " + date
     if entry[0] == "own": step("counted", what, False)
     print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
-    cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first, and @FIRST..LAST after a key are the days for whose receipts it counts. The service gives it as public_key_b64 at https://www.anteroom.example/api/receipt")
+    cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first, and @FIRST..LAST after a key are the days of its receipts. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter; this service keeps no log")
-    cli.add_argument("--log", metavar="URL", help="the address of the log that is asked, with --counted")
-    cli.add_argument("--proof", metavar="FILE", help="check that it was counted by this tlog-proof of the answer, without asking the log")
+    cli.add_argument("--log", metavar="URL", help="the address of the log to read, with --counted")
+    cli.add_argument("--proof", metavar="FILE", help="check by this tlog-proof of the answer that it was counted, without reading the log")
     cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas")
-    cli.add_argument("file", nargs="?", help="the JSON answer as it was received; standard input where it is absent")
+    cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; standard input if absent")
     cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; several are joined with commas")
     args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
     url = "" if args.log is None else args.log

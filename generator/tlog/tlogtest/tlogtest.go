@@ -48,7 +48,8 @@ func New(log string) *Witness { return &Witness{Signer: Signer(Name, 9), log: lo
 
 // Signer cosigns checkpoints under a name, with the key of a number.
 func Signer(name string, number byte) *torchwood.CosignatureSigner {
-	signer, err := torchwood.NewCosignatureSigner(name, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize)))
+	signer, err := torchwood.NewCosignatureSigner(name,
+		ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize)))
 	if err != nil {
 		panic(err)
 	}
@@ -79,7 +80,8 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	head, checkpoint, found := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
 	old, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
-	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil || !strings.HasPrefix(lines[0], "old ") {
+	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil ||
+		!strings.HasPrefix(lines[0], "old ") {
 		http.Error(rw, "malformed", http.StatusBadRequest)
 		return
 	}
