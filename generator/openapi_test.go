@@ -318,7 +318,7 @@ func TestKeyPattern(t *testing.T) {
 // A new board changes what speaks of counts, and nothing else: no schema, no contract, no tool.
 func TestNewBoardChangesLittle(t *testing.T) {
 	before := generate(t, shippedContent)
-	after := generate(t, overlay(t, map[string]func(string) string{
+	after := generate(t, overlay(t, edits{
 		"scoreboard/2026-11-21.yaml": board(t, "2026-11-20", "2026-11-21", "registrations_recorded: 0", "registrations_recorded: 7", "charters_filed: 0", "charters_filed: 2"),
 	}))
 	all := func(o *generator.Output) map[string][]byte {
