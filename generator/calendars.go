@@ -68,7 +68,8 @@ func (c *calendarFile) ics(host, url string) []byte {
 	line("NAME", escapeText(c.Name))
 	line("X-WR-CALNAME", escapeText(c.Name)) // what many programs read instead of NAME
 	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business days. "+
-		"Saturdays and Sundays are not business days either, and are not listed. Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
+		"Saturdays and Sundays are not business days either, and are not listed. "+
+		"Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
 	line("LAST-MODIFIED", stamp)
 	line("SOURCE;VALUE=URI", url)
 	for _, h := range c.Holidays {
