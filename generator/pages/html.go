@@ -145,17 +145,14 @@ const leftOut = "<!-- raw HTML omitted -->"
 func renderMarkdown(src []byte, components map[string]templ.Component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
-	var next ast.Node
-	for node := tree.FirstChild(); node != nil; node = next {
-		next = node.NextSibling()
-		if raw, ok := node.(*ast.HTMLBlock); ok {
-			if c := components[commentName(raw, src)]; c != nil {
-				tree.ReplaceChild(tree, node, &placed{component: c})
+	for node := tree.FirstChild(); node != nil; node = node.NextSibling() {
+		switch n := node.(type) {
+		case *ast.Heading:
+			body.add(n, src)
+		case *ast.HTMLBlock:
+			if c := components[commentName(n, src)]; c != nil {
+				n.SetAttributeString(replacement, c)
 			}
-			continue
-		}
-		if h, ok := node.(*ast.Heading); ok {
-			body.add(h, src)
 		}
 	}
 	var b bytes.Buffer
@@ -181,20 +178,6 @@ func (b *htmlBody) add(h *ast.Heading, src []byte) {
 		b.Sections[n-1].Sections = append(b.Sections[n-1].Sections, section)
 	}
 }
-
-// placed is a component in place of a comment.
-type placed struct {
-	ast.BaseBlock
-	component templ.Component
-}
-
-var kindPlaced = ast.NewNodeKind("Placed")
-
-// Kind implements ast.Node.
-func (*placed) Kind() ast.NodeKind { return kindPlaced }
-
-// Dump implements ast.Node.
-func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
 
 func commentName(block *ast.HTMLBlock, src []byte) string {
 	comment := strings.TrimSpace(string(block.Lines().Value(src)))
