@@ -66,16 +66,6 @@ var icon []byte
 //go:embed *.js
 var scripts embed.FS
 
-// pageScripts are the pages' own scripts, by the paths that they are published at.
-var pageScripts = func() map[string][]byte {
-	all := map[string][]byte{}
-	files, _ := fs.Glob(scripts, "*")
-	for _, file := range files {
-		all["/"+file], _ = scripts.ReadFile(file)
-	}
-	return all
-}()
-
 // The colours of the paper, which a browser draws its own frame in.
 const lightPaper, darkPaper = "#fdfdfb", "#15181b"
 
@@ -126,8 +116,9 @@ func count(sections []section) int {
 
 func scriptsOf(p *htmlPage) []string {
 	paths := []string{"/page.js"}
-	if own := "/" + p.Name + ".js"; pageScripts[own] != nil && strings.Contains(p.Body.HTML, "<form") {
-		paths = append(paths, own)
+	own := p.Name + ".js"
+	if _, err := fs.Stat(scripts, own); err == nil && strings.Contains(p.Body.HTML, "<form") {
+		paths = append(paths, "/"+own)
 	}
 	return paths
 }
