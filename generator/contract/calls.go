@@ -56,6 +56,11 @@ func exampleQuery(op *api.Operation) string {
 	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
 }
 
+// SeatParameter returns a seat of a charter as a parameter of a query.
+func SeatParameter(seat *jsondoc.Value) string {
+	return seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
+}
+
 // ShellQuoted returns a text as one word of a POSIX shell.
 func ShellQuoted(s string) string {
 	if !strings.ContainsAny(s, " !\"#$&'()*;<>?[\\]^`{|}~\n") {

@@ -191,13 +191,12 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
 	for i := range op.Fields {
-		names = append(names, QueryNames(&op.Fields[i])...)
+		names = append(names, queryNames(&op.Fields[i])...)
 	}
 	return g.URL(route.Path) + "{?" + strings.Join(names, ",") + "}"
 }
 
-// QueryNames lists the query parameters of a field.
-func QueryNames(f *input.Field) []string {
+func queryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
 		return nil
