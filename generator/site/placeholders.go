@@ -303,7 +303,7 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-// CheckEndpoints checks the limits of fields.
+// checkPlaceholders leaves the limits of fields to CheckEndpoints.
 func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]
