@@ -9,7 +9,6 @@ import (
 
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/input"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
 	"anteroom/generator/contract"
 	"anteroom/generator/model"
@@ -21,27 +20,23 @@ import (
 func calendars(a *contract.Answers) (files []File, err error) {
 	about := a.BusinessDays()
 	for _, c := range about.Calendars {
-		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`,
-			c.ID, about.Range.First, about.Range.Last))
-		if err != nil {
-			return nil, fmt.Errorf("ask for the holidays of %s: %w", c.ID, err)
-		}
-		answer := bizday.Compute(&turn.Turn{Snapshot: a.Snapshot}, input.New(asked.Members))
+		asked := fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`,
+			c.ID, about.Range.First, about.Range.Last)
+		answer := bizday.Compute(&turn.Turn{Snapshot: a.Snapshot}, input.ParseBody(asked))
 		var listed struct {
 			Result []holiday `json:"result"`
 		}
 		if err := json.Unmarshal(answer.Body, &listed); err != nil || answer.Status != http.StatusOK {
-			return nil, fmt.Errorf("ask for the holidays of %s: answered %d: %s", c.ID, answer.Status, answer.Body)
+			return nil, fmt.Errorf("list the holidays of %s: status %d: %s", c.ID, answer.Status, answer.Body)
 		}
 		file := &calendarFile{c, about.Range, []string{"Saturday", "Sunday"}, about.DataVersion, about.Caveat, listed.Result}
 		ics := output.CalendarPath(c.ID, "ics")
-		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.JSON()),
-			output.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
+		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.json()),
+			output.NewFile(ics, file.ics(a.Site.Service.CanonicalHost, a.URL(ics))))
 	}
 	return files, nil
 }
 
-// calendarFile is a calendar as JSON.
 type calendarFile struct {
 	model.Calendar
 	model.DateRange
@@ -56,14 +51,12 @@ type holiday struct {
 	Name string `json:"name"`
 }
 
-// JSON has a line for each holiday.
-func (c *calendarFile) JSON() []byte {
+func (c *calendarFile) json() []byte {
 	return append(bytes.ReplaceAll(output.Compact(c), []byte(`{"date":`), []byte("\n"+`{"date":`)), '\n')
 }
 
-// ICS is the calendar in iCalendar (RFC 5545), with the properties of RFC 7986 that describe it as
-// a whole. An event without an end takes its whole day.
-func (c *calendarFile) ICS(host, url string) []byte {
+// ics follows RFC 5545, with properties of RFC 7986. An event without an end takes its whole day.
+func (c *calendarFile) ics(host, url string) []byte {
 	b := make([]byte, 0, 2<<10+200*len(c.Holidays))
 	line := func(name, value string) { b = appendFolded(b, name+":"+value) }
 	basic := func(date string) string { return strings.ReplaceAll(date, "-", "") }
@@ -74,9 +67,9 @@ func (c *calendarFile) ICS(host, url string) []byte {
 	line("UID", c.ID+"@"+host)
 	line("NAME", escapeText(c.Name))
 	line("X-WR-CALNAME", escapeText(c.Name)) // what many programs read instead of NAME
-	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business "+
-		"days. Saturdays and Sundays are not business days either, "+
-		"and are not listed. Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
+	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business days. "+
+		"Saturdays and Sundays are not business days either, and are not listed. "+
+		"Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
 	line("LAST-MODIFIED", stamp)
 	line("SOURCE;VALUE=URI", url)
 	for _, h := range c.Holidays {

@@ -50,7 +50,7 @@ func events(t *testing.T, text string, uids map[string]bool) (calendar string, f
 // are the same. A weekday is a business day unless it is among them.
 func TestCalendars(t *testing.T) {
 	o := generate(t, shippedContent)
-	ask := getter(t, o)
+	h := keyedHost(t, o)
 	total, uids := 0, map[string]bool{}
 	for _, id := range bizday.IDs() {
 		var file struct {
@@ -81,7 +81,8 @@ func TestCalendars(t *testing.T) {
 					Result  bool
 					Skipped []struct{ Name string } `json:"holidays_skipped"`
 				}
-				if err := json.Unmarshal(ask("GET", fmt.Sprintf("/api/business-days?op=is&calendar=%s&date=%s", id, date), "").Response.Body, &answer); err != nil {
+				address := fmt.Sprintf("%s/api/business-days?op=is&calendar=%s&date=%s", o.Snapshot.BaseURL(), id, date)
+				if err := json.Unmarshal(send(t, h, o, call{"GET", address, ""}).Body, &answer); err != nil {
 					t.Fatal(err)
 				}
 				if answer.Result != business || len(answer.Skipped) > 0 && answer.Skipped[0].Name != holidays[date] {

@@ -16,7 +16,7 @@ import (
 // The index of skills has the digest of the skill's own bytes, and the skill the name and the
 // description of the index, whatever the service is called.
 func TestSkill(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{"service.yaml": replace("name: Anteroom", `name: "Ante: \"room\" #1"`)}))
+	o := generate(t, overlay(t, edits{"service.yaml": replace("name: Anteroom", `name: "Ante: \"room\" #1"`)}))
 	var index struct {
 		Skills []struct{ Name, Description, URL, Digest string }
 	}
@@ -39,7 +39,7 @@ func TestSkill(t *testing.T) {
 // Both feeds have the same items, the newest first, and an item stays as it is when others come.
 func TestFeeds(t *testing.T) {
 	before := generate(t, shippedContent)
-	o := generate(t, overlay(t, map[string]func(string) string{ // a second board on the day of the last one corrects it
+	o := generate(t, overlay(t, edits{ // a second board on the day of the last one corrects it
 		"scoreboard/2026-11-20-2.yaml": func(string) string {
 			return board(t, "received_external: 0", "received_external: 3")("") +
 				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"

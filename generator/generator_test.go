@@ -20,7 +20,6 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/assets"
-	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
@@ -65,8 +64,11 @@ func document(t testing.TB, o *generator.Output, path string) []byte {
 	return text
 }
 
-// overlay is a copy of the shipped content with some files changed or added.
-func overlay(t testing.TB, change map[string]func(old string) string) fstest.MapFS {
+// edits change files of a content folder, or add them.
+type edits map[string]func(old string) string
+
+// overlay is a copy of the shipped content with edits.
+func overlay(t testing.TB, change edits) fstest.MapFS {
 	t.Helper()
 	content := fstest.MapFS{}
 	err := fs.WalkDir(shippedContent, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -109,7 +111,7 @@ jobs:
   - {id: a-b, title: Open, description: One, status: open, posted: 2026-11-01, expires: 2026-12-01, reward_credit_units: 3, tags: [data, a-b], url: "https://example.org/x", poster: p}
   - {id: c-d, title: Done, description: Two, status: completed, posted: 2026-11-01, completed_on: 2026-11-10, tags: [], poster: p}
 `
-	return overlay(t, map[string]func(string) string{
+	return overlay(t, edits{
 		"jobs.yaml": func(string) string { return jobs },
 		"auditors.yaml": func(string) string {
 			return "as_of: 2026-11-20\nledger:\n" + audit + "null}\n" + strings.Replace(audit, "report_sha256: ab", "report_sha256: cd", 1) + "2026-11-10}\n"
@@ -315,10 +317,10 @@ func TestPagesHoldNoScript(t *testing.T) {
 	}
 }
 
-// The sitemap has every page but the small derived ones, and every board, each with the day on
-// which what it shows has changed.
+// The sitemap has every page but the small derived ones, each with the day on which its contents
+// last changed.
 func TestSitemap(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{
+	o := generate(t, overlay(t, edits{
 		"scoreboard/2026-11-30.yaml": board(t, "2026-11-20", "2026-11-30"),
 		"jobs.yaml":                  replace("as_of: 2026-11-20", "as_of: 2026-11-29"),
 		"pages/privacy.md": func(old string) string {
@@ -337,12 +339,9 @@ func TestSitemap(t *testing.T) {
 	}
 	published, changed := paths(o), map[string]string{}
 	for _, u := range set.URL {
-		path, ok := strings.CutPrefix(u.Loc, o.Snapshot.BaseURL())
-		if _, twice := changed[path]; twice || !ok || !published[path] {
-			t.Errorf("%s is not published, or is there twice", u.Loc)
-		}
-		if _, ok := civil.ParseDate(u.LastMod); !ok && u.LastMod != "" {
-			t.Errorf("lastmod %s of %s is not a date", u.LastMod, u.Loc)
+		path := strings.TrimPrefix(u.Loc, o.Snapshot.BaseURL())
+		if !published[path] {
+			t.Errorf("%s is not published", u.Loc)
 		}
 		changed[path] = u.LastMod
 	}
@@ -353,8 +352,8 @@ func TestSitemap(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/": "2026-11-30", "/scoreboard.html": "2026-11-30", "/scoreboard.json": "2026-11-30", "/scoreboard/2026-11-30.json": "2026-11-30",
-		"/scoreboard/2026-09-22.json": "2026-09-22", "/jobs.html": "2026-11-29", "/jobs.json": "2026-11-29", "/privacy.html": "2026-11-23",
+		"/": "2026-11-30", "/scoreboard.html": "2026-11-30", "/scoreboard.json": "2026-11-30",
+		"/scoreboard/2026-09-22.json": "2026-09-22", "/jobs.html": "2026-11-29", "/privacy.html": "2026-11-23",
 	} {
 		if changed[path] != want {
 			t.Errorf("%s changed on %q, want %s", path, changed[path], want)
@@ -364,7 +363,7 @@ func TestSitemap(t *testing.T) {
 
 // Both signals of robots.txt follow one setting.
 func TestRobots(t *testing.T) {
-	no := overlay(t, map[string]func(string) string{"service.yaml": replace("ai_train: true", "ai_train: false")})
+	no := overlay(t, edits{"service.yaml": replace("ai_train: true", "ai_train: false")})
 	text := string(document(t, generate(t, no), "/robots.txt"))
 	if !strings.Contains(text, "ai-train=no") || !strings.Contains(text, "train-ai=n,") {
 		t.Errorf("the two signals contradict each other:\n%s", text)
@@ -415,7 +414,7 @@ func parsed(t *testing.T, text []byte) *jsondoc.Value {
 func TestVerificationNeverChanges(t *testing.T) {
 	const file = "/scoreboard/2026-11-20.json"
 	before := document(t, generate(t, shippedContent), file)
-	content := overlay(t, map[string]func(string) string{
+	content := overlay(t, edits{
 		"service.yaml":                 replace("license: CC-BY-4.0", "license: CC0-1.0"),
 		"presence.yaml":                replace(`away_message: ""`, "away_message: gone"),
 		"scoreboard/2026-11-20-2.yaml": board(t, "received_external: 0", "received_external: 3"),
@@ -436,7 +435,7 @@ func TestVerificationNeverChanges(t *testing.T) {
 
 // A page that the operator added is linked from every page.
 func TestNavigation(t *testing.T) {
-	withMore := generate(t, overlay(t, map[string]func(string) string{
+	withMore := generate(t, overlay(t, edits{
 		"pages/added.md": func(string) string {
 			return "---\ntitle: Added\ndescription: One more.\nupdated: 2026-11-23\n---\nWords.\n"
 		},
@@ -448,7 +447,7 @@ func TestNavigation(t *testing.T) {
 
 // A board that corrects a number says so on the page of the counts, too.
 func TestCorrectionOnThePage(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
+	o := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
 	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `Charters filed (<code>orgs.charters_filed</code>) was 0 on <a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a>, and is 0. Two &lt;were&gt; one.`) {
@@ -470,7 +469,7 @@ func TestVerificationNumbers(t *testing.T) {
 		{"tool_calls_by_anything_not_auditing_us", "83"},
 		{"security_reports_received", "97"},
 	}
-	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+	o := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(text string) string {
 		for _, c := range counts {
 			text = regexp.MustCompile(`(?m)^( *`+c.key+`:).*$`).ReplaceAllString(text, "$1 "+c.want)
 		}
@@ -501,7 +500,7 @@ func TestVerificationNumbers(t *testing.T) {
 // Where more agents and orgs came than there are founding seats, no seat is left: their number is
 // not negative.
 func TestFoundingSeatsAreUsedUp(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(text string) string {
+	o := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(text string) string {
 		for key, n := range map[string]int{
 			"verified_organic_agent_conversions": model.FoundingAgentSlots + 1, "registrations_recorded": model.FoundingAgentSlots + 1,
 			"charters_filed": model.FoundingOrgSlots + 1,
@@ -580,7 +579,7 @@ func TestHeaders(t *testing.T) {
 func TestOddCharacters(t *testing.T) {
 	const odd = "Tern & Co <script>alert(1)</script> | [x](javascript:1) ]( \\ `code <b>` ` ~~z~~ *y* & \u2028 é 漢 😀 https://example.org/"
 	const name = `Tern & Co <script>alert(1)</script> | ] ( "q" é 漢` // pages take it as Markdown
-	content := overlay(t, map[string]func(string) string{
+	content := overlay(t, edits{
 		"service.yaml": func(old string) string {
 			return regexp.MustCompile(`(?m)^name: .*$`).ReplaceAllString(old, `name: '`+name+`'`)
 		},
@@ -639,13 +638,18 @@ func TestOddCharacters(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
-		content map[string]func(string) string
+		content edits
 		want    string
 	}{
-		"no words for an operation": {map[string]func(string) string{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
-		"a link to nothing":         {map[string]func(string) string{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
-		"a heading in a paragraph":  {map[string]func(string) string{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
-		"a heading in llms.txt":     {map[string]func(string) string{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
+		"no words for an operation": {edits{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
+		"a link to nothing":         {edits{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
+		"a heading in a paragraph":  {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
+		"a heading in llms.txt":     {edits{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
+		"a long name":               {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
+		"a name for a book":         {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 500))}, "an index of skills takes 1024"},
+		"no step that verifies": {edits{"quest.yaml": replace(
+			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
+    body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := site.Load(overlay(t, test.content))
@@ -667,7 +671,7 @@ func withEntries(b *testing.B, n int) fs.FS {
 		jobs[i] = fmt.Sprintf(`{"id":"job-%d","title":"Check table %d","description":"Compare the table with its sources, and list every difference.","status":"open","posted":"2026-11-%02d","tags":["data"],"poster":"ledger-lark"}`, i, i, 1+i%20)
 		audits[i] = fmt.Sprintf(`{"agent_name":"auditor %d","registration_sha256":"%064x","scope":"The receipts of one week.","claimed_at":"2026-11-%02dT00:00:00Z","report_url":"https://reports.example/%d","report_sha256":"%064x","verified_by_hand_on":null}`, i, i, 1+i%20, i, i)
 	}
-	content := overlay(b, map[string]func(string) string{
+	content := overlay(b, edits{
 		"jobs.json":     func(string) string { return `{"as_of":"2026-11-20","jobs":[` + strings.Join(jobs, ",") + `]}` },
 		"auditors.json": func(string) string { return `{"as_of":"2026-11-20","ledger":[` + strings.Join(audits, ",") + `]}` },
 	})

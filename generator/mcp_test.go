@@ -99,7 +99,7 @@ func TestToolsAreShort(t *testing.T) {
 	if r.Status != 200 || len(r.Body) > contract.MaxTools {
 		t.Errorf("%d with %d bytes, want at most %d", r.Status, len(r.Body), contract.MaxTools)
 	}
-	s, err := site.Load(overlay(t, map[string]func(string) string{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
+	s, err := site.Load(overlay(t, edits{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestToolsAreShort(t *testing.T) {
 
 // The names have the prefix of the content everywhere.
 func TestToolPrefix(t *testing.T) {
-	o := generate(t, overlay(t, map[string]func(string) string{"service.yaml": replace("tool_prefix: service_", "tool_prefix: lobby_")}))
+	o := generate(t, overlay(t, edits{"service.yaml": replace("tool_prefix: service_", "tool_prefix: lobby_")}))
 	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPInstall, api.MCPPrompt + "onboard"} {
 		if doc := string(o.Snapshot.Documents[id]); strings.Contains(doc, "service_") || !strings.Contains(doc, "lobby_") {
 			t.Errorf("%s: %.200s", id, doc)

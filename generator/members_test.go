@@ -34,7 +34,7 @@ import (
 // answered.
 func TestMembers(t *testing.T) {
 	// The newest board has a correction, which most boards lack.
-	output := generate(t, overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": func(board string) string {
+	output := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: suggestions.shipped, was: 0, board: 2026-09-22, reason: None.}\n"
 	}}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))

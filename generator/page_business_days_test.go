@@ -8,29 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge"
 	"anteroom/edge/endpoint/bizday"
-	"anteroom/edge/turn"
-	"anteroom/generator"
 )
-
-// twinText is the Markdown twin of a page without the escapes of Markdown.
-func twinText(t *testing.T, o *generator.Output, page string) string {
-	t.Helper()
-	return strings.ReplaceAll(string(document(t, o, "/"+page+".html.md")), `\`, "")
-}
-
-// getter answers GETs of the paths and queries of the canonical host, by an edge of the output.
-func getter(t *testing.T, o *generator.Output) func(method, target, body string) turn.Outcome {
-	t.Helper()
-	e, err := edge.Load(o.Snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(method, target, body string) turn.Outcome {
-		return e.Handle(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: o.Snapshot.CanonicalHost, Body: []byte(body)}})
-	}
-}
 
 // The form works without its script.
 func TestBusinessDaysForm(t *testing.T) {
@@ -52,7 +31,7 @@ func TestBusinessDaysForm(t *testing.T) {
 
 	// Sent as a browser without scripts sends it, with all that is in it, each operation answers.
 	filled := map[string]string{"date": "2026-12-24", "start": "2026-12-23", "end": "2027-01-04", "days": "2"}
-	ask := getter(t, o)
+	h := keyedHost(t, o)
 	for _, operation := range bizday.Operations {
 		query := url.Values{}
 		for name, value := range values {
@@ -66,7 +45,7 @@ func TestBusinessDaysForm(t *testing.T) {
 			}
 		}
 		query.Set("op", operation.Name)
-		if r := ask("GET", "/api/business-days?"+query.Encode(), "").Response; r.Status != 200 {
+		if r := send(t, h, o, call{"GET", o.Snapshot.BaseURL() + "/api/business-days?" + query.Encode(), ""}); r.Status != 200 {
 			t.Errorf("%s: %d %s", query.Encode(), r.Status, r.Body)
 		}
 	}

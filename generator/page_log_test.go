@@ -22,7 +22,7 @@ import (
 // logged is the shipped content with a log of two hand verifications, which have records.
 func logged(t *testing.T) (fstest.MapFS, *tlog.Log) {
 	t.Helper()
-	content := overlay(t, map[string]func(string) string{"scoreboard/2026-11-20.yaml": board(
+	content := overlay(t, edits{"scoreboard/2026-11-20.yaml": board(
 		t, "verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 2", "registrations_recorded: 0", "registrations_recorded: 5",
 		"charters_filed: 0", "charters_filed: 3", "received_external: 0", "received_external: 4", "seed_and_test_records: 0", "seed_and_test_records: 1",
 	)})
@@ -230,7 +230,7 @@ func TestLookupOfTheLog(t *testing.T) {
 	if o := generate(t, begun); o.Snapshot.LogLookup != tlog.LookupFolder {
 		t.Errorf("with a log the lookup is in %q", o.Snapshot.LogLookup)
 	}
-	keyed := overlay(t, map[string]func(string) string{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
+	keyed := overlay(t, edits{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
 	if o := generate(t, keyed); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(tlog.LookupFolder)) {
 		t.Errorf("with a key that has signed nothing the lookup is in %q, or in an example", o.Snapshot.LogLookup)
 	}

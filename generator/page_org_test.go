@@ -28,8 +28,7 @@ func blocks(text, language string) (found []string) {
 // What can be copied is refused as it is, and files once its placeholders are replaced.
 func TestOrgPageCalls(t *testing.T) {
 	o := generate(t, shippedContent)
-	text := twinText(t, o, "org")
-	ask := getter(t, o)
+	text := strings.ReplaceAll(string(document(t, o, "/org.html.md")), `\`, "") // without the escapes of Markdown
 	refused := func(method, target, body string) {
 		t.Helper()
 		h := keyedHost(t, o)
@@ -51,7 +50,7 @@ func TestOrgPageCalls(t *testing.T) {
 	// what was edited.
 	name, _ := json.Marshal("Möwe \"& Söhne\" \u2028 <1>")
 	filled := regexp.MustCompile(`"<[^"]*>"`).ReplaceAllLiteralString(body, string(name))
-	answer := string(ask("POST", "/api/org?dry_run=1", filled).Response.Body)
+	answer := string(send(t, keyedHost(t, o), o, call{"POST", o.Snapshot.BaseURL() + "/api/org?dry_run=1", filled}).Body)
 	for _, line := range blocks(text, "sh") {
 		tool, _, _ := strings.Cut(line, " ")
 		if !strings.Contains(line, "< answer.json") {

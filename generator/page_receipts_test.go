@@ -12,8 +12,8 @@ import (
 )
 
 // withKey is the shipped content of a service that publishes the key of the hosts in tests.
-func withKey(t *testing.T) map[string]func(string) string {
-	return map[string]func(string) string{
+func withKey(t *testing.T) edits {
+	return edits{
 		"service.yaml": replace(`current: ""`, fmt.Sprintf("current: %q", edgetest.PublicKey(edgetest.Key))),
 	}
 }

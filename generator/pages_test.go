@@ -285,7 +285,7 @@ func TestListPages(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := generate(t, overlay(t, map[string]func(string) string{
+			o := generate(t, overlay(t, edits{
 				"jobs.yaml":     func(string) string { return "as_of: 2026-11-20\njobs: [" + strings.Join(test.jobs, ", ") + "]\n" },
 				"auditors.yaml": func(string) string { return "as_of: 2026-11-20\nledger: [" + strings.Join(test.audits, ", ") + "]\n" },
 			}))

@@ -25,7 +25,6 @@ func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
 
-// exampleQuery returns a query with the members of the operation's example body, or "".
 func exampleQuery(op *api.Operation) string {
 	body, err := jsondoc.Parse(ExampleBody(op))
 	if err != nil || len(op.Fields) == 0 {
@@ -55,6 +54,11 @@ func exampleQuery(op *api.Operation) string {
 		return ""
 	}
 	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
+}
+
+// SeatParameter returns a seat of a charter as a parameter of a query.
+func SeatParameter(seat *jsondoc.Value) string {
+	return seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
 }
 
 // ShellQuoted returns a text as one word of a POSIX shell.

@@ -94,8 +94,6 @@ func (g *Answers) operation(route *api.Route, op *api.Operation) model.ContractO
 	return contract
 }
 
-// contractField describes a field. prefix is the dotted name of the field around it, with a dot at
-// its end.
 func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string) model.ContractField {
 	contract := model.ContractField{
 		Name:            f.Name,
@@ -164,7 +162,6 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// operationID returns an operationId of OpenAPI: getRoster.
 func operationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
@@ -194,13 +191,12 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
 	for i := range op.Fields {
-		names = append(names, QueryNames(&op.Fields[i])...)
+		names = append(names, queryNames(&op.Fields[i])...)
 	}
 	return g.URL(route.Path) + "{?" + strings.Join(names, ",") + "}"
 }
 
-// QueryNames lists the query parameters of a field.
-func QueryNames(f *input.Field) []string {
+func queryNames(f *input.Field) []string {
 	switch {
 	case f.BodyOnly:
 		return nil
@@ -329,7 +325,6 @@ func Route(id string) *api.Route {
 	panic("the route table lacks " + id + ", which other documents refer to")
 }
 
-// allFields includes the dry run and the key of an operation that makes a record.
 func allFields(op *api.Operation) []input.Field {
 	if !op.DryRun {
 		return op.Fields

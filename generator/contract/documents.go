@@ -159,7 +159,7 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 		VerifyOffline: []string{
 			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
 				"and write them as JSON without white space, " +
-				"non-ASCII unescaped and" + canon.ReceiptNullable + " as null where it is null: " +
+				"non-ASCII unescaped and " + canon.ReceiptNullable + " as null where it is null: " +
 				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",

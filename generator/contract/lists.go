@@ -53,7 +53,6 @@ func (f *Family) list(path, schemaPath, entry string, l *site.List) {
 	}, schema, object{{"$defs", object{{entry, entrySchema(l)}}}}))
 }
 
-// listSchema returns the schema of a list whose entries have the schema at ref.
 func listSchema(l *site.List, ref string) object {
 	entries := object{{"type", "array"}, {"items", object{{"$ref", ref}}}}
 	all := object{{"as_of", object{

@@ -23,8 +23,8 @@ const openAPIVersion = "3.1.1"
 const linedLevels = 3
 
 // OpenAPI describes every endpoint and the documents for programs by OpenAPI 3.1. Common generators
-// make a client of it if no $ref points into properties, no type is several except null, and no
-// name occurs twice in all sections of the components. Operations of the route table that share a
+// make a client of it because no $ref points into properties, no type is several except null, and
+// names are unique in all sections of the components. Operations of the route table that share a
 // method and a path are described together.
 func OpenAPI(a *Answers) ([]output.File, error) {
 	service := &a.Site.Service
@@ -329,7 +329,6 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 	return half(false), half(true)
 }
 
-// list describes a list without the descriptions of its members, which are in the schema at path.
 func (d *description) list(name, path string, l *site.List) object {
 	shape := entrySchema(l)
 	entry := shape.Get("title").(string)

@@ -28,7 +28,6 @@ func Inline(t reflect.Type) object {
 	return s.ofType(t)
 }
 
-// ref refers to the component of a struct type, which it makes if necessary.
 func (s *schemas) ref(t reflect.Type) object {
 	name := typeName(t)
 	if known := s.types[name]; known == nil {
@@ -210,7 +209,6 @@ func limited(schema object, tag reflect.StructTag) object {
 	return schema
 }
 
-// tells reports whether a description says more than the name of its member.
 func tells(words string) bool {
 	const few = 48
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")

@@ -125,8 +125,8 @@ func (g *family) charterCommand() string {
 		if required && m.Value.Kind == jsondoc.String {
 			command += " --data-urlencode " + contract.ShellQuoted(m.Name+"="+m.Value.Text)
 		}
-		for _, seat := range m.Value.Items {
-			command += " -d " + seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
+		for i := range m.Value.Items {
+			command += " -d " + contract.SeatParameter(&m.Value.Items[i])
 		}
 	}
 	return command

@@ -27,7 +27,8 @@ import (
 // comes later. llms.txt has the size of the manifest, and the manifest the size of llms.txt.
 func Index(a *contract.Answers, documents []output.File) ([]output.File, error) {
 	manifest := (&family{contract.Family{Answers: a}}).manifest(documents)
-	for size := 0; ; {
+	const tries = 4 // the sizes could chase each other, if both are about to have one more digit
+	for try, size := 1, 0; ; try++ {
 		g := &family{contract.Family{Answers: a}}
 		g.Add("/llms.txt", []byte(g.llmsText(documents, size)))
 		listed := manifest
@@ -35,7 +36,7 @@ func Index(a *contract.Answers, documents []output.File) ([]output.File, error) 
 		slices.SortFunc(listed.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 		g.AddWithTrailer("/manifest.json", listed)
 		made := len(g.Files[1].Bytes)
-		if kilobytes(made) == kilobytes(size) {
+		if try == tries || kilobytes(made) == kilobytes(size) {
 			return g.Result()
 		}
 		size = made

@@ -1,13 +1,13 @@
 // Package model holds the types of the answers that the content decides. The generator fills them
 // and makes schemas of them; the edge serves their text.
 //
-// Struct tags: json names the member and doc describes it. null:"true" marks a string that may be
-// null. also names further JSON types of a member. enum, format, minimum and pattern are keywords
-// of JSON Schema. flat:"true" marks an embedded struct that is no component. A member with
-// omitempty or omitzero may be absent from an answer. The edge adds a member with from:"edge" to
-// every answer, so only the published text lacks it. total:"true" marks a list that may be cut: a
-// member <name>_total then has the full count. A member with the tag is has the same name in a
-// content file and the format described by package site; a count is 0 or more.
+// Struct tags: json names the member and doc describes it, if its name does not. null:"true" marks
+// a string that may be null. also names further JSON types of a member. enum, format, minimum and
+// pattern are keywords of JSON Schema. flat:"true" marks an embedded struct that is no component. A
+// member with omitempty or omitzero may be absent from an answer. The edge adds a member with
+// from:"edge" to every answer, so only the published text lacks it. total:"true" marks a list that
+// may be cut: a member <name>_total then has the full count. A member with the tag is has the same
+// name in a content file and the format described by package site; a count is 0 or more.
 package model
 
 import (
@@ -298,10 +298,10 @@ type WriteLimit struct {
 
 // AskedContract is the operation of a request in a 400.
 type AskedContract struct {
-	ID      string          `json:"id" doc:"Stable identifier of the operation."`
+	ID      string          `json:"id"`
 	Methods []string        `json:"methods" doc:"HTTP methods that do it."`
 	Path    string          `json:"path" doc:"Path on the canonical host."`
-	Fields  []ContractField `json:"fields" doc:"The input fields."`
+	Fields  []ContractField `json:"fields"`
 }
 
 // OrgRules is the answer of GET /api/org without a charter's parameters.
@@ -402,41 +402,41 @@ type Convention struct {
 
 // Manifest is manifest.json, without its trailer.
 type Manifest struct {
-	Documents []ManifestDocument `json:"documents" doc:"Every published document but this one."`
-	Endpoints []ManifestEndpoint `json:"endpoints" doc:"Every live endpoint."`
+	Documents []ManifestDocument `json:"documents"`
+	Endpoints []ManifestEndpoint `json:"endpoints"`
 	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
 	// ReceiptKey is null where the content publishes none.
 	ReceiptKey *string `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
 	// Log is null where the service keeps none.
 	Log      *ManifestLog `json:"log" doc:"The public log of counted records; null if the service has none."`
-	Versions Versions     `json:"versions" doc:"Versions of what the service publishes."`
-	MCP      ManifestMCP  `json:"mcp" doc:"The MCP server."`
+	Versions Versions     `json:"versions"`
+	MCP      ManifestMCP  `json:"mcp"`
 	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
 }
 
 // ManifestDocument is one published document.
 type ManifestDocument struct {
 	Path      string `json:"path" doc:"Path on the canonical host."`
-	MediaType string `json:"media_type" doc:"Its media type."`
-	Bytes     int    `json:"bytes" doc:"Its length."`
+	MediaType string `json:"media_type"`
+	Bytes     int    `json:"bytes"`
 	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
 }
 
 // ManifestLog is the end of the public log.
 type ManifestLog struct {
-	Origin     string `json:"origin" doc:"Its name in its checkpoints."`
+	Origin     string `json:"origin"`
 	Key        string `json:"key" doc:"The verifier key that its newest checkpoint is signed with (C2SP signed-note)."`
-	Size       int64  `json:"size" doc:"How many entries that checkpoint is over."`
-	Checkpoint string `json:"checkpoint" format:"uri" doc:"Address of that checkpoint."`
+	Size       int64  `json:"size"`
+	Checkpoint string `json:"checkpoint" format:"uri"`
 }
 
 // ManifestEndpoint is one live endpoint.
 type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
-	Methods []string `json:"methods" doc:"Its methods, except OPTIONS, and HEAD next to GET."`
+	Methods []string `json:"methods" doc:"Its methods, without OPTIONS and without the HEAD that comes with GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
-	What    string   `json:"what" doc:"What it is for."`
+	What    string   `json:"what"`
 }
 
 // Limits are the limits of requests and of seats, and the seconds for which an answer is shared.
@@ -444,11 +444,11 @@ type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
-	JSONMembers     int `json:"json_members" doc:"Most members of one object of a JSON body."`
-	QueryNames      int `json:"query_names" doc:"Most names in a query."`
+	JSONMembers     int `json:"json_members"`
+	QueryNames      int `json:"query_names"`
 	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
-	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
-	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
+	BatchMessages   int `json:"mcp_batch_messages"`
+	BatchWrites     int `json:"mcp_batch_writes"`
 	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
 	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as its answer promises."`
 	CopyDays        int `json:"suggestion_copy_days" doc:"For how many days a host that mails suggestions to the operator may keep copies of them, should a mail be lost."`
@@ -457,15 +457,15 @@ type Limits struct {
 
 	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
 	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
-	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
+	SkippedHolidays  int `json:"holidays_skipped"`
 
-	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year with all business days known."`
-	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year with all business days known."`
+	BusinessDaysFirst int `json:"business_days_first_year"`
+	BusinessDaysLast  int `json:"business_days_last_year"`
 	BusinessDaysYears int `json:"business_days_calendar_years" doc:"Most years of calendars that the computations of one request read together."`
 
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
 	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
-	SignalShare       int `json:"signal_check_shared_seconds" doc:"For how long a check of the key file is shared."`
+	SignalShare       int `json:"signal_check_shared_seconds"`
 	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
 
 	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
@@ -477,7 +477,7 @@ type Limits struct {
 
 // FieldLimits are the limits of one input field of one operation.
 type FieldLimits struct {
-	Operation string `json:"operation" doc:"Identifier of the operation."`
+	Operation string `json:"operation"`
 	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
 	Bounds    `flat:"true"`
 }
@@ -492,26 +492,26 @@ type ManifestMCP struct {
 // Versions are the versions of what the service publishes.
 type Versions struct {
 	PublicDescription        string `json:"public_description" doc:"Version of the public description, also of the OpenAPI document."`
-	AUP                      string `json:"aup" doc:"Version of the acceptable-use policy."`
+	AUP                      string `json:"aup"`
 	Quest                    string `json:"quest" doc:"Version of the quest."`
 	Receipt                  string `json:"receipt" doc:"Identifier of the receipt format."`
 	ReceiptCanonicalization  string `json:"receipt_canonicalization" doc:"Identifier of the rule for a receipt's canonical string."`
 	WaitlistCanonicalization string `json:"waitlist_canonicalization" doc:"Identifier of the rule for a registration's canonical string."`
 	OrgCanonicalization      string `json:"org_canonicalization" doc:"Identifier of the rule for a charter's canonical string."`
-	MCPServer                string `json:"mcp_server" doc:"Version of the MCP server."`
+	MCPServer                string `json:"mcp_server"`
 }
 
 // Problem is the body of every error (RFC 9457).
 type Problem struct {
 	Type          string         `json:"type" format:"uri" doc:"Problem type: the address of the page about it."`
-	Title         string         `json:"title" doc:"Title of the problem type."`
-	Status        int            `json:"status" doc:"HTTP status."`
-	Detail        string         `json:"detail" doc:"Why this request failed."`
+	Title         string         `json:"title"`
+	Status        int            `json:"status"`
+	Detail        string         `json:"detail"`
 	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Name of this request, as in the header Request-Id; the operator finds it in the log."`
 	Errors        []input.Fault  `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
-	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract is."`
-	Contract      JSON           `json:"contract,omitzero" doc:"On 400 of the operation that was asked for; on 405 of the endpoint, with the other members of a bare GET."`
+	ContractURL   string         `json:"contract_url" format:"uri"`
+	Contract      JSON           `json:"contract,omitzero" doc:"The contract: on 400 of the operation that was asked for, on 405 of the endpoint, with the other members of a bare GET."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"The live endpoints; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
@@ -520,43 +520,43 @@ type Problem struct {
 
 // MCPAnswer is a response of the MCP endpoint (JSON-RPC 2.0), with either result or error.
 type MCPAnswer struct {
-	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
+	JSONRPC string    `json:"jsonrpc" enum:"2.0"`
 	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
-	Result  JSON      `json:"result,omitempty" doc:"What the method gives."`
-	Error   *MCPError `json:"error,omitempty" doc:"Why there is no result."`
+	Result  JSON      `json:"result,omitempty"`
+	Error   *MCPError `json:"error,omitempty"`
 }
 
 // MCPError is an error of JSON-RPC.
 type MCPError struct {
 	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
-	Message string `json:"message" doc:"The error in words."`
+	Message string `json:"message"`
 	Data    JSON   `json:"data,omitempty" doc:"errors: every fault found, if there is more to report."`
 }
 
 // MCPInstall has the members that the 405 of a GET of the MCP endpoint adds to Problem.
 type MCPInstall struct {
-	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
-	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`
+	Endpoint         string               `json:"endpoint" format:"uri"`
+	Transport        string               `json:"transport" enum:"streamable-http"`
 	ProtocolVersions []string             `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
 	Stateless        []string             `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
 	Install          map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
 	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
-// MCPNoStream has those of a GET that accepts only a stream of events.
+// MCPNoStream does the same for a GET that accepts only a stream of events.
 type MCPNoStream struct {
-	Endpoint string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
+	Endpoint string               `json:"endpoint" format:"uri"`
 	Install  map[string]MCPClient `json:"install" doc:"One block, which most clients take."`
-	Tools    []string             `json:"tools" doc:"The names of the tools."`
+	Tools    []string             `json:"tools"`
 }
 
 // MCPClient describes how to add the MCP server to a client.
 type MCPClient struct {
-	Client  string `json:"client" doc:"Name of the client."`
-	How     string `json:"how" doc:"What to do with the block."`
-	Command string `json:"command,omitempty" doc:"A command to run."`
-	Config  JSON   `json:"config,omitzero" doc:"What to put into a JSON file."`
-	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
+	Client  string `json:"client"`
+	How     string `json:"how"`
+	Command string `json:"command,omitempty"`
+	Config  JSON   `json:"config,omitzero"`
+	TOML    string `json:"toml,omitempty"`
 }
 
 // MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
@@ -564,14 +564,14 @@ type MCPTool struct {
 	Name        string   `json:"name" doc:"Its name."`
 	Title       string   `json:"title" doc:"Its title."`
 	Description string   `json:"description" doc:"What it does."`
-	Annotations MCPHints `json:"annotations" doc:"Its hints."`
+	Annotations MCPHints `json:"annotations"`
 }
 
 // MCPHints are the hints of a tool.
 type MCPHints struct {
 	Title       string `json:"title" doc:"Its title."`
-	ReadOnly    bool   `json:"readOnlyHint" doc:"Whether it only reads."`
-	Destructive bool   `json:"destructiveHint" doc:"Whether it may destroy something."`
-	Idempotent  bool   `json:"idempotentHint" doc:"Whether doing it twice is like doing it once."`
-	OpenWorld   bool   `json:"openWorldHint" doc:"Whether it deals with the world outside."`
+	ReadOnly    bool   `json:"readOnlyHint"`
+	Destructive bool   `json:"destructiveHint"`
+	Idempotent  bool   `json:"idempotentHint"`
+	OpenWorld   bool   `json:"openWorldHint"`
 }

@@ -63,8 +63,11 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	}
 	for i := range docs {
 		name := docs[i].Path
-		if p.docs[name] != nil || name == "" || name[0] != '/' || !fs.ValidPath(name[1:]) {
-			return nil, fmt.Errorf("publish to %s: %q is generated twice, or is not a path of a document", dir, name)
+		switch path, absolute := strings.CutPrefix(name, "/"); {
+		case !absolute || !fs.ValidPath(path):
+			return nil, fmt.Errorf("publish to %s: %q is not the path of a document", dir, name)
+		case p.docs[name] != nil:
+			return nil, fmt.Errorf("publish to %s: %q is generated twice", dir, name)
 		}
 		p.docs[name] = &docs[i]
 	}

@@ -232,8 +232,8 @@ func replace(file, old, new string) error {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ there, doc, want string }{
-		"no slash":       {"own", "a", `"a" is generated twice, or is not a path of a document`},
-		"not clean":      {"own", "/a/../b", `"/a/../b" is generated twice, or is not a path`},
+		"no slash":       {"own", "a", `"a" is not the path of a document`},
+		"not clean":      {"own", "/a/../b", `"/a/../b" is not the path of a document`},
 		"twice":          {"own", "/manifest.json", "/manifest.json\" is generated twice"},
 		"a folder there": {"a/b", "/a", `read \S+/a: is a directory \(move away`},
 		"a file above":   {"a", "/a/b/c", `open \S+/a/b/c: not a directory \(move away`},

@@ -1,4 +1,4 @@
-// Shows answers in the page. Without this script the form opens the JSON answer.
+// Shows the answer in the page. Without this script the form opens it as JSON.
 const [form, answers, joint] = ["#ask", "#answer", "#ask-joint"].map((id) => document.querySelector(id));
 const [words, more] = answers.children;
 const { op, calendar, date, start, end, days, convention, year } = form.elements;

@@ -73,14 +73,6 @@ func TestChart(t *testing.T) {
 	}
 }
 
-func TestNiceAbove(t *testing.T) {
-	for n, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 4, 4: 4, 5: 5, 6: 10, 11: 20, 40: 40, 41: 50, 51: 100, 999: 1000, 1001: 2000} {
-		if got := niceAbove(n); got != want {
-			t.Errorf("above %d: %d, want %d", n, got, want)
-		}
-	}
-}
-
 func TestCharts(t *testing.T) {
 	var b strings.Builder
 	all := []series{{"chart-a", "Agents <verified>", boards(0, 1200)}, {"chart-b", "Charters", boards(7)}}

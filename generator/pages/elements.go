@@ -21,14 +21,12 @@ import (
 // elements renders the parts of Markdown that differ from goldmark's.
 type elements struct{}
 
+// replacement is the attribute of a comment with the component that takes its place.
+const replacement = "replacement"
+
 // RegisterFuncs implements renderer.NodeRenderer.
 func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(kindPlaced, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		return ast.WalkContinue, node.(*placed).component.Render(context.Background(), w)
-	})
+	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
 	r.Register(ast.KindHeading, renderHeading)
 	r.Register(ast.KindText, leaf(renderText))
 	r.Register(ast.KindCodeSpan, leaf(renderCodeSpan))
@@ -38,6 +36,15 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(tables.KindTableHeader, between("<thead><tr>", "</tr></thead><tbody>\n"))
 	r.Register(tables.KindTableRow, between("<tr>", "</tr>\n"))
 	r.Register(tables.KindTableCell, renderTableCell)
+}
+
+func renderHTMLBlock(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if component, is := node.AttributeString(replacement); is && entering {
+		return ast.WalkSkipChildren, component.(templ.Component).Render(context.Background(), w)
+	} else if !is {
+		write(w, leftOut)
+	}
+	return ast.WalkSkipChildren, nil
 }
 
 func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.NodeRendererFunc {
@@ -119,7 +126,6 @@ func renderText(w util.BufWriter, src []byte, node ast.Node) {
 	}
 }
 
-// dated keeps dates from breaking across lines.
 func dated(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

@@ -1,11 +1,11 @@
 // Package pages makes the pages for people, as Markdown and as HTML: text/template makes the
-// Markdown, goldmark renders it, templ makes the frame around it. A
-// page has no inline script and no inline style, and is readable without its style sheet.
+// Markdown, goldmark renders it, templ makes the frame around it. A page has no inline script and
+// no inline style, and is readable without its style sheet.
 //
 // # What a writer of pages may use
 //
 // Markdown: headings of level 2 and 3 make the table of contents, so a heading belongs into the
-// Markdown and the component below it. An identifier is in {#braces} behind a heading. A quote
+// Markdown and the component below it. An identifier is in {#braces} after a heading. A quote
 // (>) is a note set apart. A block of code of one line in the language sh is a command to copy.
 // Code of more than longCode characters may break across lines; shorter code and dates do not. The
 // first column of a table names its rows. A table that would not fit a phone becomes a card for
@@ -29,8 +29,8 @@
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module, where it has a form; every page loads page.js, and verdict.js is for other scripts to
-// import. A page is complete without them.
+// module if it has a form. Every page loads page.js; other scripts import verdict.js. A page is
+// complete without them.
 package pages
 
 import (
@@ -65,16 +65,6 @@ var icon []byte
 
 //go:embed *.js
 var scripts embed.FS
-
-// pageScripts are the pages' own scripts, by the paths that they are published at.
-var pageScripts = func() map[string][]byte {
-	all := map[string][]byte{}
-	files, _ := fs.Glob(scripts, "*")
-	for _, file := range files {
-		all["/"+file], _ = scripts.ReadFile(file)
-	}
-	return all
-}()
 
 // The colours of the paper, which a browser draws its own frame in.
 const lightPaper, darkPaper = "#fdfdfb", "#15181b"
@@ -126,8 +116,9 @@ func count(sections []section) int {
 
 func scriptsOf(p *htmlPage) []string {
 	paths := []string{"/page.js"}
-	if own := "/" + p.Name + ".js"; pageScripts[own] != nil && strings.Contains(p.Body.HTML, "<form") {
-		paths = append(paths, own)
+	own := p.Name + ".js"
+	if _, err := fs.Stat(scripts, own); err == nil && strings.Contains(p.Body.HTML, "<form") {
+		paths = append(paths, "/"+own)
 	}
 	return paths
 }
@@ -145,17 +136,14 @@ const leftOut = "<!-- raw HTML omitted -->"
 func renderMarkdown(src []byte, components map[string]templ.Component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
-	var next ast.Node
-	for node := tree.FirstChild(); node != nil; node = next {
-		next = node.NextSibling()
-		if raw, ok := node.(*ast.HTMLBlock); ok {
-			if c := components[commentName(raw, src)]; c != nil {
-				tree.ReplaceChild(tree, node, &placed{component: c})
+	for node := tree.FirstChild(); node != nil; node = node.NextSibling() {
+		switch n := node.(type) {
+		case *ast.Heading:
+			body.add(n, src)
+		case *ast.HTMLBlock:
+			if c := components[commentName(n, src)]; c != nil {
+				n.SetAttributeString(replacement, c)
 			}
-			continue
-		}
-		if h, ok := node.(*ast.Heading); ok {
-			body.add(h, src)
 		}
 	}
 	var b bytes.Buffer
@@ -181,20 +169,6 @@ func (b *htmlBody) add(h *ast.Heading, src []byte) {
 		b.Sections[n-1].Sections = append(b.Sections[n-1].Sections, section)
 	}
 }
-
-// placed is a component in place of a comment.
-type placed struct {
-	ast.BaseBlock
-	component templ.Component
-}
-
-var kindPlaced = ast.NewNodeKind("Placed")
-
-// Kind implements ast.Node.
-func (*placed) Kind() ast.NodeKind { return kindPlaced }
-
-// Dump implements ast.Node.
-func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
 
 func commentName(block *ast.HTMLBlock, src []byte) string {
 	comment := strings.TrimSpace(string(block.Lines().Value(src)))

@@ -203,7 +203,7 @@ func TestShare(t *testing.T) {
 	if n := len(style); n > 12<<10 {
 		t.Errorf("the style sheet has %d bytes", n)
 	}
-	script := pageScripts["/page.js"]
+	script, _ := scripts.ReadFile("page.js")
 	if lines := strings.Count(string(script), "\n"); lines == 0 || lines > 60 {
 		t.Errorf("the script of all pages has %d lines", lines)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/generator/contract"
 	"anteroom/generator/site"
 )
@@ -40,11 +39,8 @@ func (g *family) Tools() (tools []tool) {
 
 // Toolless links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
-	for _, route := range api.Routes {
-		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
-		if !slices.ContainsFunc(api.Tools, isCalled) && route.Path != protocol.Path {
-			links = append(links, endpointLink(route))
-		}
+	for _, route := range site.RoutesWithoutTool() {
+		links = append(links, endpointLink(route))
 	}
 	return links
 }

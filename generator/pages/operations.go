@@ -71,44 +71,16 @@ func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgR
 
 // CharterParameters returns a charter with placeholders as parameters of a query.
 func (g *family) CharterParameters() (parameters []string) {
-	op := contract.WriteOperation(contract.Route("org"))
-	for i := range op.Fields {
-		f := &op.Fields[i]
-		for _, name := range contract.QueryNames(f) {
-			value := contract.FieldTemplate(f)
-			if len(f.QueryNames) > 0 {
-				value = seatExample(f, name)
-			}
-			if text, err := jsondoc.Parse(value); err == nil && f.Required {
-				parameters = append(parameters, name+"="+text.Text)
-			}
+	for _, f := range contract.WriteOperation(contract.Route("org")).Fields {
+		template, _ := jsondoc.Parse(contract.FieldTemplate(&f))
+		if f.Required && len(f.QueryNames) == 0 {
+			parameters = append(parameters, f.Name+"="+template.Text)
+		}
+		for i := range template.Items {
+			parameters = append(parameters, contract.SeatParameter(&template.Items[i]))
 		}
 	}
 	return parameters
-}
-
-func seatExample(f *input.Field, parameter string) model.JSON {
-	example, err := jsondoc.Parse(contract.FieldTemplate(f))
-	if err != nil {
-		return nil
-	}
-	for _, item := range example.Items {
-		name, number, found := "", "", false
-		for _, m := range item.Members {
-			switch {
-			case m.Value.Text == parameter:
-				found = true
-			case m.Value.Kind == jsondoc.String:
-				name = m.Value.Text
-			case m.Value.Kind == jsondoc.Number:
-				number = m.Value.Text
-			}
-		}
-		if found {
-			return jsondoc.AppendString(nil, name+":"+number)
-		}
-	}
-	return nil
 }
 
 func (g *family) businessDaysForm() *calendarForm {

@@ -3,7 +3,7 @@ package pages
 import (
 	"bytes"
 	"fmt"
-	"maps"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,12 +62,14 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	}
 	g.drafts = append(g.drafts, draft{Page: &site.Page{
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
-	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and" +
+	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
 	g.Add("/style.css", style)
 	g.Add(output.IconPath, icon)
-	for _, path := range slices.Sorted(maps.Keys(pageScripts)) {
-		g.Add(path, pageScripts[path])
+	names, _ := fs.Glob(scripts, "*")
+	for _, name := range names {
+		script, _ := scripts.ReadFile(name)
+		g.Add("/"+name, script)
 	}
 	if anchors, err = g.render(); err != nil {
 		return nil, nil, err

@@ -327,7 +327,6 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	return s.faults()
 }
 
-// A member of an array's elements is named roster.position.
 func fieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)

@@ -65,8 +65,8 @@ var formats = map[string]format{
 	},
 	webhook: {
 		ok: func(s string) bool { return s == "" },
-		want: "a webhook is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
-			"and revoke this one if it was published",
+		want: "a webhook is a secret, and content is published: remove it, " +
+			"give anteroom deploy a new URL with --webhook-file, and revoke this one if it was published",
 	},
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }
@@ -147,7 +147,6 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// validContact accepts the URIs of a Contact field (RFC 9116, section 2.5.3).
 func validContact(s string) bool {
 	if address, ok := strings.CutPrefix(s, "mailto:"); ok {
 		return input.ValidEmail(address)

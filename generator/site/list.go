@@ -258,14 +258,13 @@ var errFaulty = errors.New("faulty list")
 
 // fromJSON returns errFaulty or a *jsontext.SyntacticError if the list has a fault.
 func (k *listKind) fromJSON(src []byte) (*List, error) {
-	if err := json.Unmarshal(src, new(jsontext.Value)); err != nil {
-		return nil, err
-	}
 	var file map[string]jsontext.Value
 	var asOf string
 	var values []jsontext.Value
-	if json.Unmarshal(src, &file) != nil || len(file) != 2 ||
-		json.Unmarshal(file["as_of"], &asOf) != nil || !validDate(asOf) ||
+	if json.Unmarshal(src, &file) != nil {
+		return nil, cmp.Or(json.Unmarshal(src, new(jsontext.Value)), errFaulty)
+	}
+	if len(file) != 2 || json.Unmarshal(file["as_of"], &asOf) != nil || !validDate(asOf) ||
 		json.Unmarshal(file[k.member()], &values) != nil || values == nil {
 		return nil, errFaulty
 	}

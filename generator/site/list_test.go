@@ -110,10 +110,10 @@ func TestListKeepsEveryEntry(t *testing.T) {
 func TestYAMLAndJSONGiveTheSameList(t *testing.T) {
 	const inYAML = `as_of: 2026-11-20
 jobs:
-  - {poster: "a \"b\" é", id: one, title: "x\ty"  , description: "l1\nl2", status: open, posted: 2026-01-01, tags: [a, b], reward_credit_units: 3}
+  - {poster: "a \"b\" é", id: one, title: "x y"  , description: "l1\nl2", status: open, posted: 2026-01-01, tags: [a, b], reward_credit_units: 3}
 `
 	inJSON := `{"jobs":[{"poster":"a \"b\" \u00e9","id":"one","title":"x y","description":"l1\nl2","status":"open","posted":"2026-01-01","tags":["a","b"],"reward_credit_units":3}],"as_of":"2026-11-20"}`
-	a := load(t, "jobs.yaml", []byte(strings.Replace(inYAML, `x\ty`, "x y", 1)))
+	a := load(t, "jobs.yaml", []byte(inYAML))
 	b := load(t, "jobs.json", []byte(inJSON))
 	if got, want := string(a.Groups[0].AppendJSON(nil)), string(b.Groups[0].AppendJSON(nil)); got != want {
 		t.Errorf("YAML %s\nJSON %s", got, want)

@@ -112,7 +112,6 @@ func (s *Site) document(file string) *document {
 	return d
 }
 
-// faults moves the faults of all documents into an error, or returns nil.
 func (s *Site) faults() error {
 	var all Errors
 	for _, d := range s.documents {
@@ -170,7 +169,6 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read returns nil after a fault.
 func (l *loader) read(d *document, limit int64) []byte {
 	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
 		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
@@ -206,7 +204,6 @@ var refused = []struct{ text, what, hint string }{
 	{conflict, "git left a conflict here", "keep one side"},
 }
 
-// refuse does not repeat secrets.
 func (d *document) refuse(src []byte) (found bool) {
 	for _, r := range refused {
 		if !bytes.Contains(src, []byte(r.text)) {
@@ -229,7 +226,6 @@ func (d *document) refuse(src []byte) (found bool) {
 	return found
 }
 
-// dated returns the names of hand verifications in a folder, oldest first.
 func (l *loader) dated(folder string, endings ...string) (names []string) {
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -286,8 +282,6 @@ func (l *loader) verifications() {
 	}
 }
 
-// checkVerifications compares boards and verifications with those before them, and each board with
-// its verification.
 func (s *Site) checkVerifications() {
 	boards := map[string]*Scoreboard{} // that could be decoded
 	var before *Scoreboard

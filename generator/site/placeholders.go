@@ -152,7 +152,10 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 
 func (s *Site) placeholderValues() map[string]string {
 	service := &s.Service
-	values := map[string]string{}
+	values, noTool := map[string]string{}, []string{}
+	for _, route := range RoutesWithoutTool() {
+		noTool = append(noTool, route.ID)
+	}
 	for name, value := range map[string]any{
 		// From the content.
 		"base_url":          service.BaseURL(),
@@ -195,7 +198,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            len(api.Tools),
 		"mcp_tools_reading":    len(api.Tools) - writingTools(),
-		"endpoints_no_tool":    strings.Join(routesWithoutTool(), ", "),
+		"endpoints_no_tool":    strings.Join(noTool, ", "),
 		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
 		"mcp_stateless":        protocol.Stateless,
@@ -224,14 +227,15 @@ func writingTools() (n int) {
 	return n
 }
 
-func routesWithoutTool() (ids []string) {
+// RoutesWithoutTool returns the endpoints that no MCP tool calls, except the MCP server.
+func RoutesWithoutTool() (routes []*api.Route) {
 	for _, route := range api.Routes {
 		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
 		if route.Path != protocol.Path && !slices.ContainsFunc(api.Tools, isCalled) {
-			ids = append(ids, route.ID)
+			routes = append(routes, route)
 		}
 	}
-	return ids
+	return routes
 }
 
 func fieldLimits(routes []*api.Route) map[string]string {
@@ -299,7 +303,7 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-// CheckEndpoints checks the limits of fields.
+// checkPlaceholders leaves the limits of fields to CheckEndpoints.
 func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]

@@ -14,7 +14,7 @@ import (
 // becomes the last of the retired keys.
 func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	const comment = "the public half of the signing key; without one, receipts are hash-committed only"
-	return withBlock(service, "receipt_keys:", comment, func(s *Service) any {
+	return withBlock(service, publicKey, "receipt_keys:", comment, func(s *Service) any {
 		keys := &s.ReceiptKeys
 		if keys.Current != "" {
 			keys.Retired = append(keys.Retired,
@@ -27,7 +27,7 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 
 // RotateLogKey returns service.yaml with one more key of the log.
 func RotateLogKey(service []byte, key string) ([]byte, error) {
-	return withBlock(service, "log:", "without a key there is no log", func(s *Service) any {
+	return withBlock(service, key, "log:", "without a key there is no log", func(s *Service) any {
 		s.Log.Keys = append(s.Log.Keys, key)
 		if s.Log.Witnesses == nil {
 			s.Log.Witnesses = []tlog.Witness{} // like a decoded empty list
@@ -36,10 +36,13 @@ func RotateLogKey(service []byte, key string) ([]byte, error) {
 	})
 }
 
-func withBlock(service []byte, name, comment string, change func(*Service) any) ([]byte, error) {
+func withBlock(service []byte, key, name, comment string, change func(*Service) any) ([]byte, error) {
 	want, faults := decodeService(service)
 	if faults != nil {
 		return nil, faults
+	}
+	if slices.Contains(want.Keys(), key) || slices.Contains(want.Log.Keys, key) {
+		return nil, errors.New("service.yaml lists this key already")
 	}
 	text, err := dumpYAML(change(&want))
 	if err != nil {
@@ -66,8 +69,8 @@ func withBlock(service []byte, name, comment string, change func(*Service) any) 
 	}
 	text = []byte(strings.Join(slices.Replace(lines, from, to, block), ""))
 	if got, faults := decodeService(text); faults != nil || !reflect.DeepEqual(got, want) {
-		return nil, errors.New("cannot edit " + name + " of service.yaml, or it lists this key already " +
-			"(write " + name + " at the beginning of a line, and what belongs to it indented below)")
+		return nil, errors.New("cannot edit " + name + " of service.yaml " +
+			"(write " + name + " at the beginning of a line, and its members indented below)")
 	}
 	return text, nil
 }

@@ -59,10 +59,14 @@ func TestRotate(t *testing.T) {
 			}
 			return before + "\n" + block + "\n" + after
 		}
+		listed := name == "a retired key" || strings.HasPrefix(name, "the same key")
 		for _, lineEnd := range []string{"\n", "\r\n"} {
 			got, err := c.rotate([]byte(strings.ReplaceAll(text(c.before), "\n", lineEnd)))
 			if want := strings.ReplaceAll(text(c.after), "\n", lineEnd); (err == nil) != (c.after != "") || err == nil && string(got) != want {
 				t.Errorf("%s: %v\ngot\n%s\nwant\n%s", name, err, got, want)
+			}
+			if said := err != nil && err.Error() == "service.yaml lists this key already"; said != listed {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}

@@ -1,8 +1,7 @@
 // Package site loads the content folder: every fact about a service that its operator writes.
 //
-// Load is strict, and reports all faults that it finds, each as "file:line:column: what is wrong
-// (hint)". CheckEndpoints compares the content with the route table, CheckLinks with the published
-// paths.
+// Load is strict, and reports every fault as "file:line:column: what (hint)". CheckEndpoints
+// compares the content with the route table, CheckLinks with the published paths.
 //
 // # Layout
 //
@@ -23,9 +22,9 @@
 //
 // # Placeholders
 //
-// Every text but those of the lists may hold placeholders such as [[base_url]]. They have no
-// spaces, so JSON, braces and URI templates stay as they are. Of [[if_log]]…[[else]]…[[end]] a
-// service with a public log keeps the first text; the second may be missing.
+// Every text except in lists may hold placeholders such as [[base_url]]. They have no spaces, so
+// JSON, braces and URI templates stay unchanged. Of [[if_log]]…[[else]]…[[end]] a service with a
+// public log keeps the first text; the second may be missing.
 package site
 
 import (

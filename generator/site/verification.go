@@ -16,13 +16,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Verification is content/verifications/<as_of>[-2].yaml: what one hand verification covered, and
-// what it decided about single records. It holds no name and no address. The counts of the board of
-// the same name are the sums of this file and of all before it.
+// Verification is content/verifications/<as_of>[-2].yaml: the records that one hand verification
+// covered, and its decisions about single ones, without names and addresses. The counts of the
+// board of the same name are the sums of this file and of all before it.
 //
-// The command anteroom verify writes the file, and nobody edits it: its last line is the SHA-256 of
-// all lines above, and the next verification holds the SHA-256 of the whole file. So what was
-// counted once is remembered by every later verification. testdata/verification.yaml is an example.
+// anteroom verify writes the file, which is never edited: its last line is the SHA-256 of all lines
+// above, and the next verification holds the SHA-256 of the whole file, so no count is forgotten.
+// testdata/verification.yaml is an example.
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 
@@ -223,7 +223,9 @@ type Ledger struct {
 type Decided struct{ Kind, Decision, Agent string }
 
 func newLedger() *Ledger {
-	return &Ledger{entries: map[string]Decided{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+	return &Ledger{
+		entries: map[string]Decided{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{},
+	}
 }
 
 // Ledger returns the ledger of all verifications.

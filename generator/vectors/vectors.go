@@ -1,11 +1,11 @@
-// Package vectors holds the conformance vectors of canonical strings, which are published as
-// /vectors/canon-v0.json: inputs with what every implementation must make of them. They test
-// clients, verifiers and hosts, this project's own hosts too.
+// Package vectors holds the conformance vectors of canonical strings, published as
+// /vectors/canon-v0.json: inputs with the results that every client, verifier and host must
+// compute.
 //
 // The file is one JSON object, with one vector in a line. It depends on no content: receipts are
 // issued by www.example.org, under test keys whose secrets are public. A vector of registrations,
-// charters or receipts has what is sent in one form or several, which mean the same: post is a body
-// as a JSON value, body the exact text of one, get a query. A registration, for example:
+// charters or receipts has its input in one or several equivalent forms: post is a body as a JSON
+// value, body its exact text, get a query. A registration, for example:
 //
 //	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},
 //	"get":"agent_name=ledger-lark&pubkey=k",
@@ -13,9 +13,9 @@
 //	\"agent_name\":\"ledger-lark\",\"pubkey\":\"k\"}",
 //	"payload_sha256":"17e1e976fbc4234be48c2ce09a535382aedcceaa2c0326925e44dcdd4c293453"}
 //
-// A vector of verdicts changes a receipt: it takes the receipt of the vector that of names, sets
-// the members in set and removes those in remove, and has the four results of a verification. A
-// vector of refused has the path of an endpoint, and the faults in the form "field code".
+// A vector of verdicts takes the receipt of the vector named by its member of, sets the members in
+// set, removes the members in remove, and has the four results of a verification. A vector of
+// refused has the path of an endpoint, and the faults in the form "field code".
 package vectors
 
 import _ "embed"
