@@ -38,7 +38,7 @@ var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
 	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query
 	BodyHeaders    = []string{"content-type", "content-encoding"}               // of other methods
-	KeyHeaders     = []string{"idempotency-key"}                                // of a GET with a query and of other methods
+	KeyHeaders     = []string{"idempotency-key"}                                // of QueryHeaders and BodyHeaders
 	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
 	StreamHeaders  = []string{"accept"}                                         // to the MCP server
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
@@ -90,7 +90,7 @@ type Operation struct {
 	Writes  bool          // it stores, sends or signs: counted by the rate limiter
 	DryRun  bool          // it makes a record: it also reads DryRun and an idempotency key
 	Cache   Cache
-	Errors  []*respond.ProblemType // further problems, beyond those of every endpoint
+	Errors  []*respond.ProblemType // further problems than every endpoint has
 	Rule    string                 // the rule of the canonical string in its answer, or ""
 
 	// Answers are zero values of the types of the 200 answers of Handle, without the trailer. A build

@@ -169,10 +169,9 @@ func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, h
 	if op.Document != nil && valid {
 		return a.document(t, op, hasQuery && (dropped || writes))
 	}
-	return a.performValid(t, op, in, valid)
+	return a.performIfValid(t, op, in, valid)
 }
 
-// post answers a POST, whose query may ask for a dry run.
 func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Response {
 	if refusal := unreadable(t, singles[:1]); refusal != nil {
 		t.Operation = choose(route, "POST", &input.Input{}).ID
@@ -185,11 +184,10 @@ func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Respons
 	ReadDryRun(op, in, query)
 	readKeyHeader(t, op, in)
 	in.Merge(query)
-	return a.performValid(t, op, in, valid)
+	return a.performIfValid(t, op, in, valid)
 }
 
-// performValid performs an operation, unless the query or the body could not be read as a whole.
-func (a *API) performValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
+func (a *API) performIfValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
 	if valid {
 		return a.Perform(t, op, in)
 	}
@@ -204,7 +202,7 @@ func (a *API) performValid(t *turn.Turn, op *Operation, in *input.Input, valid b
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	detail := route.Path + " allows " + Allow(route) + "."
 	r := respond.Problem(t, respond.MethodNotAllowed, detail, nil, func(w *jsondoc.Writer) {
-		if route.NoStream != nil && wantsStream(&t.Request) {
+		if route.NoStream != nil && wantsOnlyStream(&t.Request) {
 			a.members(t, route.NoStream, w)
 			return
 		}
@@ -219,13 +217,11 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	return r
 }
 
-// wantsStream reports whether a stream of events is the only type a GET or HEAD accepts.
-func wantsStream(r *turn.Request) bool {
+func wantsOnlyStream(r *turn.Request) bool {
 	accept, one := r.Single("accept")
 	return (r.Method == "GET" || r.Method == "HEAD") && one && mediaType(accept) == "text/event-stream"
 }
 
-// mediaType returns a media type in lower case, without its parameters.
 func mediaType(field string) string {
 	name, _, _ := strings.Cut(field, ";")
 	return lower(strings.TrimSpace(name))
@@ -264,7 +260,7 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 		return refused(t, respond.TooManyWrites, RateLimited,
 			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
 	}
-	if writes && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
+	if writes && t.Host.Limiter && (!in.FromQuery || namesField(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		left, ok := t.Do(limit)
 		if !ok {
@@ -277,10 +273,8 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return op.Handle(t, in)
 }
 
-// limited refuses a write beyond the caller's allowance. It returns nil if the write is allowed, or
-// if the limiter failed.
 func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
-	if left.Failure != turn.None {
+	if left.Failure != turn.None { // the write is allowed
 		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
@@ -302,7 +296,6 @@ func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.R
 	return r
 }
 
-// document returns a document. If fresh, no cache may keep the answer.
 func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if refusal := op.Document.check(t); refusal != nil {
 		return refusal
@@ -349,7 +342,7 @@ func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	}
 }
 
-// redirect leads a path with needless escapes to its route, as a CDN does (RFC 3986, section
+// redirect redirects a path with needless escapes to its route, as a CDN does (RFC 3986, section
 // 6.2.2.2). It returns nil if no route has that path.
 func redirect(t *turn.Turn, path string) *turn.Response {
 	plain, ok := input.Unescape(path)
@@ -384,7 +377,6 @@ func find(path string) *Route {
 	return nil
 }
 
-// choose returns the operation of a method for an input: the first that is Chosen, or the last.
 func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	for _, op := range route.Operations {
 		if slices.Contains(op.Methods, method) {
@@ -397,8 +389,7 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	return chosen
 }
 
-// names reports whether a query names a field of an operation.
-func names(op *Operation, in *input.Input) bool {
+func namesField(op *Operation, in *input.Input) bool {
 	return slices.ContainsFunc(op.Fields, func(f input.Field) bool {
 		return len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...)
 	})
@@ -471,8 +462,6 @@ func longQuery(query string) *Refusal {
 	}
 }
 
-// unreadable returns why a body is not read, or nil: one of the header fields has several values,
-// or the body is incomplete, too large, encoded, or not declared as JSON.
 func unreadable(t *turn.Turn, once []string) *Refusal {
 	for _, name := range once {
 		if _, one := t.Request.Single(name); !one {

@@ -51,6 +51,11 @@ func (f *Faults) add(field, code, detail string) {
 	}
 }
 
+// Mistyped adds the fault that a field must be of another kind than the one sent.
+func (f *Faults) Mistyped(field, want string, sent jsondoc.Kind) {
+	f.Add(field, WrongType, "must be "+want+", not "+sent.String())
+}
+
 // Write writes the faults as the members errors and, if some were left out, errors_total.
 func (f *Faults) Write(w *jsondoc.Writer) {
 	w.Begin("errors", '[')
@@ -201,7 +206,6 @@ func (in *Input) Member(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// unread reports whether a member has a value that no field has read.
 func (in *Input) unread(i int) bool { return !in.used[i] && in.members[i].Value.Kind != jsondoc.Null }
 
 // RejectUnknown adds a fault for every unread name.
@@ -256,7 +260,6 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// text returns the text of a member, unless it is absent, null, blank, or of another type: a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -264,7 +267,7 @@ func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool
 	case jsondoc.String:
 		return v.Text, !quote.Blank(v.Text)
 	}
-	in.Add(field, WrongType, "must be a string, not "+v.Kind.String())
+	in.Mistyped(field, "a string", v.Kind)
 	return "", false
 }
 
@@ -311,7 +314,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		case in.FromQuery && value < 0:
 			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
-			in.Add(m.Name, WrongType, "must be a boolean, not "+m.Value.Kind.String())
+			in.Mistyped(m.Name, "a boolean", m.Value.Kind)
 		case in.FromQuery && value >= 2 || !in.FromQuery && !m.Value.True:
 			return
 		}
@@ -342,8 +345,6 @@ func (in *Input) RefuseMisspelled(f *Field) {
 
 const misspelled = "is not a field; write it "
 
-// eachNamed calls do with the members that have a field's name in any spelling, and marks them as
-// read.
 func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	for i := range in.members {
 		if sameName(in.members[i].Name, f.Name) {
@@ -353,7 +354,6 @@ func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	}
 }
 
-// sameName reports whether two names differ only in case, "_" and "-".
 func sameName(a, b string) bool {
 	i, j := 0, 0
 	for {
@@ -423,7 +423,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 		return 0, false
 	case in.FromQuery:
 	case v.Kind != jsondoc.Number:
-		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
+		in.Mistyped(f.Name, "an integer", v.Kind)
 		return 0, false
 	default:
 		whole, fraction, found := strings.Cut(digits, ".")

@@ -312,7 +312,6 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote reads the rest of a string whose first escape is next.
 func (p *parser) unquote(start int) string {
 	p.room = append(p.room[:0], p.doc[start:p.at]...)
 	for p.peek() == '\\' {
@@ -331,7 +330,6 @@ const (
 	escapedCharacters = "\"\\\b\f\n\r\t/"
 )
 
-// escape reads an escape after its backslash.
 func (p *parser) escape() {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -347,7 +345,6 @@ func (p *parser) escape() {
 	p.at++
 }
 
-// codePoint reads a \u escape after its backslash, and the second one of a surrogate pair.
 func (p *parser) codePoint(start int) rune {
 	first := p.unit(start)
 	if first < 0xd800 || first > 0xdfff {
@@ -363,7 +360,6 @@ func (p *parser) codePoint(start int) rune {
 	return 0
 }
 
-// unit reads "u" and four hexadecimal digits, or returns 0.
 func (p *parser) unit(start int) (unit rune) {
 	if p.peek() != 'u' {
 		return 0

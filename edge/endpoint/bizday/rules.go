@@ -100,7 +100,8 @@ var calendars = []calendar{
 		mondayFrom("Birthday of Martin Luther King, Jr.", 1, third),
 		mondayFrom("Washington's Birthday", 2, third),
 		mondayFrom("Memorial Day", 5, last),
-		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021), // Pub. L. 117-17, in force two days before
+		// Pub. L. 117-17, in force two days before.
+		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021),
 		on("Independence Day", 7, 4).moved(observeUS),
 		mondayFrom("Labor Day", 9, first),
 		mondayFrom("Columbus Day", 10, second),

@@ -41,7 +41,8 @@ const (
 
 // try writes the time, unless a host has done so within KeepSeconds. A time in the future does not
 // count: a clock was set back.
-var try = `INSERT INTO health (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+var try = `INSERT INTO health (id, written_at) VALUES (1, ?)
+ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
 WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
 
 // IsPath reports whether a path is Live or Ready.
@@ -78,10 +79,8 @@ func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	return answer(t, failing)
 }
 
-// verified reports whether the store is the one named in the content, if any. A preview has
-// another.
 func verified(t *turn.Turn, rows [][][]any) bool {
-	want := t.Snapshot.Store
+	want := t.Snapshot.Store // a preview has another
 	if want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) {
 		return true
 	}

@@ -138,7 +138,6 @@ func refuse(status int, id []byte, fault *failure) *turn.Response {
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
-// idOf returns the id of the only message, or nil.
 func idOf(messages []message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
@@ -206,10 +205,10 @@ func notValid(detail string) *failure {
 }
 
 func invalid(m *message, detail string) *failure {
-	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail}
+	message := "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail
+	return &failure{Code: protocol.InvalidParams, Message: message}
 }
 
-// answer answers a request. ok is as in Turn.Do.
 func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid(m, "params must be an object, not "+m.Params.Kind.String()))
@@ -294,7 +293,6 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return sent.Text, arguments, nil
 }
 
-// call returns the tool and the input of a tools/call.
 func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -321,7 +319,6 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
 }
 
-// sent returns the arguments that are not null, with objects and arrays unwrapped.
 func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	sent := make([]jsondoc.Member, 0, len(arguments))
 	for _, m := range arguments {

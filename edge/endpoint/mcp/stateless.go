@@ -91,7 +91,6 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	return nil
 }
 
-// decodeHeader decodes a header value that may be =?base64?…?=, or returns "".
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")

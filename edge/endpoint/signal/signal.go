@@ -83,7 +83,7 @@ type Failure struct {
 // Submission is the answer of one endpoint.
 type Submission struct {
 	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
-	Status   *int   `json:"status" doc:"HTTP status of its answer; null if there was none."`
+	Status   *int   `json:"status" doc:"HTTP status of its answer; null without one."`
 	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
 	Detail   string `json:"detail" doc:"The meaning of the status by the protocol."`
 }
@@ -163,8 +163,6 @@ func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will, and returns its
-// fault, or "". ok is as in Turn.Do.
 func checkKey(t *turn.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
@@ -235,7 +233,6 @@ type outcome struct {
 	started  int64
 }
 
-// submissions returns the requests to the endpoints, or none if the key file has a fault.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -249,7 +246,9 @@ func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	list.Strs("urlList", s.Sitemap)
 	list.Close('}')
 	header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
-	send := turn.Fetch{Method: "POST", Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000}
+	send := turn.Fetch{
+		Method: "POST", Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
+	}
 	for _, endpoint := range s.IndexNowURLs {
 		send.URL = endpoint
 		effects = append(effects, send)
@@ -306,7 +305,6 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	return o
 }
 
-// describe returns the meaning of an endpoint's answer by the protocol, and its error code.
 func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
