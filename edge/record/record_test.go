@@ -129,21 +129,29 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A suggestion whose relay timed out keeps its key: the retry mails no second time.
-func TestRelayTimesOut(t *testing.T) {
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	h := edgetest.NewFake(t)
-	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
-	for _, want := range []string{"The relay timed out", "has not ended, or it is not known how it ended"} {
-		r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
-		if r.Status != 502 || !strings.Contains(string(r.Body), want) || len(h.Messages) != 0 {
-			t.Errorf("%d %s, %d messages, want %s", r.Status, r.Body, len(h.Messages), want)
+// A suggestion whose relay timed out keeps its key, so that the retry mails no second time. One that
+// was refused gives it back.
+func TestRelayFails(t *testing.T) {
+	for failure, want := range map[turn.Failure][2]string{
+		turn.Timeout: {"The relay timed out", "has not ended, or it is not known how it ended"},
+		turn.Refused: {"The relay to the operator is unreachable", `"filed":true`},
+	} {
+		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
 		}
-		h.Fail = nil
+		h := edgetest.NewFake(t)
+		h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": failure}
+		for _, want := range want {
+			r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
+			if filed := r.Status == 200; !strings.Contains(string(r.Body), want) || filed != (len(h.Messages) == 1) || !filed && r.Status != 502 {
+				t.Errorf("%s: %d %s, %d messages, want %s", failure, r.Status, r.Body, len(h.Messages), want)
+			}
+			h.Fail = nil
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
