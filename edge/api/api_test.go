@@ -307,28 +307,6 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
-func TestHosts(t *testing.T) {
-	h := edgetest.NewFake(t)
-	h.Host.Extra = []string{"box.internal"}
-	for host, want := range map[string]int{
-		"www.example.org": 200, "preview.example.org": 200, "localhost": 200, "127.0.0.1": 200, "::1": 200, "box.internal": 200,
-		"example.org": 421, "evil.example": 421, "": 421, "www.example.org.": 421,
-	} {
-		r := h.Do("GET", "/api/aup", "", "host", host)
-		body := edgetest.Decode(t, r)
-		from := host
-		if want == 421 {
-			from = "www.example.org"
-			if strings.Contains(string(r.Body), "evil") {
-				t.Error("a foreign host is echoed")
-			}
-		}
-		if r.Status != want || body["served_from"] != from {
-			t.Errorf("%s: status %d, served from %v", host, r.Status, body["served_from"])
-		}
-	}
-}
-
 func TestMediaTypes(t *testing.T) {
 	for declared, want := range map[string]int{
 		"": 200, "application/json": 200, "Application/JSON; charset=utf-8": 200, "application/ld+json": 200,

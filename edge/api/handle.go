@@ -307,9 +307,9 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if fresh {
 		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
-	r := respond.Empty(304, string(op.Cache))
-	if !NoneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r = respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
+	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
+	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
+		r = respond.Empty(304, string(op.Cache))
 	}
 	r.Set("etag", made.etag)
 	return r

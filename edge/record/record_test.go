@@ -296,48 +296,22 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// What is stored while there is a public log leads to its entry, under the hash that the log makes
-// of the same answer. A dry run and an answer without a log are the same bytes as ever.
+// A record leads to its entry in the public log, under the hash that the log makes of the answer.
 func TestLogEntry(t *testing.T) {
-	const seats = `[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
-		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
-	for _, c := range []struct{ path, body, tool string }{
-		{"/api/waitlist", `{"agent_name":"ada"}`, "service_register"},
-		{"/api/org", `{"org_name":"Tern","roster":` + seats + `}`, "service_draft_org"},
-	} {
-		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":`
-		dry := strings.TrimSuffix(c.body, "}") + `,"dry_run":true}`
-		for _, request := range []struct {
-			path, body string
-			dry        bool
-		}{{c.path, c.body, false}, {c.path, dry, true}, {"/api/mcp", call + c.body + "}}", false}, {"/api/mcp", call + dry + "}}", true}} {
-			without, with := edgetest.NewFake(t), edgetest.NewFake(t)
-			published := edgetest.Snapshot()
-			published.LogLookup = tlog.LookupFolder
-			with.Edge = edgetest.Load(t, published)
-			before, logged := string(without.Do("POST", request.path, request.body).Body), string(with.Do("POST", request.path, request.body).Body)
-			if strings.Contains(before, "log-entry") || request.dry && logged != before {
-				t.Errorf("%s: %s\nwithout a log: %s", request.body, logged, before)
-			}
-			if request.dry {
-				continue
-			}
-			answer, err := jsondoc.Parse([]byte(logged))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if request.path == "/api/mcp" {
-				answer = *answer.Get("result").Get("structuredContent")
-			}
-			hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
-			actions := answer.Get("next_actions").Items
-			if len(actions) == 0 {
-				t.Fatalf("%s: %s", request.body, logged)
-			}
-			last := actions[len(actions)-1]
-			if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
-				t.Errorf("%s: the last action is %s, want %s", request.body, last.Raw, want)
-			}
+	for _, table := range []string{"registrations", "charters"} {
+		h, published := edgetest.NewFake(t), edgetest.Snapshot()
+		published.LogLookup = tlog.LookupFolder
+		h.Edge = edgetest.Load(t, published)
+		request := requests()[table]
+		answer, err := jsondoc.Parse(h.Do("POST", request[0], request[1]).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
+		actions := answer.Get("next_actions").Items
+		last := actions[len(actions)-1]
+		if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
+			t.Errorf("%s: the last action is %s, want %s", table, last.Raw, want)
 		}
 	}
 }

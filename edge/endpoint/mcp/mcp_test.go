@@ -31,22 +31,6 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// An initialize is never refused for its revision. The answer names the revision that was asked for
-// where it is supported, else the newest.
-func TestNegotiation(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
-		`{"protocolVersion":"2025-11-25"}`: "2025-11-25", `{"protocolVersion":"2024-10-07"}`: "2025-11-25", `{"protocolVersion":7}`: "2025-11-25", `{}`: "2025-11-25", `{"protocolVersion":"2099-01-01"}`: "2025-11-25",
-	} {
-		for _, header := range []string{"", "2025-06-18", "2025-11-25", "x"} {
-			r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(0, "initialize", params), "mcp-protocol-version", header)
-			if r.Status != 200 || !strings.Contains(string(r.Body), `"protocolVersion":"`+want+`"`) {
-				t.Errorf("%s, header %q: %d %s", params, header, r.Status, r.Body)
-			}
-		}
-	}
-}
-
 // In the largest batch, ten writes of three effects each are among forty verifications. One relay
 // gives no answer, one write has a fault, and one is not recorded. All others are done once each,
 // in order, and within the rounds of a turn.
