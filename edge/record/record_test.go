@@ -129,8 +129,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A suggestion whose relay timed out keeps its key, so that the retry mails no second time. One that
-// was refused gives it back.
+// A suggestion whose relay timed out keeps its key, so that the retry mails no second time. One
+// that was refused gives it back.
 func TestRelayFails(t *testing.T) {
 	for failure, want := range map[turn.Failure][2]string{
 		turn.Timeout: {"The relay timed out", "has not ended, or it is not known how it ended"},

@@ -270,7 +270,7 @@ var calendars = []calendar{
 		on("Bank holiday", 1, 2), // Banking Act Enforcement Order, art. 5
 		on("Bank holiday", 1, 3),
 		on("Bank holiday", 12, 31),
-		rule{name: "Citizens' Holiday", kind: between},
+		{name: "Citizens' Holiday", kind: between},
 	}},
 	{"nz", []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
 		on("New Year's Day", 1, 1).moved(observeNext),

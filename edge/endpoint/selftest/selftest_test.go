@@ -21,8 +21,12 @@ var healthy = []struct {
 	call   string
 	status int
 }{
-	{"GET /api/presence", 200}, {"GET /api/receipt", 200}, {"GET /api/suggest", 405}, {"OPTIONS /api/signal", 204},
-	{"GET /api/mcp", 405}, {"GET /api/new", 200},
+	{"GET /api/presence", 200},
+	{"GET /api/receipt", 200},
+	{"GET /api/suggest", 405},
+	{"OPTIONS /api/signal", 204},
+	{"GET /api/mcp", 405},
+	{"GET /api/new", 200},
 }
 
 // host is a fake host with these endpoints and the self-test. change changes the answers of its
