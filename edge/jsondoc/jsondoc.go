@@ -11,7 +11,6 @@
 package jsondoc
 
 import (
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -532,27 +531,10 @@ func appendEscape(dst []byte, c byte) []byte {
 }
 
 // unescaped returns the number of bytes before the first quote, backslash or control character.
-// Every string read or written passes through it, so it looks at eight bytes at once, as one
-// number. Subtracting a space sets the highest bit of a control character's byte. Subtracting 1
-// does the same for a quote or a backslash that an XOR has made 0. A borrow may set the bit of a
-// later byte wrongly, never of an earlier one, so the lowest set bit is right. Bytes beyond ASCII
-// are masked.
 func unescaped[T string | []byte](s T) int {
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		b := s[i : i+8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		quote, backslash := x^ones*'"', x^ones*'\\'
-		if found := ((x - ones*' ') | (quote - ones) | (backslash - ones)) &^ x & (ones << 7); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
 	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
 		i++
 	}
 	return i
 }
-
-// ones has the lowest bit of each byte set.
-const ones = 0x0101010101010101

@@ -69,7 +69,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
-	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
+	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, room(messages))}}
 	if batch {
 		a.w.Open('[')
 	}
@@ -105,16 +105,12 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 }
 
 // room estimates the bytes of the answers: the edge frees no outgrown buffer.
-func (s *Server) room(messages []message) int {
-	room := 256
+func room(messages []message) int {
+	room := 256 * (1 + len(messages))
 	for i := range messages {
-		switch messages[i].Method {
-		case "tools/list":
-			room += len(s.snapshot.Documents[api.MCPTools])
-		case "tools/call":
+		if messages[i].Method == "tools/call" {
 			room += 4096
 		}
-		room += 256
 	}
 	return room
 }
