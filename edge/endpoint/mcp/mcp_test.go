@@ -287,28 +287,3 @@ func TestReceiptForms(t *testing.T) {
 		}
 	}
 }
-
-// A prompt's argument that must be JSON learns what is wrong with it. The message says it, too:
-// some clients show no data.
-func TestPromptFaults(t *testing.T) {
-	for receipt, want := range map[string]string{
-		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
-		`[]`:     `{"field":"receipt","code":"wrong_type","detail":"must be the JSON text of an object, not of an array"}`,
-		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
-	} {
-		r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
-		var fault struct{ Field, Detail string }
-		if err := json.Unmarshal([]byte(want), &fault); err != nil {
-			t.Fatal(err)
-		}
-		message := `"message":"Invalid params of prompts/get: service_verify_receipt: receipt ` + strings.TrimPrefix(fault.Detail, "receipt ") + `"`
-		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) || !strings.Contains(string(r.Body), message) {
-			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
-		}
-	}
-	r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"ab","goal":"x"}}`))
-	const want = `"message":"Invalid params of prompts/get: service_draft_org: org_name must have at least 3 characters, and has 2; data names every fault"`
-	if !strings.Contains(string(r.Body), want) {
-		t.Errorf("two faults: %s", r.Body)
-	}
-}
