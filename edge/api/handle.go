@@ -92,7 +92,7 @@ func (a *API) Prerender() {
 // ServeProtocol makes handle answer the requests for an operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
-// Finish adds the Link header field to the answer to a GET or a HEAD, and gives the latter the
+// Finish adds the Link header field to the answer of a GET or a HEAD, and gives the latter the
 // length instead of the body. A HEAD performs no effect: if its answer needs one, it has no length
 // either.
 func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
@@ -151,9 +151,9 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	return a.read(t, route, method, sent, hasQuery)
 }
 
-// read answers a request without a body. The query of a HEAD is dropped if it could ask for a
-// write, and that of a speculative GET also if it is invalid. No cache may keep such an answer, or
-// the request proper would get it and never arrive.
+// read answers a request without a body. It drops the query of a HEAD or a speculative GET that
+// could ask for a write, and the invalid query of a speculative GET. No cache may keep such an
+// answer, or the request proper would get it and never arrive.
 func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
 	writes := route.writesByGET()
 	dropped := writes && t.Request.Method == "HEAD" ||
@@ -228,8 +228,7 @@ func mediaType(field string) string {
 }
 
 // Call performs an operation of a route for an MCP tool. No cache may keep its answer, and a 400
-// has no contract. Clients add arguments of their own to every call: the result lists those
-// ignored.
+// has no contract. Clients add unknown arguments to every call: the result lists them.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL, t.Embedded = route.Path, true
 	d := op.Document

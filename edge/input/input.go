@@ -173,7 +173,7 @@ func (in *Input) Has(names ...string) bool {
 // Names returns the number of names sent.
 func (in *Input) Names() int { return len(in.members) }
 
-// Rename makes one field readable under another name, instead of its own.
+// Rename makes one field readable under another name only.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
 // SentAs returns the name under which a field is sent.
@@ -384,7 +384,7 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// OneOf returns the detail of the fault that a value is not one of those allowed.
+// OneOf returns the detail of the fault that a value is unknown.
 func OneOf(allowed []string, value string) string {
 	return "must be one of " + strings.Join(allowed, ", ") + ", and is " + TruncateBytes(value)
 }

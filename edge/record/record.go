@@ -227,7 +227,7 @@ func Insert(
 	}
 	again := first
 	if in.Key == "" {
-		// No index has the ids, so only rows later than those of a minute ago are searched.
+		// No index has the ids, so only the rows of the last minute are searched.
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
 		again = slices.Concat([]turn.Statement{{
 			SQL: "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table +

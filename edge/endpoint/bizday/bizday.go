@@ -122,10 +122,10 @@ type Holiday struct {
 // Operation is an operation of the calculator.
 type Operation struct {
 	Name, What string
-	reads      []*input.Field // besides op and calendar, in the order of the answer
+	reads      []*input.Field // in the order of the answer, after op and calendar
 }
 
-// Reads returns the names of the fields an operation reads, besides op and calendar.
+// Reads returns the names of the fields an operation reads, except op and calendar.
 func (o Operation) Reads() (names []string) {
 	for _, f := range o.reads {
 		names = append(names, f.Name)

@@ -13,7 +13,7 @@ type rule struct {
 	without    [3]int16 // years
 }
 
-// kind is how a rule finds its day.
+// kind decides the day of a rule.
 type kind uint8
 
 const (

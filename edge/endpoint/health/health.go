@@ -17,7 +17,8 @@ const (
 	Ready = "/readyz"  // 200 if the service can do its work, else 503
 )
 
-// KeepSeconds is how long a host repeats an answer to Ready, and the least time between two writes.
+// KeepSeconds is the time for which a host repeats an answer, and the least time between two
+// writes.
 const KeepSeconds = 5
 
 // The values of failing in a 503.

@@ -30,8 +30,7 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// listLifetime is how long a client may keep a list, in milliseconds: as long as a constant
-// document.
+// listLifetime is the lifetime of a list in milliseconds: as long as a constant document.
 const listLifetime = 300_000
 
 // stateless reports whether a message belongs to a revision without a handshake. The header decides

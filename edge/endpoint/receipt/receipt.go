@@ -206,7 +206,7 @@ func keys(t *turn.Turn) []snapshot.Key {
 	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
 }
 
-// MaxAhead is how far the time of a receipt may be in the future, in seconds.
+// MaxAhead bounds the time of a receipt to so many seconds in the future.
 const MaxAhead = 5 * 60
 
 func refuses(k *snapshot.Key, issuedAt string, now int64) string {
