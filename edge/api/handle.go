@@ -189,7 +189,7 @@ func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Respons
 
 func (a *API) performIfValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
 	if valid {
-		return a.Perform(t, op, in)
+		return a.perform(t, op, in)
 	}
 	in.Writes = op.Writes
 	in.Skip(op.Fields)
@@ -200,7 +200,7 @@ func (a *API) performIfValid(t *turn.Turn, op *Operation, in *input.Input, valid
 }
 
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
-	detail := route.Path + " allows " + Allow(route) + "."
+	detail := route.Path + " allows " + allow(route) + "."
 	r := respond.Problem(t, respond.MethodNotAllowed, detail, nil, func(w *jsondoc.Writer) {
 		if route.NoStream != nil && wantsOnlyStream(&t.Request) {
 			a.members(t, route.NoStream, w)
@@ -213,7 +213,7 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 			a.members(t, route.Refusal, w)
 		}
 	})
-	r.Set("allow", Allow(route))
+	r.Set("allow", allow(route))
 	return r
 }
 
@@ -233,7 +233,7 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	t.ContractURL, t.Embedded = route.Path, true
 	d := op.Document
 	if d == nil {
-		return a.Perform(t, op, in)
+		return a.perform(t, op, in)
 	}
 	if refusal := d.check(t); refusal != nil {
 		return refusal
@@ -250,9 +250,9 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	})
 }
 
-// Perform performs an operation that is not a document. A write must be within the bounds of the
+// perform performs an operation that is not a document. A write must be within the bounds of the
 // store and of the caller's allowance.
-func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
+func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
 	writes := op.Writes && !in.DryRun
 	if most := t.Host.Queries; writes && most > 0 && t.Statements+MostStatements > most {
@@ -500,8 +500,7 @@ func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Re
 	return respond.Problem(t, p, "Nothing was recorded by this call: "+detail+".", faults, nil)
 }
 
-// Allow returns the Allow header field of a route.
-func Allow(route *Route) string {
+func allow(route *Route) string {
 	allowed := make([]string, 0, 4)
 	for _, method := range route.Methods() {
 		if allowed = append(allowed, method); method == "GET" {
@@ -519,12 +518,12 @@ const anyHeader = "*, Authorization, Content-Type, Accept, If-None-Match, Idempo
 // preflight answers OPTIONS at any path, so that a page of another origin can read every answer and
 // every refusal. route may be nil.
 func preflight(route *Route) *turn.Response {
-	allow := documentMethods
+	allowed := documentMethods
 	if route != nil {
-		allow = Allow(route)
+		allowed = allow(route)
 	}
 	return &turn.Response{Status: 204, Header: []turn.Header{
-		{Name: "allow", Value: allow},
+		{Name: "allow", Value: allowed},
 		{Name: "access-control-allow-methods", Value: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"},
 		{Name: "access-control-allow-headers", Value: anyHeader},
 		{Name: "access-control-max-age", Value: "86400"},

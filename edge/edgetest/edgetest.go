@@ -238,9 +238,6 @@ func (h *Fake) perform(effect turn.Effect) turn.Result {
 	return turn.Result{Failure: turn.Unavailable}
 }
 
-// Header returns the value of a header field of an answer, or "".
-func Header(r *turn.Response, name string) string { return r.Get(name) }
-
 // Decode decodes an answer's body.
 func Decode(t testing.TB, r *turn.Response) map[string]any {
 	t.Helper()

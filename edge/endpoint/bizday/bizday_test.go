@@ -20,7 +20,7 @@ func ask(t *testing.T, query string) map[string]any {
 	t.Helper()
 	h := edgetest.NewFake(t)
 	r := h.Do("GET", path+"?"+query, "")
-	if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" || len(h.Limits) != 0 {
+	if r.Status != 200 || r.Get("cache-control") != "no-store" || r.Get("etag") != "" || len(h.Limits) != 0 {
 		t.Fatalf("%s: %d %v %s", query, r.Status, r.Header, r.Body)
 	}
 	return edgetest.Decode(t, r)

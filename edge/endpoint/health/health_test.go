@@ -62,7 +62,7 @@ func TestReady(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, r.Status, r.Body, status, want)
 		}
 		head := h.Do("HEAD", "/readyz?x", "")
-		if head.Status != status || len(head.Body) > 0 || edgetest.Header(head, "content-length") == "0" {
+		if head.Status != status || len(head.Body) > 0 || head.Get("content-length") == "0" {
 			t.Errorf("%s: HEAD: %d %v %q", name, head.Status, head.Header, head.Body)
 		}
 		if preview := h.Do("GET", "/readyz", "", "host", "preview.example.org"); c.failing == "store" && c.store == turn.None && preview.Status != 200 {

@@ -146,7 +146,7 @@ func TestBatchOfWrites(t *testing.T) {
 	}
 	if r := h.Do("POST", "/api/mcp", batch(10)); r.Status != 200 || len(h.Statements) != 10 || len(h.Limits) != 10 {
 		t.Errorf("ten writes: %d, %d statements, %d counted", r.Status, len(h.Statements), len(h.Limits))
-	} else if header := edgetest.Header(r, "ratelimit"); header != `"writes";r=20;t=42` {
+	} else if header := r.Get("ratelimit"); header != `"writes";r=20;t=42` {
 		t.Errorf("ratelimit %q", header)
 	}
 }
@@ -209,7 +209,7 @@ func TestBadInput(t *testing.T) {
 			continue
 		}
 		if r.Status != 200 && (!strings.HasPrefix(string(r.Body), `{"jsonrpc":"2.0","id":null,"error":{"code":-32`) ||
-			edgetest.Header(r, "access-control-allow-origin") != "*" || edgetest.Header(r, "cache-control") != "no-store") {
+			r.Get("access-control-allow-origin") != "*" || r.Get("cache-control") != "no-store") {
 			t.Errorf("%s: %s, %v", name, r.Body, r.Header)
 		}
 	}
@@ -237,10 +237,10 @@ func TestUnfinished(t *testing.T) {
 			t.Fatalf("%s: no effects are pending", target)
 		}
 		r := respond.Unfinished(current)
-		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
+		if r.Status != 500 || r.Get("cache-control") != "no-store" {
 			t.Errorf("%s: %d %v", target, r.Status, r.Header)
 		}
-		if media := edgetest.Header(r, "content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
+		if media := r.Get("content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
 			t.Errorf("%s: %s %s", target, media, r.Body)
 		}
 	}

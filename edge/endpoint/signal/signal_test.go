@@ -248,7 +248,7 @@ func TestUnderWay(t *testing.T) {
 		return fetch(f)
 	}
 	w.fire(200, 2, false)
-	if r := second; r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "/problems/signal-under-way.html") {
+	if r := second; r.Status != 503 || r.Get("retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "/problems/signal-under-way.html") {
 		t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
 	}
 	w.sql("UPDATE signal_runs SET finished_at = NULL, outcome = NULL, body = NULL") // its process was killed
@@ -295,7 +295,7 @@ func TestStoreFails(t *testing.T) {
 	w := newWorld(t, nil)
 	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
 		w.Fail = map[string]turn.Failure{"exec": failure}
-		if r := w.ask("GET", "?fire=1"); r.Status != 503 || edgetest.Header(r, "retry-after") == "" || len(w.Fetches) != 0 {
+		if r := w.ask("GET", "?fire=1"); r.Status != 503 || r.Get("retry-after") == "" || len(w.Fetches) != 0 {
 			t.Errorf("%s: %d %v %v", failure, r.Status, r.Header, w.Fetches)
 		}
 	}
