@@ -193,7 +193,7 @@ func (in *Input) Hide(name string) {
 	if in.members[i].Value.Kind != jsondoc.Null {
 		in.ignored = append(in.ignored, name)
 	}
-	in.members = slices.Delete(slices.Clone(in.members), i, i+1)
+	in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
 }
 
 // Member returns the value sent under a name, null included, or an Absent one. It marks the name as
