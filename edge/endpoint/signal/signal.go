@@ -58,26 +58,26 @@ type Report struct {
 
 // Fired is the answer to a firing that at least one endpoint accepted.
 type Fired struct {
-	Signal     string       `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Submitted  int          `json:"submitted" doc:"Number of submitted addresses."`
-	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not."`
-	Results    []Submission `json:"results" doc:"The answer of each endpoint."`
-	Detail     string       `json:"detail" doc:"The same in words."`
-	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
-	Ignored    []string     `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
+	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
+	Detail  string `json:"detail" doc:"The same in words."`
+	Outcome `flat:"true"`
+	Ignored []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Failure holds the members of the problem of a firing without a submission.
 type Failure struct {
-	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
-	Submitted  int          `json:"submitted" doc:"0."`
-	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
+	Signal  string `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
+	Outcome `flat:"true"`
+}
+
+// Outcome holds the members that Fired and Failure share.
+type Outcome struct {
+	Submitted  int          `json:"submitted" doc:"Number of submitted addresses, 0 if no endpoint accepted them."`
+	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
 	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not; empty if none was asked."`
 	Results    []Submission `json:"results" doc:"The answer of each endpoint; empty if none was asked."`
 	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
 }
 
 // Submission is the answer of one endpoint.
