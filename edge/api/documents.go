@@ -40,7 +40,7 @@ var Published = turn.Header{Name: "published", Value: "1"}
 // documentMethods is the Allow header field of a document.
 const documentMethods = "GET, HEAD, OPTIONS"
 
-// Undocumented answers a request for a path that is not dynamic:
+// Undocumented responds to a request for a path that is not dynamic:
 //   - OPTIONS gets a 204.
 //   - A GET that prefers the twin of a page (RFC 9110, section 12.5.1) gets a 200 without a body,
 //     whose Content-Location is the twin.

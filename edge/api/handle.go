@@ -23,7 +23,7 @@ const (
 	policyName = "writes" // the name of the limit in header fields
 )
 
-// API answers requests from one snapshot. No request changes it.
+// API responds to requests from one snapshot. No request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
 	prerendered map[*Document]text   // documents without a Tail, on the canonical host; nil before Prerender
@@ -89,7 +89,7 @@ func (a *API) Prerender() {
 	}
 }
 
-// ServeProtocol makes handle answer the requests for an operation that is a Protocol.
+// ServeProtocol sets the handler of the operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
 // Finish adds the Link header field to the answer of a GET or a HEAD, and gives the latter the
@@ -116,7 +116,7 @@ func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	return o
 }
 
-// Handle answers a request. Finish completes the answer.
+// Handle responds to a request. Finish completes the answer.
 func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
 		const detail = "This service does not serve the host name of the request. Use the canonical host."
@@ -151,7 +151,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	return a.read(t, route, method, sent, hasQuery)
 }
 
-// read answers a request without a body. It drops the query of a HEAD or a speculative GET that
+// read responds to a request without a body. It drops the query of a HEAD or a speculative GET that
 // could ask for a write, and the invalid query of a speculative GET. No cache may keep such an
 // answer, or the request proper would get it and never arrive.
 func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
@@ -515,8 +515,8 @@ func allow(route *Route) string {
 const anyHeader = "*, Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, " +
 	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
 
-// preflight answers OPTIONS at any path, so that a page of another origin can read every answer and
-// every refusal. route may be nil.
+// preflight responds to OPTIONS at any path, so that a page of another origin can read every answer
+// and every refusal. route may be nil.
 func preflight(route *Route) *turn.Response {
 	allowed := documentMethods
 	if route != nil {

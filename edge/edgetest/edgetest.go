@@ -165,7 +165,7 @@ func NewFake(t testing.TB) *Fake {
 	return &Fake{Edge: Load(t, Snapshot()), Host: host, Key: Key, Left: 30}
 }
 
-// Do answers a request to the canonical host, or to the host in headers, which alternates
+// Do sends a request to the canonical host, or to the host in headers, which alternates
 // lower-case names and values.
 func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response {
 	t := &turn.Turn{

@@ -1,4 +1,4 @@
-// Package health answers the operator's monitoring, on every host name: whether the service is
+// Package health responds to the operator's monitoring, on every host name: whether the service is
 // live, and whether it is ready for callers. The table of routes does not have these paths.
 package health
 
@@ -49,7 +49,7 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 // IsPath reports whether a path is Live or Ready.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a request to Live or Ready. keyOK is signing.KeyState.OK.
+// Answer responds to a request to Live or Ready. keyOK is signing.KeyState.OK.
 func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {

@@ -20,7 +20,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Server answers messages from one snapshot. No request changes it.
+// Server responds to messages from one snapshot. No request changes it.
 type Server struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
@@ -50,7 +50,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return server, nil
 }
 
-// Handle answers a POST. The body of an answer that is not 2xx is a JSON-RPC error.
+// Handle responds to a POST. The body of an answer that is not 2xx is a JSON-RPC error.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -142,7 +142,7 @@ func idOf(messages []message, batch bool) []byte {
 }
 
 // checkVersion refuses a version header that names no supported revision. With an initialize a
-// client may name a newer one: the answer says which revision to use.
+// client may name a newer one: the answer has the revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
 	version, _ := t.Request.Single("mcp-protocol-version")
 	initializes := func(m message) bool { return m.Kind == request && m.Method == "initialize" }
@@ -262,7 +262,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	return true
 }
 
-// list answers a list, which has one page. A cursor of "" asks for it.
+// list responds to a list, which has one page. A cursor of "" asks for it.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	switch cursor := m.Params.Get("cursor"); {
 	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
@@ -370,9 +370,9 @@ func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	return sent
 }
 
-// called answers a tools/call with the whole answer of its operation, as a text and as structured
-// content: Claude Code, Codex and Copilot CLI show a model the structured content alone, Claude
-// Desktop and LangChain the text alone.
+// called responds to a tools/call with the whole answer of its operation, as a text and as
+// structured content: Claude Code, Codex and Copilot CLI show a model the structured content alone,
+// Claude Desktop and LangChain the text alone.
 //
 // A refusal is a result with isError, so that a model sees it. It has no structured content, since
 // the output schema describes none.
