@@ -51,29 +51,21 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	}
 	needed := []string{endpoints.ID}
 	for _, route := range Routes {
-		for _, d := range route.Documents() {
-			needed = append(needed, d.ID)
-		}
-		for _, d := range []*Document{route.Refusal, route.NoStream} {
-			if d != nil {
-				needed = append(needed, d.ID)
-			}
-		}
+		documents := append(route.Documents(), route.Refusal, route.NoStream)
 		for _, op := range route.Operations {
-			needed = append(needed, op.Contract().ID)
+			documents = append(documents, op.Contract())
 		}
-	}
-	if err := s.Require(needed...); err != nil {
-		return nil, err
-	}
-	for _, route := range Routes {
-		for _, d := range route.Documents() {
+		for _, d := range documents {
+			if d == nil {
+				continue
+			}
+			needed = append(needed, d.ID)
 			if d.OfNow {
 				a.weakTags[d] = "W/" + tagOf(s.Documents[d.ID])
 			}
 		}
 	}
-	return a, nil
+	return a, s.Require(needed...)
 }
 
 // Prerender makes the documents that do not depend on the request.

@@ -44,10 +44,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 		route, operation := api.Find(api.Tools[i].Operation)
 		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
 	}
-	if err := s.Require(needed...); err != nil {
-		return nil, err
-	}
-	return server, nil
+	return server, s.Require(needed...)
 }
 
 // Handle responds to a POST. The body of an answer that is not 2xx is a JSON-RPC error.
