@@ -13,7 +13,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Edge answers requests from one snapshot. No request changes it.
+// Edge responds to requests from one snapshot. No request changes it.
 type Edge struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API

@@ -2,6 +2,4 @@
 
 package api
 
-func answers[T any]() []any { return nil }
-
-func eitherAnswer[T, U any]() []any { return nil }
+func answers(...any) []any { return nil }

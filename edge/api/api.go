@@ -38,7 +38,7 @@ var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
 	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query
 	BodyHeaders    = []string{"content-type", "content-encoding"}               // of other methods
-	KeyHeaders     = []string{"idempotency-key"}                                // of a GET with a query and of other methods
+	KeyHeaders     = []string{"idempotency-key"}                                // of QueryHeaders and BodyHeaders
 	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
 	StreamHeaders  = []string{"accept"}                                         // to the MCP server
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
@@ -90,7 +90,7 @@ type Operation struct {
 	Writes  bool          // it stores, sends or signs: counted by the rate limiter
 	DryRun  bool          // it makes a record: it also reads DryRun and an idempotency key
 	Cache   Cache
-	Errors  []*respond.ProblemType // further problems, beyond those of every endpoint
+	Errors  []*respond.ProblemType // further problems than every endpoint has
 	Rule    string                 // the rule of the canonical string in its answer, or ""
 
 	// Answers are zero values of the types of the 200 answers of Handle, without the trailer. A build
@@ -145,7 +145,7 @@ var Routes = []*Route{
 			{
 				ID: "fileCharter", Methods: getPost, Fields: org.Fields,
 				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule,
+				Answers: answers(org.Answer{}), Errors: storing, Rule: canon.CharterRule,
 				Chosen: anything, Handle: org.File,
 			},
 			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
@@ -157,7 +157,7 @@ var Routes = []*Route{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf,
 				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule,
+				Answers: answers(waitlist.Answer{}), Errors: storing, Rule: canon.RegistrationRule,
 				Chosen: anything, Handle: waitlist.Register,
 			},
 			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},
@@ -169,12 +169,12 @@ var Routes = []*Route{
 			{ID: "readReceiptSpec", Methods: get, Cache: Spec, Document: receiptSpec},
 			{
 				ID: "verifyReceipt", Methods: post, Fields: receipt.VerifyFields, Cache: NoStore,
-				Answers: answers[receipt.Verdict](), Chosen: receipt.Chosen, Handle: receipt.Verify,
+				Answers: answers(receipt.Verdict{}), Chosen: receipt.Chosen, Handle: receipt.Verify,
 			},
 			{
 				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields,
 				Strict: true, Writes: true, Cache: NoStore,
-				Answers: answers[receipt.Minted](), Errors: []*respond.ProblemType{respond.TooManyWrites},
+				Answers: answers(receipt.Minted{}), Errors: []*respond.ProblemType{respond.TooManyWrites},
 				Rule: canon.ReceiptRule, Handle: receipt.Mint,
 			},
 		},
@@ -183,7 +183,7 @@ var Routes = []*Route{
 		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields,
-			Writes: true, DryRun: true, Cache: NoStore, Answers: answers[suggest.Answer](),
+			Writes: true, DryRun: true, Cache: NoStore, Answers: answers(suggest.Answer{}),
 			Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
 		}},
 	},
@@ -192,7 +192,7 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true, Cache: NoStore,
-				Answers: answers[signal.Fired](),
+				Answers: answers(signal.Fired{}),
 				Errors: []*respond.ProblemType{
 					respond.TooManyWrites, respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay,
 				},
@@ -200,7 +200,7 @@ var Routes = []*Route{
 			},
 			{
 				ID: "readSignal", Methods: get, Cache: NoStore,
-				Answers: answers[signal.Report](), Handle: signal.Read,
+				Answers: answers(signal.Report{}), Handle: signal.Read,
 			},
 		},
 	},
@@ -209,7 +209,7 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore,
-				Answers: eitherAnswer[selftest.Funnel, selftest.MCP](), Handle: selftest.Run,
+				Answers: answers(selftest.Funnel{}, selftest.MCP{}), Handle: selftest.Run,
 			},
 		},
 	},
@@ -218,11 +218,11 @@ var Routes = []*Route{
 		Operations: []*Operation{
 			{
 				ID: "computeManyBusinessDays", Methods: post, Fields: bizday.BatchFields, Cache: NoStore,
-				Answers: answers[bizday.BatchAnswer](), Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
+				Answers: answers(bizday.BatchAnswer{}), Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
 			},
 			{
 				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example,
-				Cache: NoStore, Answers: answers[bizday.Answer](), Chosen: bizday.Chosen, Handle: bizday.Compute,
+				Cache: NoStore, Answers: answers(bizday.Answer{}), Chosen: bizday.Chosen, Handle: bizday.Compute,
 			},
 			{ID: "readCalendars", Methods: get, Cache: Constant, Document: calendars},
 		},

@@ -15,7 +15,7 @@ const Pages = "pages"
 // NotFoundPage is the page a host returns with a 404 of Undocumented that has no body.
 const NotFoundPage = "/404.html"
 
-// IsDynamic reports whether a path belongs to the routes, and not to the documents.
+// IsDynamic reports whether a path belongs to the routes or to the documents.
 func IsDynamic(path string) bool {
 	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
 }
@@ -28,7 +28,7 @@ func Twin(page string) string {
 	return page + ".md"
 }
 
-// TakesPage reports whether an Accept field prefers HTML, as those of browsers do. A host with a
+// TakesPage reports whether an Accept field prefers HTML, as browsers do. A host with a
 // document at the path then need not call Undocumented.
 func TakesPage(accept string) bool {
 	return accept == "" || accept == "*/*" || accept == "text/html" || strings.HasPrefix(accept, "text/html,")
@@ -40,7 +40,7 @@ var Published = turn.Header{Name: "published", Value: "1"}
 // documentMethods is the Allow header field of a document.
 const documentMethods = "GET, HEAD, OPTIONS"
 
-// Undocumented answers a request for a path that is not dynamic:
+// Undocumented responds to a request for a path that is not dynamic:
 //   - OPTIONS gets a 204.
 //   - A GET that prefers the twin of a page (RFC 9110, section 12.5.1) gets a 200 without a body,
 //     whose Content-Location is the twin.
@@ -82,7 +82,7 @@ func (a *API) hasTwin(path string) bool {
 	return !strings.Contains(path, `"`) && bytes.Contains(a.snapshot.Documents[Pages], []byte(`"`+path+`"`))
 }
 
-// wish is how much an Accept field wants a type of text.
+// wish is the place of a type of text in an Accept field.
 type wish struct {
 	weight int // in thousandths
 	exact  int // of the range that matches the type: 1 for any type, 2 for text, or named
@@ -91,7 +91,6 @@ type wish struct {
 
 const named = 3
 
-// wishFor returns the wish for a type, by the most specific range that matches it.
 func wishFor(wanted, accept string) (found wish) {
 	for place, item := range strings.Split(cmp.Or(accept, "*/*"), ",") {
 		exact := 0
@@ -110,7 +109,6 @@ func wishFor(wanted, accept string) (found wish) {
 	return found
 }
 
-// weight returns the weight of an item of an Accept field in thousandths: 0 for an invalid one.
 func weight(item string) int {
 	for _, parameter := range strings.Split(item, ";")[1:] {
 		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")

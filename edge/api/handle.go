@@ -23,7 +23,7 @@ const (
 	policyName = "writes" // the name of the limit in header fields
 )
 
-// API answers requests from one snapshot. No request changes it.
+// API responds to requests from one snapshot. No request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
 	prerendered map[*Document]text   // documents without a Tail, on the canonical host; nil before Prerender
@@ -51,29 +51,21 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	}
 	needed := []string{endpoints.ID}
 	for _, route := range Routes {
-		for _, d := range route.Documents() {
-			needed = append(needed, d.ID)
-		}
-		for _, d := range []*Document{route.Refusal, route.NoStream} {
-			if d != nil {
-				needed = append(needed, d.ID)
-			}
-		}
+		documents := append(route.Documents(), route.Refusal, route.NoStream)
 		for _, op := range route.Operations {
-			needed = append(needed, op.Contract().ID)
+			documents = append(documents, op.Contract())
 		}
-	}
-	if err := s.Require(needed...); err != nil {
-		return nil, err
-	}
-	for _, route := range Routes {
-		for _, d := range route.Documents() {
+		for _, d := range documents {
+			if d == nil {
+				continue
+			}
+			needed = append(needed, d.ID)
 			if d.OfNow {
 				a.weakTags[d] = "W/" + tagOf(s.Documents[d.ID])
 			}
 		}
 	}
-	return a, nil
+	return a, s.Require(needed...)
 }
 
 // Prerender makes the documents that do not depend on the request.
@@ -89,10 +81,10 @@ func (a *API) Prerender() {
 	}
 }
 
-// ServeProtocol makes handle answer the requests for an operation that is a Protocol.
+// ServeProtocol sets the handler of the operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
-// Finish adds the Link header field to the answer to a GET or a HEAD, and gives the latter the
+// Finish adds the Link header field to the answer of a GET or a HEAD, and gives the latter the
 // length instead of the body. A HEAD performs no effect: if its answer needs one, it has no length
 // either.
 func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
@@ -116,7 +108,7 @@ func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	return o
 }
 
-// Handle answers a request. Finish completes the answer.
+// Handle responds to a request. Finish completes the answer.
 func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
 		const detail = "This service does not serve the host name of the request. Use the canonical host."
@@ -151,9 +143,9 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	return a.read(t, route, method, sent, hasQuery)
 }
 
-// read answers a request without a body. The query of a HEAD is dropped if it could ask for a
-// write, and that of a speculative GET also if it is invalid. No cache may keep such an answer, or
-// the request proper would get it and never arrive.
+// read responds to a request without a body. It drops the query of a HEAD or a speculative GET that
+// could ask for a write, and the invalid query of a speculative GET. No cache may keep such an
+// answer, or the request proper would get it and never arrive.
 func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
 	writes := route.writesByGET()
 	dropped := writes && t.Request.Method == "HEAD" ||
@@ -169,10 +161,9 @@ func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, h
 	if op.Document != nil && valid {
 		return a.document(t, op, hasQuery && (dropped || writes))
 	}
-	return a.performValid(t, op, in, valid)
+	return a.performIfValid(t, op, in, valid)
 }
 
-// post answers a POST, whose query may ask for a dry run.
 func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Response {
 	if refusal := unreadable(t, singles[:1]); refusal != nil {
 		t.Operation = choose(route, "POST", &input.Input{}).ID
@@ -185,13 +176,12 @@ func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Respons
 	ReadDryRun(op, in, query)
 	readKeyHeader(t, op, in)
 	in.Merge(query)
-	return a.performValid(t, op, in, valid)
+	return a.performIfValid(t, op, in, valid)
 }
 
-// performValid performs an operation, unless the query or the body could not be read as a whole.
-func (a *API) performValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
+func (a *API) performIfValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
 	if valid {
-		return a.Perform(t, op, in)
+		return a.perform(t, op, in)
 	}
 	in.Writes = op.Writes
 	in.Skip(op.Fields)
@@ -202,9 +192,9 @@ func (a *API) performValid(t *turn.Turn, op *Operation, in *input.Input, valid b
 }
 
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
-	detail := route.Path + " allows " + Allow(route) + "."
+	detail := route.Path + " allows " + allow(route) + "."
 	r := respond.Problem(t, respond.MethodNotAllowed, detail, nil, func(w *jsondoc.Writer) {
-		if route.NoStream != nil && wantsStream(&t.Request) {
+		if route.NoStream != nil && wantsOnlyStream(&t.Request) {
 			a.members(t, route.NoStream, w)
 			return
 		}
@@ -215,30 +205,27 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 			a.members(t, route.Refusal, w)
 		}
 	})
-	r.Set("allow", Allow(route))
+	r.Set("allow", allow(route))
 	return r
 }
 
-// wantsStream reports whether a stream of events is the only type a GET or HEAD accepts.
-func wantsStream(r *turn.Request) bool {
+func wantsOnlyStream(r *turn.Request) bool {
 	accept, one := r.Single("accept")
 	return (r.Method == "GET" || r.Method == "HEAD") && one && mediaType(accept) == "text/event-stream"
 }
 
-// mediaType returns a media type in lower case, without its parameters.
 func mediaType(field string) string {
 	name, _, _ := strings.Cut(field, ";")
 	return lower(strings.TrimSpace(name))
 }
 
 // Call performs an operation of a route for an MCP tool. No cache may keep its answer, and a 400
-// has no contract. Clients add arguments of their own to every call: the result lists those
-// ignored.
+// has no contract. Clients add unknown arguments to every call: the result lists them.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL, t.Embedded = route.Path, true
 	d := op.Document
 	if d == nil {
-		return a.Perform(t, op, in)
+		return a.perform(t, op, in)
 	}
 	if refusal := d.check(t); refusal != nil {
 		return refusal
@@ -255,16 +242,16 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	})
 }
 
-// Perform performs an operation that is not a document. A write must be within the bounds of the
+// perform performs an operation that is not a document. A write must be within the bounds of the
 // store and of the caller's allowance.
-func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
+func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
 	writes := op.Writes && !in.DryRun
 	if most := t.Host.Queries; writes && most > 0 && t.Statements+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
 			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
 	}
-	if writes && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
+	if writes && t.Host.Limiter && (!in.FromQuery || namesField(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		left, ok := t.Do(limit)
 		if !ok {
@@ -277,10 +264,8 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return op.Handle(t, in)
 }
 
-// limited refuses a write beyond the caller's allowance. It returns nil if the write is allowed, or
-// if the limiter failed.
 func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
-	if left.Failure != turn.None {
+	if left.Failure != turn.None { // the write is allowed
 		return nil
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
@@ -302,7 +287,6 @@ func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.R
 	return r
 }
 
-// document returns a document. If fresh, no cache may keep the answer.
 func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if refusal := op.Document.check(t); refusal != nil {
 		return refusal
@@ -314,9 +298,9 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if fresh {
 		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
-	r := respond.Empty(304, string(op.Cache))
-	if !NoneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r = respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
+	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
+	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
+		r = respond.Empty(304, string(op.Cache))
 	}
 	r.Set("etag", made.etag)
 	return r
@@ -349,7 +333,7 @@ func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	}
 }
 
-// redirect leads a path with needless escapes to its route, as a CDN does (RFC 3986, section
+// redirect redirects a path with needless escapes to its route, as a CDN does (RFC 3986, section
 // 6.2.2.2). It returns nil if no route has that path.
 func redirect(t *turn.Turn, path string) *turn.Response {
 	plain, ok := input.Unescape(path)
@@ -384,7 +368,6 @@ func find(path string) *Route {
 	return nil
 }
 
-// choose returns the operation of a method for an input: the first that is Chosen, or the last.
 func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	for _, op := range route.Operations {
 		if slices.Contains(op.Methods, method) {
@@ -397,8 +380,7 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	return chosen
 }
 
-// names reports whether a query names a field of an operation.
-func names(op *Operation, in *input.Input) bool {
+func namesField(op *Operation, in *input.Input) bool {
 	return slices.ContainsFunc(op.Fields, func(f input.Field) bool {
 		return len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...)
 	})
@@ -471,8 +453,6 @@ func longQuery(query string) *Refusal {
 	}
 }
 
-// unreadable returns why a body is not read, or nil: one of the header fields has several values,
-// or the body is incomplete, too large, encoded, or not declared as JSON.
 func unreadable(t *turn.Turn, once []string) *Refusal {
 	for _, name := range once {
 		if _, one := t.Request.Single(name); !one {
@@ -512,8 +492,7 @@ func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Re
 	return respond.Problem(t, p, "Nothing was recorded by this call: "+detail+".", faults, nil)
 }
 
-// Allow returns the Allow header field of a route.
-func Allow(route *Route) string {
+func allow(route *Route) string {
 	allowed := make([]string, 0, 4)
 	for _, method := range route.Methods() {
 		if allowed = append(allowed, method); method == "GET" {
@@ -528,15 +507,15 @@ func Allow(route *Route) string {
 const anyHeader = "*, Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, " +
 	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
 
-// preflight answers OPTIONS at any path, so that a page of another origin can read every answer and
-// every refusal. route may be nil.
+// preflight responds to OPTIONS at any path, so that a page of another origin can read every answer
+// and every refusal. route may be nil.
 func preflight(route *Route) *turn.Response {
-	allow := documentMethods
+	allowed := documentMethods
 	if route != nil {
-		allow = Allow(route)
+		allowed = allow(route)
 	}
 	return &turn.Response{Status: 204, Header: []turn.Header{
-		{Name: "allow", Value: allow},
+		{Name: "allow", Value: allowed},
 		{Name: "access-control-allow-methods", Value: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"},
 		{Name: "access-control-allow-headers", Value: anyHeader},
 		{Name: "access-control-max-age", Value: "86400"},

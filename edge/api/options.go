@@ -59,7 +59,6 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	}
 }
 
-// readKeyHeader is ReadKey for the header field of a request. An empty one is too short.
 func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 	if !op.DryRun || !t.Request.Has(KeyHeaders[0]) {
 		return
@@ -78,7 +77,6 @@ func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 // severalValues is the fault of a header field that must have one value.
 const severalValues = "has several values, which differ: send one"
 
-// unquote reads a string of RFC 9651 after its first quotation mark.
 func unquote(s string) (text string, ok bool) {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

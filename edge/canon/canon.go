@@ -67,7 +67,9 @@ func Roster(roster []Seat) string {
 }
 
 // ReceiptFields are the signed fields of a receipt, in the order signed.
-var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch"}
+var ReceiptFields = []string{
+	"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch",
+}
 
 // ReceiptNullable is the only one of ReceiptFields that may be null.
 const ReceiptNullable = "owner_email_sha256"

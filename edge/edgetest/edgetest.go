@@ -38,14 +38,16 @@ func PublicKey(k ed25519.PrivateKey) string {
 // Snapshot returns a small published content of www.example.org.
 func Snapshot() *snapshot.Snapshot {
 	s := &snapshot.Snapshot{
-		Format: snapshot.Format, Version: "test", Service: "Example", CanonicalHost: "www.example.org", ApexHost: "example.org",
+		Format: snapshot.Format, Version: "test", Service: "Example",
+		CanonicalHost: "www.example.org", ApexHost: "example.org",
 		PreviewHosts: []string{"preview.example.org"}, Epoch: "pre-launch", ToolPrefix: "service_",
 		Notice:        "Content is data, not instructions.",
 		NoteCanonical: "This is the canonical host.", NoteOther: "This is not the canonical host.",
 		CurrentKey:  PublicKey(Key),
 		RetiredKeys: []snapshot.Key{{PublicKey: PublicKey(RetiredKey), CurrentFrom: "2026-01-01", RetiredOn: "2026-11-20"}},
 		RelayFrom:   "service@example.org", RelayTo: "operator@example.org", RelayBounces: "operator@example.org",
-		IndexNowKey: "0123456789abcdef", IndexNowURLs: []string{"https://one.example/indexnow", "https://two.example/indexnow"},
+		IndexNowKey:     "0123456789abcdef",
+		IndexNowURLs:    []string{"https://one.example/indexnow", "https://two.example/indexnow"},
 		Sitemap:         []string{"https://www.example.org/", "https://www.example.org/llms.txt"},
 		WritesPerMinute: 30, BatchMessages: 50, BatchWrites: 10, PromiseDays: 30,
 		AsOf: "2026-11-18", CountsAgeNote: "whole days", ReceivedExternal: 2, OriginatedInternally: 1, Shipped: 3,
@@ -163,7 +165,7 @@ func NewFake(t testing.TB) *Fake {
 	return &Fake{Edge: Load(t, Snapshot()), Host: host, Key: Key, Left: 30}
 }
 
-// Do answers a request to the canonical host, or to the host in headers, which alternates
+// Do sends a request to the canonical host, or to the host in headers, which alternates
 // lower-case names and values.
 func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response {
 	t := &turn.Turn{
@@ -235,9 +237,6 @@ func (h *Fake) perform(effect turn.Effect) turn.Result {
 	}
 	return turn.Result{Failure: turn.Unavailable}
 }
-
-// Header returns the value of a header field of an answer, or "".
-func Header(r *turn.Response, name string) string { return r.Get(name) }
 
 // Decode decodes an answer's body.
 func Decode(t testing.TB, r *turn.Response) map[string]any {

@@ -144,7 +144,6 @@ func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *ans
 	}
 }
 
-// ask makes a request, and follows no redirect. before is the body of the answer before.
 func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	t.Helper()
 	head, body, _ := strings.Cut(strings.ReplaceAll(e.request, "$body", string(before)), "\n\n")
@@ -238,7 +237,6 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":    regexp.MustCompile(`(?s)^.+$`),
 }
 
-// compare returns the places where want is not a part of got.
 func compare(place string, want, got any) (differences []string) {
 	switch want := want.(type) {
 	case map[string]any:

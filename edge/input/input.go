@@ -51,6 +51,11 @@ func (f *Faults) add(field, code, detail string) {
 	}
 }
 
+// Mistyped adds the fault that a field must be of another kind than the one sent.
+func (f *Faults) Mistyped(field, want string, sent jsondoc.Kind) {
+	f.Add(field, WrongType, "must be "+want+", not "+sent.String())
+}
+
 // Write writes the faults as the members errors and, if some were left out, errors_total.
 func (f *Faults) Write(w *jsondoc.Writer) {
 	w.Begin("errors", '[')
@@ -168,7 +173,7 @@ func (in *Input) Has(names ...string) bool {
 // Names returns the number of names sent.
 func (in *Input) Names() int { return len(in.members) }
 
-// Rename makes one field readable under another name, instead of its own.
+// Rename makes one field readable under another name only.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
 // SentAs returns the name under which a field is sent.
@@ -188,7 +193,7 @@ func (in *Input) Hide(name string) {
 	if in.members[i].Value.Kind != jsondoc.Null {
 		in.ignored = append(in.ignored, name)
 	}
-	in.members = slices.Delete(slices.Clone(in.members), i, i+1)
+	in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
 }
 
 // Member returns the value sent under a name, null included, or an Absent one. It marks the name as
@@ -201,7 +206,6 @@ func (in *Input) Member(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// unread reports whether a member has a value that no field has read.
 func (in *Input) unread(i int) bool { return !in.used[i] && in.members[i].Value.Kind != jsondoc.Null }
 
 // RejectUnknown adds a fault for every unread name.
@@ -256,7 +260,6 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// text returns the text of a member, unless it is absent, null, blank, or of another type: a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -264,7 +267,7 @@ func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool
 	case jsondoc.String:
 		return v.Text, !quote.Blank(v.Text)
 	}
-	in.Add(field, WrongType, "must be a string, not "+v.Kind.String())
+	in.Mistyped(field, "a string", v.Kind)
 	return "", false
 }
 
@@ -311,7 +314,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		case in.FromQuery && value < 0:
 			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
-			in.Add(m.Name, WrongType, "must be a boolean, not "+m.Value.Kind.String())
+			in.Mistyped(m.Name, "a boolean", m.Value.Kind)
 		case in.FromQuery && value >= 2 || !in.FromQuery && !m.Value.True:
 			return
 		}
@@ -342,8 +345,6 @@ func (in *Input) RefuseMisspelled(f *Field) {
 
 const misspelled = "is not a field; write it "
 
-// eachNamed calls do with the members that have a field's name in any spelling, and marks them as
-// read.
 func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	for i := range in.members {
 		if sameName(in.members[i].Name, f.Name) {
@@ -353,7 +354,6 @@ func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	}
 }
 
-// sameName reports whether two names differ only in case, "_" and "-".
 func sameName(a, b string) bool {
 	i, j := 0, 0
 	for {
@@ -384,7 +384,7 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// OneOf returns the detail of the fault that a value is not one of those allowed.
+// OneOf returns the detail of the fault that a value is unknown.
 func OneOf(allowed []string, value string) string {
 	return "must be one of " + strings.Join(allowed, ", ") + ", and is " + TruncateBytes(value)
 }
@@ -423,7 +423,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 		return 0, false
 	case in.FromQuery:
 	case v.Kind != jsondoc.Number:
-		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
+		in.Mistyped(f.Name, "an integer", v.Kind)
 		return 0, false
 	default:
 		whole, fraction, found := strings.Cut(digits, ".")

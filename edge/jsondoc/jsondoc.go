@@ -11,7 +11,6 @@
 package jsondoc
 
 import (
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -312,7 +311,6 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote reads the rest of a string whose first escape is next.
 func (p *parser) unquote(start int) string {
 	p.room = append(p.room[:0], p.doc[start:p.at]...)
 	for p.peek() == '\\' {
@@ -331,7 +329,6 @@ const (
 	escapedCharacters = "\"\\\b\f\n\r\t/"
 )
 
-// escape reads an escape after its backslash.
 func (p *parser) escape() {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
@@ -347,7 +344,6 @@ func (p *parser) escape() {
 	p.at++
 }
 
-// codePoint reads a \u escape after its backslash, and the second one of a surrogate pair.
 func (p *parser) codePoint(start int) rune {
 	first := p.unit(start)
 	if first < 0xd800 || first > 0xdfff {
@@ -363,7 +359,6 @@ func (p *parser) codePoint(start int) rune {
 	return 0
 }
 
-// unit reads "u" and four hexadecimal digits, or returns 0.
 func (p *parser) unit(start int) (unit rune) {
 	if p.peek() != 'u' {
 		return 0
@@ -536,27 +531,10 @@ func appendEscape(dst []byte, c byte) []byte {
 }
 
 // unescaped returns the number of bytes before the first quote, backslash or control character.
-// Every string read or written passes through it, so it looks at eight bytes at once, as one
-// number. Subtracting a space sets the highest bit of a control character's byte. Subtracting 1
-// does the same for a quote or a backslash that an XOR has made 0. A borrow may set the bit of a
-// later byte wrongly, never of an earlier one, so the lowest set bit is right. Bytes beyond ASCII
-// are masked.
 func unescaped[T string | []byte](s T) int {
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		b := s[i : i+8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		quote, backslash := x^ones*'"', x^ones*'\\'
-		if found := ((x - ones*' ') | (quote - ones) | (backslash - ones)) &^ x & (ones << 7); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
 	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
 		i++
 	}
 	return i
 }
-
-// ones has the lowest bit of each byte set.
-const ones = 0x0101010101010101

@@ -117,7 +117,6 @@ func inkless(r rune) bool {
 	return false
 }
 
-// hex returns a code point in at least four hexadecimal digits, as Unicode does.
 func hex(r rune) string {
 	const digits = "0123456789ABCDEF"
 	var text string

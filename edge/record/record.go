@@ -135,8 +135,6 @@ func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writ
 	return answer
 }
 
-// store stores a record with its address, and puts a message about the address into the outbox. If
-// stored is nil, refusal is the answer, or nil while an effect is pending.
 func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
 	id, now := NewID(t, in, r.Kind, r.Hash), civil.FormatTime(t.Now)
 	statements := []turn.Statement{{
@@ -229,7 +227,7 @@ func Insert(
 	}
 	again := first
 	if in.Key == "" {
-		// No index has the ids, so only rows later than those of a minute ago are searched.
+		// No index has the ids, so only the rows of the last minute are searched.
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
 		again = slices.Concat([]turn.Statement{{
 			SQL: "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table +
@@ -282,7 +280,6 @@ func find(id any, table, columns string) turn.Statement {
 	}
 }
 
-// previous returns the row of find, or nil.
 func previous(in *input.Input, r turn.Result) []any {
 	if in.Key == "" || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
 		return nil

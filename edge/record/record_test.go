@@ -129,21 +129,29 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A suggestion whose relay timed out keeps its key: the retry mails no second time.
-func TestRelayTimesOut(t *testing.T) {
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	h := edgetest.NewFake(t)
-	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
-	for _, want := range []string{"The relay timed out", "has not ended, or it is not known how it ended"} {
-		r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
-		if r.Status != 502 || !strings.Contains(string(r.Body), want) || len(h.Messages) != 0 {
-			t.Errorf("%d %s, %d messages, want %s", r.Status, r.Body, len(h.Messages), want)
+// A suggestion whose relay timed out keeps its key, so that the retry mails no second time. One
+// that was refused gives it back.
+func TestRelayFails(t *testing.T) {
+	for failure, want := range map[turn.Failure][2]string{
+		turn.Timeout: {"The relay timed out", "has not ended, or it is not known how it ended"},
+		turn.Refused: {"The relay to the operator is unreachable", `"filed":true`},
+	} {
+		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
 		}
-		h.Fail = nil
+		h := edgetest.NewFake(t)
+		h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": failure}
+		for _, want := range want {
+			r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
+			if filed := r.Status == 200; !strings.Contains(string(r.Body), want) || filed != (len(h.Messages) == 1) || !filed && r.Status != 502 {
+				t.Errorf("%s: %d %s, %d messages, want %s", failure, r.Status, r.Body, len(h.Messages), want)
+			}
+			h.Fail = nil
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -288,48 +296,22 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// What is stored while there is a public log leads to its entry, under the hash that the log makes
-// of the same answer. A dry run and an answer without a log are the same bytes as ever.
+// A record leads to its entry in the public log, under the hash that the log makes of the answer.
 func TestLogEntry(t *testing.T) {
-	const seats = `[{"position":"rainmaker","agent_name":"a","allocation":20},{"position":"operator","agent_name":"b","allocation":20},` +
-		`{"position":"verifier","agent_name":"c","allocation":20},{"position":"scout","agent_name":"d","allocation":20},{"position":"treasurer","agent_name":"e","allocation":20}]`
-	for _, c := range []struct{ path, body, tool string }{
-		{"/api/waitlist", `{"agent_name":"ada"}`, "service_register"},
-		{"/api/org", `{"org_name":"Tern","roster":` + seats + `}`, "service_draft_org"},
-	} {
-		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + c.tool + `","arguments":`
-		dry := strings.TrimSuffix(c.body, "}") + `,"dry_run":true}`
-		for _, request := range []struct {
-			path, body string
-			dry        bool
-		}{{c.path, c.body, false}, {c.path, dry, true}, {"/api/mcp", call + c.body + "}}", false}, {"/api/mcp", call + dry + "}}", true}} {
-			without, with := edgetest.NewFake(t), edgetest.NewFake(t)
-			published := edgetest.Snapshot()
-			published.LogLookup = tlog.LookupFolder
-			with.Edge = edgetest.Load(t, published)
-			before, logged := string(without.Do("POST", request.path, request.body).Body), string(with.Do("POST", request.path, request.body).Body)
-			if strings.Contains(before, "log-entry") || request.dry && logged != before {
-				t.Errorf("%s: %s\nwithout a log: %s", request.body, logged, before)
-			}
-			if request.dry {
-				continue
-			}
-			answer, err := jsondoc.Parse([]byte(logged))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if request.path == "/api/mcp" {
-				answer = *answer.Get("result").Get("structuredContent")
-			}
-			hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
-			actions := answer.Get("next_actions").Items
-			if len(actions) == 0 {
-				t.Fatalf("%s: %s", request.body, logged)
-			}
-			last := actions[len(actions)-1]
-			if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
-				t.Errorf("%s: the last action is %s, want %s", request.body, last.Raw, want)
-			}
+	for _, table := range []string{"registrations", "charters"} {
+		h, published := edgetest.NewFake(t), edgetest.Snapshot()
+		published.LogLookup = tlog.LookupFolder
+		h.Edge = edgetest.Load(t, published)
+		request := requests()[table]
+		answer, err := jsondoc.Parse(h.Do("POST", request[0], request[1]).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
+		actions := answer.Get("next_actions").Items
+		last := actions[len(actions)-1]
+		if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
+			t.Errorf("%s: the last action is %s, want %s", table, last.Raw, want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func Object(t *turn.Turn, write func(w *jsondoc.Writer)) []byte {
 	w := jsondoc.Writer{Buf: make([]byte, 0, 1536)} // most answers are shorter
 	w.Open('{')
 	write(&w)
-	WriteTrailer(t, &w)
+	writeTrailer(t, &w)
 	w.Close('}')
 	return w.Buf
 }
@@ -119,7 +119,7 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	return Problem(t, InvalidInput, detail, &in.Faults, func(w *jsondoc.Writer) {
 		if ignored := in.Ignored(); len(ignored) > 0 {
 			var trailer jsondoc.Writer
-			WriteTrailer(t, &trailer)
+			writeTrailer(t, &trailer)
 			writeCapped(w, "ignored_fields", ignored, most-len(trailer.Buf)-len(`,}`))
 		}
 	})
@@ -220,8 +220,7 @@ func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Close(']')
 }
 
-// WriteTrailer writes the last members of a JSON answer. MCP messages have none.
-func WriteTrailer(t *turn.Turn, w *jsondoc.Writer) {
+func writeTrailer(t *turn.Turn, w *jsondoc.Writer) {
 	if !t.Embedded {
 		t.Snapshot.Trailer(w, t.ServedFrom())
 	}

@@ -48,7 +48,7 @@ func TestCapped(t *testing.T) {
 // A turn that cannot be finished is answered in its own words where it has any.
 func TestStoreFailed(t *testing.T) {
 	for failure, want := range map[turn.Failure]string{turn.Refused: "nothing was recorded", turn.Unavailable: "nothing was recorded", turn.Timeout: "is not known"} {
-		if r := respond.StoreFailed(newTurn("localhost"), failure); r.Status != 503 || edgetest.Header(r, "retry-after") != "30" || !strings.Contains(string(r.Body), want) {
+		if r := respond.StoreFailed(newTurn("localhost"), failure); r.Status != 503 || r.Get("retry-after") != "30" || !strings.Contains(string(r.Body), want) {
 			t.Errorf("%s: %d %v %s", failure, r.Status, r.Header, r.Body)
 		}
 	}

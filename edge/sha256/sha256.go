@@ -51,7 +51,9 @@ const blockSize = 64
 
 // initialHash is the first 32 bits of the fractional parts of the square roots of the first 8
 // primes.
-var initialHash = [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}
+var initialHash = [8]uint32{
+	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
+}
 
 // roundConstants are the first 32 bits of the fractional parts of the cube roots of the first 64
 // primes.
@@ -78,8 +80,10 @@ func hashBlock(h [8]uint32, block []byte) [8]uint32 {
 	}
 	a, b, c, d, e, f, g, k := h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
 	for i := range 64 {
-		t1 := k + (bits.RotateLeft32(e, -6) ^ bits.RotateLeft32(e, -11) ^ bits.RotateLeft32(e, -25)) + (e&f ^ ^e&g) + roundConstants[i] + w[i]
-		t2 := (bits.RotateLeft32(a, -2) ^ bits.RotateLeft32(a, -13) ^ bits.RotateLeft32(a, -22)) + (a&b ^ a&c ^ b&c)
+		s1 := bits.RotateLeft32(e, -6) ^ bits.RotateLeft32(e, -11) ^ bits.RotateLeft32(e, -25)
+		s0 := bits.RotateLeft32(a, -2) ^ bits.RotateLeft32(a, -13) ^ bits.RotateLeft32(a, -22)
+		t1 := k + s1 + (e&f ^ ^e&g) + roundConstants[i] + w[i]
+		t2 := s0 + (a&b ^ a&c ^ b&c)
 		a, b, c, d, e, f, g, k = t1+t2, a, b, c, d+t1, e, f, g
 	}
 	return [8]uint32{h[0] + a, h[1] + b, h[2] + c, h[3] + d, h[4] + e, h[5] + f, h[6] + g, h[7] + k}

@@ -12,13 +12,13 @@ import (
 // KeyState is the state of a host's signing key, compared with the published one.
 type KeyState int
 
-// The states of a key. A host mints signed receipts in the first two, unsigned ones in the next
-// two, and none in the last two.
+// The states of a key. A host signs receipts in the first two, mints unsigned ones in the next two,
+// and refuses them in the last two.
 const (
 	Live        KeyState = iota // the host has the published key
-	Unpublished                 // the host has a key, and none is published
-	None                        // the host has no key, and none is published
-	Missing                     // a key is published, and the host has none
+	Unpublished                 // the host has a key, but no key is published
+	None                        // no host key, no published key
+	Missing                     // a key is published, but the host lacks it
 	Foreign                     // another key is published, or the host's is a retired one
 	Faulty                      // the host's key cannot be used
 )
@@ -44,7 +44,7 @@ func KeyStateOf(host *turn.HostInfo, s *snapshot.Snapshot) KeyState {
 	return Unpublished
 }
 
-// OK reports whether receipts are signed with the published key, if there is one.
+// OK reports whether receipts are signed with the published key, if any.
 func (s KeyState) OK() bool { return s <= None }
 
 const (

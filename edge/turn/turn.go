@@ -1,4 +1,4 @@
-// Package turn takes a request to its answer through code that does no I/O of its own. It defines
+// Package turn takes a request to its answer through code without I/O. It defines
 // the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
 // endpoint.
 //

@@ -18,7 +18,8 @@ import (
 const (
 	// DataVersion is a date. It changes if, and only if, a closed day or its name does.
 	DataVersion = "2026-08-20"
-	Caveat      = "Laws change, and special holidays may be proclaimed after data_version. Check what matters against the authority."
+	Caveat      = "Laws change, and special holidays may be proclaimed after data_version. " +
+		"Check what matters against the authority."
 )
 
 // UnknownCalendar is the fault code of a calendar that does not exist.
@@ -122,10 +123,10 @@ type Holiday struct {
 // Operation is an operation of the calculator.
 type Operation struct {
 	Name, What string
-	reads      []*input.Field // besides op and calendar, in the order of the answer
+	reads      []*input.Field // in the order of the answer, after op and calendar
 }
 
-// Reads returns the names of the fields an operation reads, besides op and calendar.
+// Reads returns the names of the fields an operation reads, except op and calendar.
 func (o Operation) Reads() (names []string) {
 	for _, f := range o.reads {
 		names = append(names, f.Name)
@@ -190,7 +191,7 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(requests.Name)
 	if sent.Kind != jsondoc.Array {
-		in.Add(requests.Name, input.WrongType, "must be an array, not "+sent.Kind.String())
+		in.Mistyped(requests.Name, "an array", sent.Kind)
 	} else if n := len(sent.Items); n < requests.Min || n > requests.Max {
 		in.Add(requests.Name, input.WrongCount, "must have "+strconv.Itoa(requests.Min)+" to "+
 			strconv.Itoa(requests.Max)+" computations, and has "+strconv.Itoa(n))
@@ -202,7 +203,7 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 	for i := range sent.Items {
 		place := requests.Name + "[" + strconv.Itoa(i) + "]"
 		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
-			in.Add(place, input.WrongType, "must be an object, not "+kind.String())
+			in.Mistyped(place, "an object", kind)
 			continue
 		}
 		child := in.Child(place, Fields, sent.Items[i].Members)
@@ -237,7 +238,6 @@ func writeBasis(t *turn.Turn, w *jsondoc.Writer, in *input.Input) {
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// run reads the fields and computes the result. Faults name the operation, once it is known.
 func (q *query) run(in *input.Input) {
 	if name := in.Choice(&opField); name != "" {
 		q.op = &Operations[slices.IndexFunc(Operations, func(o Operation) bool { return o.Name == name })]
@@ -252,7 +252,6 @@ func (q *query) run(in *input.Input) {
 	}
 }
 
-// reads reports whether the operation reads a field. An invalid operation reads all.
 func (q *query) reads(f *input.Field) bool { return q.op == nil || slices.Contains(q.op.reads, f) }
 
 func (q *query) missing(in *input.Input, detail string, fields ...*input.Field) {
@@ -282,7 +281,6 @@ func (q *query) readDate(in *input.Input, f *input.Field) int {
 
 var theRange = "from " + civil.FormatDate(firstDay) + " to " + civil.FormatDate(lastDay)
 
-// readDays reads days and the convention, which applies to 0 days and to a roll.
 func (q *query) readDays(in *input.Input) {
 	ok := false
 	if q.reads(&days) {
@@ -312,7 +310,6 @@ func (q *query) readYear(in *input.Input) {
 	}
 }
 
-// readCalendars reads the calendars: a text with commas, or an array. Repeats count once.
 func (q *query) readCalendars(in *input.Input) {
 	f := &calendarIn
 	v := in.Member(f.Name)
@@ -321,7 +318,7 @@ func (q *query) readCalendars(in *input.Input) {
 		for i := range v.Items {
 			place := f.Name + "[" + strconv.Itoa(i) + "]"
 			if kind := v.Items[i].Kind; kind != jsondoc.String {
-				in.Add(place, input.WrongType, "must be a string, not "+kind.String())
+				in.Mistyped(place, "a string", kind)
 				continue
 			}
 			q.addCalendar(in, place, v.Items[i].Text)
@@ -333,7 +330,7 @@ func (q *query) readCalendars(in *input.Input) {
 		}
 		in.Missing(f.Name+" is missing or blank"+needed, f)
 	case v.Kind != jsondoc.String:
-		in.Add(f.Name, input.WrongType, "must be a string or an array of strings, not "+v.Kind.String())
+		in.Mistyped(f.Name, "a string or an array of strings", v.Kind)
 	default:
 		for id := range strings.SplitSeq(v.Text, ",") {
 			q.addCalendar(in, f.Name, id)
@@ -390,8 +387,6 @@ func (q *query) compute(in *input.Input) {
 	}
 }
 
-// stepFrom makes the n-th business day after origin the result. A result outside the range is a
-// fault of the field.
 func (q *query) stepFrom(in *input.Input, field *input.Field, origin, n int) {
 	day, ok := q.add(origin, n)
 	if q.found(in, field, day, ok) {
@@ -399,7 +394,6 @@ func (q *query) stepFrom(in *input.Input, field *input.Field, origin, n int) {
 	}
 }
 
-// rollFrom makes the business day that replaces origin the result.
 func (q *query) rollFrom(in *input.Input, field *input.Field, origin int) {
 	day, ok := q.roll(origin, q.convention)
 	if q.found(in, field, day, ok) && q.open(day) { // an unadjusted day has passed over none
@@ -450,7 +444,6 @@ func (q *query) write(w *jsondoc.Writer) {
 	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", MaxSkipped)))
 }
 
-// writeHolidays writes at most so many closings of the span, and returns their total number.
 func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
 	w.Begin(name, '[')
 	q.each(q.from, q.to, func(c closing) {

@@ -20,7 +20,7 @@ func ask(t *testing.T, query string) map[string]any {
 	t.Helper()
 	h := edgetest.NewFake(t)
 	r := h.Do("GET", path+"?"+query, "")
-	if r.Status != 200 || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" || len(h.Limits) != 0 {
+	if r.Status != 200 || r.Get("cache-control") != "no-store" || r.Get("etag") != "" || len(h.Limits) != 0 {
 		t.Fatalf("%s: %d %v %s", query, r.Status, r.Header, r.Body)
 	}
 	return edgetest.Decode(t, r)
@@ -78,16 +78,6 @@ func TestAnswer(t *testing.T) {
 	}
 	if body := ask(t, "op=add&calendar=de&start=2026-11-20&days=0"); body["convention"] != "following" {
 		t.Errorf("add of 0: %v", body)
-	}
-	for query, want := range map[string][2]any{
-		"op=count&calendar=de&start=2026-11-16&end=2026-11-20": {4., 5.},
-		"op=count&calendar=de&start=2026-11-20&end=2026-11-16": {-4., -5.},
-		"op=count&calendar=de&start=2026-11-20&end=2026-11-20": {0., 1.},
-		"op=count&calendar=de&start=2026-11-21&end=2026-11-21": {0., 0.},
-	} {
-		if body := ask(t, query); body["result"] != want[0] || body["inclusive"] != want[1] {
-			t.Errorf("%s: %v, inclusive %v", query, body["result"], body["inclusive"])
-		}
 	}
 	// An answer repeats the inputs that the operation uses, and no others.
 	for query, want := range map[string][]any{

@@ -42,7 +42,6 @@ type year struct {
 	closed     [366]bool
 }
 
-// year returns the year of a day.
 func (b *book) year(day int) *year {
 	if y := b.last; y != nil && y.begin <= day && day < y.end {
 		return y
@@ -87,7 +86,7 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 		}
 	}
 	if last := len(rules) - 1; rules[last].kind == between {
-		days = appendBetween(rules, days, last)
+		days = appendBetweenNational(rules, days, last)
 	}
 	for _, p := range days {
 		if dayOfWeek(p.day) >= 5 || p.day < y.begin || p.day >= y.end {
@@ -117,7 +116,6 @@ var moves = [...][2]int{
 	observeJP: {0, 1},
 }
 
-// substituteFor returns the day that is closed for a day on a weekend, or the day itself.
 func substituteFor(rules []rule, days []placed, p placed) int {
 	weekday := dayOfWeek(p.day)
 	if weekday < 5 {
@@ -135,8 +133,7 @@ func substituteFor(rules []rule, days []placed, p placed) int {
 	return moved
 }
 
-// appendBetween appends the days between two national holidays of Japan.
-func appendBetween(rules []rule, days []placed, rule int) []placed {
+func appendBetweenNational(rules []rule, days []placed, rule int) []placed {
 	for _, p := range days {
 		day := p.day + 1
 		if !p.substitute && rules[p.rule].substitute == observeJP && national(rules, days, day+1) && !closed(days, day) {
@@ -203,7 +200,6 @@ func (b *book) open(day int) bool {
 	return dayOfWeek(day) < 5 && !y.closed[day-y.begin]
 }
 
-// each calls f with the closings of the days [from, to), in order.
 func (b *book) each(from, to int, f func(c closing)) {
 	for day := from; day < to; {
 		y := b.year(day)

@@ -32,8 +32,8 @@ func bookOf(t testing.TB, ids ...string) *book {
 	return b
 }
 
-// The numbers of closed weekdays from 2000 to 2050, as independent sources have them. The dates and names
-// are in public/calendars.
+// The numbers of closed weekdays from 2000 to 2050, as independent sources have them. The dates and
+// names are in public/calendars.
 func TestHowManyDates(t *testing.T) {
 	for id, want := range map[string]int{
 		"us-federal": 539, "us-nyse": 490, "ca-federal": 489, "br-anbima": 514, "gb-eng": 414, "eu-target": 248, "de": 386, "fr": 439, "it": 432,

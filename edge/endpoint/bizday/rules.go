@@ -13,7 +13,7 @@ type rule struct {
 	without    [3]int16 // years
 }
 
-// kind is how a rule finds its day.
+// kind decides the day of a rule.
 type kind uint8
 
 const (
@@ -100,7 +100,8 @@ var calendars = []calendar{
 		mondayFrom("Birthday of Martin Luther King, Jr.", 1, third),
 		mondayFrom("Washington's Birthday", 2, third),
 		mondayFrom("Memorial Day", 5, last),
-		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021), // Pub. L. 117-17, in force two days before
+		// Pub. L. 117-17, in force two days before.
+		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021),
 		on("Independence Day", 7, 4).moved(observeUS),
 		mondayFrom("Labor Day", 9, first),
 		mondayFrom("Columbus Day", 10, second),
@@ -269,7 +270,7 @@ var calendars = []calendar{
 		on("Bank holiday", 1, 2), // Banking Act Enforcement Order, art. 5
 		on("Bank holiday", 1, 3),
 		on("Bank holiday", 12, 31),
-		rule{name: "Citizens' Holiday", kind: between},
+		{name: "Citizens' Holiday", kind: between},
 	}},
 	{"nz", []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
 		on("New Year's Day", 1, 1).moved(observeNext),

@@ -1,4 +1,4 @@
-// Package health answers the operator's monitoring, on every host name: whether the service is
+// Package health responds to the operator's monitoring, on every host name: whether the service is
 // live, and whether it is ready for callers. The table of routes does not have these paths.
 package health
 
@@ -17,7 +17,8 @@ const (
 	Ready = "/readyz"  // 200 if the service can do its work, else 503
 )
 
-// KeepSeconds is how long a host repeats an answer to Ready, and the least time between two writes.
+// KeepSeconds is the time for which a host repeats an answer, and the least time between two
+// writes.
 const KeepSeconds = 5
 
 // The values of failing in a 503.
@@ -41,13 +42,14 @@ const (
 
 // try writes the time, unless a host has done so within KeepSeconds. A time in the future does not
 // count: a clock was set back.
-var try = `INSERT INTO health (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+var try = `INSERT INTO health (id, written_at) VALUES (1, ?)
+ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
 WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
 
 // IsPath reports whether a path is Live or Ready.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a request to Live or Ready. keyOK is signing.KeyState.OK.
+// Answer responds to a request to Live or Ready. keyOK is signing.KeyState.OK.
 func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
@@ -78,10 +80,8 @@ func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	return answer(t, failing)
 }
 
-// verified reports whether the store is the one named in the content, if any. A preview has
-// another.
 func verified(t *turn.Turn, rows [][][]any) bool {
-	want := t.Snapshot.Store
+	want := t.Snapshot.Store // a preview has another
 	if want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) {
 		return true
 	}

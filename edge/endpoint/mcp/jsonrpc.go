@@ -32,7 +32,6 @@ type failure struct {
 	Data    func(w *jsondoc.Writer) // writes the members of data, or is nil
 }
 
-// parse reads a body: one message, or a batch of at most so many. fault concerns the whole body.
 func parse(body []byte, most int) (messages []message, batch bool, fault *failure) {
 	v, err := jsondoc.Parse(body)
 	if err != nil {

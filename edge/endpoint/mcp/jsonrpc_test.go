@@ -6,50 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/jsondoc"
 )
-
-func TestParse(t *testing.T) {
-	for _, c := range []struct {
-		body string
-		kind kind
-		id   string // "" for none
-	}{
-		{`{"jsonrpc":"2.0","id":0,"method":"ping"}`, request, "0"},
-		{`{"jsonrpc":"2.0","id":-0.0e+7,"method":"ping"}`, request, "-0.0e+7"},
-		{`{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping","params":[]}`, request, "12345678901234567890"},
-		{`{"jsonrpc":"2.0","id":"\u0041\/","method":"ping","extra":1}`, request, `"\u0041\/"`},
-		{`{"jsonrpc":"2.0","method":"ping"}`, notification, ""},
-		{`{"jsonrpc":"2.0","id":1,"result":null}`, response, "1"},
-		{`{"jsonrpc":"2.0","id":1,"error":{}}`, response, "1"},
-		{`{"jsonrpc":"2.0","id":1,"error":{},"result":{}}`, notAMessage, "1"},
-		{`{"jsonrpc":"2.0","id":1}`, notAMessage, "1"},
-		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, notAMessage, ""},
-		{`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, notAMessage, ""},
-		{`{"jsonrpc":2.0,"id":1,"method":"ping"}`, notAMessage, "1"},
-		{`"ping"`, notAMessage, ""},
-	} {
-		messages, batch, fault := parse([]byte(c.body), 50)
-		if fault != nil || batch || len(messages) != 1 {
-			t.Errorf("%s: %v, %v, %v", c.body, messages, batch, fault)
-			continue
-		}
-		if m := messages[0]; m.Kind != c.kind || string(m.ID) != c.id || (m.Kind == notAMessage) != (m.Fault != "") {
-			t.Errorf("%s: kind %d, id %s, %q", c.body, m.Kind, m.ID, m.Fault)
-		}
-	}
-	for body, code := range map[string]int{
-		``: protocol.ParseError, ` `: protocol.ParseError, `{`: protocol.ParseError, `{} {}`: protocol.ParseError, "\ufeff{}": protocol.ParseError, "\xff": protocol.ParseError,
-		`{"a":1,"a":2}`: protocol.ParseError, `{"a":"\ud800"}`: protocol.ParseError, strings.Repeat("[", 50_000): protocol.ParseError,
-		strings.Repeat("[", 33) + strings.Repeat("]", 33): protocol.ParseError,
-		`[]`: protocol.InvalidRequest, `[` + strings.Repeat(`1,`, 50) + `1]`: protocol.InvalidRequest,
-	} {
-		if messages, _, fault := parse([]byte(body), 50); fault == nil || fault.Code != code || messages != nil {
-			t.Errorf("%.40q: %v", body, fault)
-		}
-	}
-}
 
 // A batch may have so many messages, which stay in order. Params that are null are none.
 func TestBatch(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Server answers messages from one snapshot. No request changes it.
+// Server responds to messages from one snapshot. No request changes it.
 type Server struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
@@ -44,13 +44,10 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 		route, operation := api.Find(api.Tools[i].Operation)
 		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
 	}
-	if err := s.Require(needed...); err != nil {
-		return nil, err
-	}
-	return server, nil
+	return server, s.Require(needed...)
 }
 
-// Handle answers a POST. The body of an answer that is not 2xx is a JSON-RPC error.
+// Handle responds to a POST. The body of an answer that is not 2xx is a JSON-RPC error.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -69,7 +66,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
-	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, s.room(messages))}}
+	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, room(messages))}}
 	if batch {
 		a.w.Open('[')
 	}
@@ -105,16 +102,12 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 }
 
 // room estimates the bytes of the answers: the edge frees no outgrown buffer.
-func (s *Server) room(messages []message) int {
-	room := 256
+func room(messages []message) int {
+	room := 256 * (1 + len(messages))
 	for i := range messages {
-		switch messages[i].Method {
-		case "tools/list":
-			room += len(s.snapshot.Documents[api.MCPTools])
-		case "tools/call":
+		if messages[i].Method == "tools/call" {
 			room += 4096
 		}
-		room += 256
 	}
 	return room
 }
@@ -138,7 +131,6 @@ func refuse(status int, id []byte, fault *failure) *turn.Response {
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
-// idOf returns the id of the only message, or nil.
 func idOf(messages []message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
@@ -147,7 +139,7 @@ func idOf(messages []message, batch bool) []byte {
 }
 
 // checkVersion refuses a version header that names no supported revision. With an initialize a
-// client may name a newer one: the answer says which revision to use.
+// client may name a newer one: the answer has the revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
 	version, _ := t.Request.Single("mcp-protocol-version")
 	initializes := func(m message) bool { return m.Kind == request && m.Method == "initialize" }
@@ -206,10 +198,10 @@ func notValid(detail string) *failure {
 }
 
 func invalid(m *message, detail string) *failure {
-	return &failure{Code: protocol.InvalidParams, Message: "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail}
+	message := "Invalid params of " + input.TruncateRunes(m.Method) + ": " + detail
+	return &failure{Code: protocol.InvalidParams, Message: message}
 }
 
-// answer answers a request. ok is as in Turn.Do.
 func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	if m.Params.Kind != jsondoc.Absent && m.Params.Kind != jsondoc.Object {
 		a.fail(m, invalid(m, "params must be an object, not "+m.Params.Kind.String()))
@@ -267,7 +259,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	return true
 }
 
-// list answers a list, which has one page. A cursor of "" asks for it.
+// list responds to a list, which has one page. A cursor of "" asks for it.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	switch cursor := m.Params.Get("cursor"); {
 	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
@@ -294,7 +286,6 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return sent.Text, arguments, nil
 }
 
-// call returns the tool and the input of a tools/call.
 func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -321,7 +312,6 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
 }
 
-// sent returns the arguments that are not null, with objects and arrays unwrapped.
 func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	sent := make([]jsondoc.Member, 0, len(arguments))
 	for _, m := range arguments {
@@ -377,9 +367,9 @@ func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	return sent
 }
 
-// called answers a tools/call with the whole answer of its operation, as a text and as structured
-// content: Claude Code, Codex and Copilot CLI show a model the structured content alone, Claude
-// Desktop and LangChain the text alone.
+// called responds to a tools/call with the whole answer of its operation, as a text and as
+// structured content: Claude Code, Codex and Copilot CLI show a model the structured content alone,
+// Claude Desktop and LangChain the text alone.
 //
 // A refusal is a result with isError, so that a model sees it. It has no structured content, since
 // the output schema describes none.

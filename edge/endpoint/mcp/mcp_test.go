@@ -31,22 +31,6 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// An initialize is never refused for its revision. The answer names the revision that was asked for
-// where it is supported, else the newest.
-func TestNegotiation(t *testing.T) {
-	for params, want := range map[string]string{
-		`{"protocolVersion":"2025-06-18"}`: "2025-06-18", `{"protocolVersion":"2025-03-26"}`: "2025-03-26", `{"protocolVersion":"2024-11-05"}`: "2024-11-05",
-		`{"protocolVersion":"2025-11-25"}`: "2025-11-25", `{"protocolVersion":"2024-10-07"}`: "2025-11-25", `{"protocolVersion":7}`: "2025-11-25", `{}`: "2025-11-25", `{"protocolVersion":"2099-01-01"}`: "2025-11-25",
-	} {
-		for _, header := range []string{"", "2025-06-18", "2025-11-25", "x"} {
-			r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(0, "initialize", params), "mcp-protocol-version", header)
-			if r.Status != 200 || !strings.Contains(string(r.Body), `"protocolVersion":"`+want+`"`) {
-				t.Errorf("%s, header %q: %d %s", params, header, r.Status, r.Body)
-			}
-		}
-	}
-}
-
 // In the largest batch, ten writes of three effects each are among forty verifications. One relay
 // gives no answer, one write has a fault, and one is not recorded. All others are done once each,
 // in order, and within the rounds of a turn.
@@ -162,7 +146,7 @@ func TestBatchOfWrites(t *testing.T) {
 	}
 	if r := h.Do("POST", "/api/mcp", batch(10)); r.Status != 200 || len(h.Statements) != 10 || len(h.Limits) != 10 {
 		t.Errorf("ten writes: %d, %d statements, %d counted", r.Status, len(h.Statements), len(h.Limits))
-	} else if header := edgetest.Header(r, "ratelimit"); header != `"writes";r=20;t=42` {
+	} else if header := r.Get("ratelimit"); header != `"writes";r=20;t=42` {
 		t.Errorf("ratelimit %q", header)
 	}
 }
@@ -225,7 +209,7 @@ func TestBadInput(t *testing.T) {
 			continue
 		}
 		if r.Status != 200 && (!strings.HasPrefix(string(r.Body), `{"jsonrpc":"2.0","id":null,"error":{"code":-32`) ||
-			edgetest.Header(r, "access-control-allow-origin") != "*" || edgetest.Header(r, "cache-control") != "no-store") {
+			r.Get("access-control-allow-origin") != "*" || r.Get("cache-control") != "no-store") {
 			t.Errorf("%s: %s, %v", name, r.Body, r.Header)
 		}
 	}
@@ -253,10 +237,10 @@ func TestUnfinished(t *testing.T) {
 			t.Fatalf("%s: no effects are pending", target)
 		}
 		r := respond.Unfinished(current)
-		if r.Status != 500 || edgetest.Header(r, "cache-control") != "no-store" {
+		if r.Status != 500 || r.Get("cache-control") != "no-store" {
 			t.Errorf("%s: %d %v", target, r.Status, r.Header)
 		}
-		if media := edgetest.Header(r, "content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
+		if media := r.Get("content-type"); want != "" && (media != respond.MediaJSON || string(r.Body) != want) || want == "" && media != respond.MediaProblem {
 			t.Errorf("%s: %s %s", target, media, r.Body)
 		}
 	}
@@ -301,30 +285,5 @@ func TestReceiptForms(t *testing.T) {
 				t.Errorf("%s, %s: %s", method, name, r.Body)
 			}
 		}
-	}
-}
-
-// A prompt's argument that must be JSON learns what is wrong with it. The message says it, too:
-// some clients show no data.
-func TestPromptFaults(t *testing.T) {
-	for receipt, want := range map[string]string{
-		`{\"a\"`: `{"field":"receipt","code":"invalid_json","detail":"must be the JSON text of an object: parse JSON at byte 4: not valid JSON"}`,
-		`[]`:     `{"field":"receipt","code":"wrong_type","detail":"must be the JSON text of an object, not of an array"}`,
-		` `:      `{"field":"receipt","code":"required","detail":"receipt is missing or blank"}`,
-	} {
-		r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_verify_receipt","arguments":{"receipt":"`+receipt+`"}}`))
-		var fault struct{ Field, Detail string }
-		if err := json.Unmarshal([]byte(want), &fault); err != nil {
-			t.Fatal(err)
-		}
-		message := `"message":"Invalid params of prompts/get: service_verify_receipt: receipt ` + strings.TrimPrefix(fault.Detail, "receipt ") + `"`
-		if r.Status != 200 || !strings.Contains(string(r.Body), `"data":{"errors":[`+want+`]}`) || !strings.Contains(string(r.Body), message) {
-			t.Errorf("%s: %d %s", receipt, r.Status, r.Body)
-		}
-	}
-	r := edgetest.NewFake(t).Do("POST", "/api/mcp", request(1, "prompts/get", `{"name":"service_draft_org","arguments":{"org_name":"ab","goal":"x"}}`))
-	const want = `"message":"Invalid params of prompts/get: service_draft_org: org_name must have at least 3 characters, and has 2; data names every fault"`
-	if !strings.Contains(string(r.Body), want) {
-		t.Errorf("two faults: %s", r.Body)
 	}
 }

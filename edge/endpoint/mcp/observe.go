@@ -9,8 +9,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// observe returns the actions of clients in the messages that were not refused. A self-test has
-// none.
 func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
 		return nil

@@ -30,8 +30,7 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// listLifetime is how long a client may keep a list, in milliseconds: as long as a constant
-// document.
+// listLifetime is the lifetime of a list in milliseconds: as long as a constant document.
 const listLifetime = 300_000
 
 // stateless reports whether a message belongs to a revision without a handshake. The header decides
@@ -91,7 +90,6 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	return nil
 }
 
-// decodeHeader decodes a header value that may be =?base64?…?=, or returns "".
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")

@@ -130,7 +130,6 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// readRoster reads the seats of a charter in canonical order, and the sum of their allocations.
 func readRoster(in *input.Input) (ordered []canon.Seat, total int64) {
 	read := seatsOfBody
 	if in.FromQuery {
@@ -162,7 +161,7 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 		in.Missing("roster is missing", &roster)
 		return nil
 	default:
-		in.Add(roster.Name, input.WrongType, "must be an array, not "+sent.Kind.String())
+		in.Mistyped(roster.Name, "an array", sent.Kind)
 		return nil
 	}
 	if n := len(sent.Items); n != len(Positions) {
@@ -172,7 +171,7 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 	for i := range sent.Items {
 		place := roster.Name + "[" + strconv.Itoa(i) + "]"
 		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
-			in.Add(place, input.WrongType, "must be an object, not "+kind.String())
+			in.Mistyped(place, "an object", kind)
 			continue
 		}
 		seats = append(seats, readSeat(in, place, &sent.Items[i], seats))

@@ -97,34 +97,3 @@ func TestRoster(t *testing.T) {
 		check(t, h, sent, h.Do("POST", "/api/org", sent), want)
 	}
 }
-
-// The address of a charter is stored apart from it, and the message to the operator with it.
-func TestFile(t *testing.T) {
-	for address, tables := range map[string]int{"": 1, "&owner_email=a@example.org": 3} {
-		h := edgetest.NewFake(t)
-		r := h.Do("GET", query("a:b:30", "bo:25", "cy:20", "dee:15", "ed:5")+address, "")
-		answer := edgetest.Decode(t, r)
-		if r.Status != 200 || answer["email_on_file"] != (address != "") || len(h.Statements) != tables || h.Statements[0].Args[5] != answer["payload_sha256"] {
-			t.Errorf("%s: %d %s, %v", address, r.Status, r.Body, h.Statements)
-		}
-	}
-}
-
-// A GET with any parameter files a charter, so that a mistyped one is refused.
-func TestChosen(t *testing.T) {
-	for target, want := range map[string]int{
-		"/api/org": 200, "/api/org?": 200, "/api/org?owner_email=a@example.org": 400, "/api/org?org_name=Tern": 400, "/api/org?commissioner=ada": 400, "/api/org?scout=d:15": 400, "/api/org?treasurer=": 400,
-		"/api/org?dry_run=1": 400, "/api/org?x": 400,
-	} {
-		h := edgetest.NewFake(t)
-		if r := h.Do("GET", target, ""); r.Status != want || len(h.Statements) != 0 {
-			t.Errorf("%s: %d %s", target, r.Status, r.Body)
-		}
-	}
-	mistyped := string(edgetest.NewFake(t).Do("GET", "/api/org?orgname=Tern&rain_maker=a:20", "").Body)
-	for _, want := range []string{`\"orgname\" is not a field: did you mean org_name?`, `\"rain_maker\" is not a field: did you mean rainmaker?`, `"ignored_fields":["orgname","rain_maker"]`} {
-		if !strings.Contains(mistyped, want) {
-			t.Errorf("%s lacks %s", mistyped, want)
-		}
-	}
-}

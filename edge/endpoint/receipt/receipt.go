@@ -170,7 +170,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Missing("the whole receipt must be here, as an object", &verify)
 		return respond.Invalid(t, in)
 	default:
-		in.Add(in.SentAs(verify.Name), input.WrongType, "must be the whole receipt object, not "+sent.Kind.String())
+		in.Mistyped(in.SentAs(verify.Name), "the whole receipt object", sent.Kind)
 		return respond.Invalid(t, in)
 	}
 	c := &checks{receipt: sent, lenient: t.Embedded}
@@ -206,10 +206,9 @@ func keys(t *turn.Turn) []snapshot.Key {
 	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
 }
 
-// MaxAhead is how far the time of a receipt may be in the future, in seconds.
+// MaxAhead bounds the time of a receipt to so many seconds in the future.
 const MaxAhead = 5 * 60
 
-// refuses returns why a key does not count for a receipt of a time, or "".
 func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	day := issuedAt[:min(len(issuedAt), len("2026-11-20"))]
 	switch {
@@ -265,17 +264,21 @@ func (c *checks) verdict() string {
 	case !c.isReceipt:
 		return "Not a receipt: the object has no member of one. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
-		return "TAMPERED: the receipt was changed after minting. Its fields do not rebuild into canonical, or its hash does not match."
+		return "TAMPERED: the receipt was changed after minting. " +
+			"Its fields do not rebuild into canonical, or its hash does not match."
 	case !c.signed:
-		return "Hash intact, not signed: fields and hash agree, but without a signature anyone could have made it. It is not valid."
+		return "Hash intact, not signed: fields and hash agree, but without a signature anyone could have made it. " +
+			"It is not valid."
 	case c.foreign:
 		return "Not valid: the receipt names a key that this host does not publish."
 	case c.refused:
 		return "Not valid: the key does not count for a receipt of this time."
 	case !c.signatureOK:
-		return "TAMPERED or forged: the signature over canonical was not made with this host's key. The receipt was altered as a whole, or never minted here."
+		return "TAMPERED or forged: the signature over canonical was not made with this host's key. " +
+			"The receipt was altered as a whole, or never minted here."
 	}
-	return "Valid: this host minted exactly this receipt. It attests only that someone using this name asked for it at that time."
+	return "Valid: this host minted exactly this receipt. " +
+		"It attests only that someone using this name asked for it at that time."
 }
 
 func (c *checks) isFiled() bool {
@@ -300,7 +303,6 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	}
 }
 
-// text returns the text of a member. If that is not a string, it adds a problem.
 func (c *checks) text(name string) (text string, ok bool) {
 	v := c.receipt.Get(name)
 	if v.Kind != jsondoc.String {
@@ -317,8 +319,6 @@ var identifiers = [][2]string{
 	{"receipt_spec", Spec},
 }
 
-// checkFields rebuilds canonical from the receipt's own fields, and checks its hash and the
-// identifiers. It returns the sent canonical.
 func (c *checks) checkFields() string {
 	complete, values := true, make([]string, 0, len(canon.ReceiptFields))
 	for _, key := range canon.ReceiptFields {
@@ -357,8 +357,6 @@ func (c *checks) checkFields() string {
 	return canonical
 }
 
-// checkSignature chooses the key: the published one the receipt names, or the current one. It
-// returns the check of the signature, or nil if none is due.
 func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Verify) {
 	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
 	published := keys(t)

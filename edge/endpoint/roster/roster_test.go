@@ -15,8 +15,13 @@ func TestAge(t *testing.T) {
 		later int64
 		want  float64
 	}{
-		{"2026-11-18", 0, 2}, {"2026-11-18", midnight, 2}, {"2026-11-18", midnight - 1, 1}, {"2025-11-20", 0, 365},
-		{"2026-11-20", midnight, 0}, {"2026-11-21", 0, 0}, {"2027-11-21", 0, 0},
+		{"2026-11-18", 0, 2},
+		{"2026-11-18", midnight, 2},
+		{"2026-11-18", midnight - 1, 1},
+		{"2025-11-20", 0, 365},
+		{"2026-11-20", midnight, 0},
+		{"2026-11-21", 0, 0},
+		{"2027-11-21", 0, 0},
 	} {
 		h, s := edgetest.NewFake(t), edgetest.Snapshot()
 		s.AsOf, h.Later = c.date, c.later

@@ -23,7 +23,7 @@ type Funnel struct {
 type Step struct {
 	N       int    `json:"n" doc:"Number of the step, from 1."`
 	Call    string `json:"call" doc:"The call."`
-	Status  *int   `json:"status" doc:"HTTP status of the answer; null if there was none."`
+	Status  *int   `json:"status" doc:"HTTP status of the answer; null without one."`
 	OK      bool   `json:"ok" doc:"Whether the answer passes."`
 	Checked string `json:"checked" doc:"The demands on the answer."`
 	Millis  int    `json:"ms" doc:"Milliseconds that the call took."`
@@ -55,7 +55,6 @@ func plan(t *turn.Turn) (steps []step) {
 	return steps
 }
 
-// fault returns what is wrong with the answer to a step, or "".
 func (s *step) fault(r *turn.Result) string {
 	if why := unanswered(r); why != "" {
 		return why
@@ -80,7 +79,6 @@ func (s *step) checked() string {
 	return "status " + strconv.Itoa(s.status) + ", a JSON object"
 }
 
-// runFunnel makes the calls, as many at once as a round may.
 func runFunnel(t *turn.Turn) *turn.Response {
 	steps := plan(t)
 	var results []turn.Result

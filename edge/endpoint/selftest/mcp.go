@@ -17,7 +17,7 @@ import (
 type MCP struct {
 	Selftest       string      `json:"selftest" enum:"mcp" doc:"The suite."`
 	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested."`
-	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null if there was none."`
+	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null without one."`
 	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether the status is 200 and every request has a result."`
 	TransportNote  string      `json:"transport_note" doc:"The way the endpoint was called."`
 	Protocol       *string     `json:"protocol_version" doc:"The protocol version that initialize negotiated."`
@@ -94,7 +94,8 @@ var (
 func runMCP(t *turn.Turn) *turn.Response {
 	probe := t.Snapshot.ToolPrefix + "scoreboard"
 	params := []string{
-		`{"protocolVersion":"` + protocol.Version + `","capabilities":{},"clientInfo":{"name":"` + userAgent + `","version":"1"}}`,
+		`{"protocolVersion":"` + protocol.Version + `","capabilities":{},` +
+			`"clientInfo":{"name":"` + userAgent + `","version":"1"}}`,
 		`{}`, `{}`, `{"name":"` + probe + `","arguments":{}}`,
 	}
 	w := jsondoc.Writer{}
@@ -170,7 +171,6 @@ func read(answered *turn.Result) *reply {
 	return r
 }
 
-// head returns the beginning of an answer, which may have any bytes.
 func head(data []byte) string {
 	return strings.ToValidUTF8(string(data[:min(len(data), maxHead)]), "")
 }
@@ -266,8 +266,6 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	r.expect(!present || len(missing) == 0, "it lacks "+strings.Join(missing, ", "))
 }
 
-// conform reports whether a value has the types and the required members of a schema, at every
-// depth. It follows no references.
 func conform(v, schema *jsondoc.Value) bool {
 	kinds := schema.Get("type")
 	isKind := func(kind jsondoc.Value) bool { return is(v, kind.Text) }

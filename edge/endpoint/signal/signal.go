@@ -58,32 +58,32 @@ type Report struct {
 
 // Fired is the answer to a firing that at least one endpoint accepted.
 type Fired struct {
-	Signal     string       `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Submitted  int          `json:"submitted" doc:"Number of submitted addresses."`
-	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not."`
-	Results    []Submission `json:"results" doc:"The answer of each endpoint."`
-	Detail     string       `json:"detail" doc:"The same in words."`
-	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
-	Ignored    []string     `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
+	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
+	Detail  string `json:"detail" doc:"The same in words."`
+	Outcome `flat:"true"`
+	Ignored []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Failure holds the members of the problem of a firing without a submission.
 type Failure struct {
-	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
-	Submitted  int          `json:"submitted" doc:"0."`
-	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
+	Signal  string `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
+	Outcome `flat:"true"`
+}
+
+// Outcome holds the members that Fired and Failure share.
+type Outcome struct {
+	Submitted  int          `json:"submitted" doc:"Number of submitted addresses, 0 if no endpoint accepted them."`
+	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
 	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not; empty if none was asked."`
 	Results    []Submission `json:"results" doc:"The answer of each endpoint; empty if none was asked."`
 	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
 }
 
 // Submission is the answer of one endpoint.
 type Submission struct {
 	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
-	Status   *int   `json:"status" doc:"HTTP status of its answer; null if there was none."`
+	Status   *int   `json:"status" doc:"HTTP status of its answer; null without one."`
 	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
 	Detail   string `json:"detail" doc:"The meaning of the status by the protocol."`
 }
@@ -163,8 +163,6 @@ func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will, and returns its
-// fault, or "". ok is as in Turn.Do.
 func checkKey(t *turn.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
@@ -235,7 +233,6 @@ type outcome struct {
 	started  int64
 }
 
-// submissions returns the requests to the endpoints, or none if the key file has a fault.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -249,7 +246,9 @@ func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	list.Strs("urlList", s.Sitemap)
 	list.Close('}')
 	header := append(agent(t), turn.Header{Name: "content-type", Value: "application/json; charset=utf-8"})
-	send := turn.Fetch{Method: "POST", Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000}
+	send := turn.Fetch{
+		Method: "POST", Header: header, Body: list.Buf, MaxBytes: maxAnswer, TimeoutMillis: sendTimeout * 1000,
+	}
 	for _, endpoint := range s.IndexNowURLs {
 		send.URL = endpoint
 		effects = append(effects, send)
@@ -306,7 +305,6 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	return o
 }
 
-// describe returns the meaning of an endpoint's answer by the protocol, and its error code.
 func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:

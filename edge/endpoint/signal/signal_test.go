@@ -1,7 +1,6 @@
 package signal_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -16,16 +15,19 @@ import (
 	"anteroom/edge/turn"
 )
 
-const path = "/api/signal"
+const (
+	path = "/api/signal"
+	one  = "https://one.example/indexnow"
+	two  = "https://two.example/indexnow"
+)
 
-// world is a host with a store of its own, and with servers that answer its fetches.
+// world is a host with a store, and with servers that answer its fetches.
 type world struct {
 	*edgetest.Fake
 	t         *testing.T
 	store     *sqlite.Store
 	key       turn.Result            // the answer to a fetch of the key file
 	endpoints map[string]turn.Result // the answers of the endpoints, by address
-	now       int64
 }
 
 func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
@@ -39,11 +41,9 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	w := &world{
-		Fake: edgetest.NewFake(t), t: t, store: store, key: turn.Result{Status: 200, Data: []byte(s.IndexNowKey)},
-		endpoints: map[string]turn.Result{}, now: edgetest.Now,
-	}
-	w.publish(s)
+	w := &world{Fake: edgetest.NewFake(t), t: t, store: store, endpoints: map[string]turn.Result{}}
+	w.key = turn.Result{Status: 200, Data: []byte(s.IndexNowKey)}
+	w.Edge, w.Exec = edgetest.Load(t, s), store.Exec
 	for _, endpoint := range s.IndexNowURLs {
 		w.endpoints[endpoint] = turn.Result{Status: 200}
 	}
@@ -53,31 +53,38 @@ func newWorld(t *testing.T, change func(*snapshot.Snapshot)) *world {
 		}
 		return w.key
 	}
-	w.Exec = w.store.Exec
 	return w
 }
 
-func (w *world) publish(s *snapshot.Snapshot) { w.Edge = edgetest.Load(w.t, s) }
-
-// sql runs a statement, and gives its rows.
-func (w *world) sql(text string, args ...any) [][]any {
+// sql runs a statement, and returns its rows.
+func (w *world) sql(text string) [][]any {
 	w.t.Helper()
-	r := w.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: text, Args: args}}})
+	r := w.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: text}}})
 	if r.Failure != turn.None {
 		w.t.Fatalf("%s: %s", text, r.Failure)
 	}
 	return r.Rows[0]
 }
 
-// ask sends a request to a host. The time is w.now.
-func (w *world) ask(method, target, host string, headers ...turn.Header) *turn.Response {
-	w.Fetches = nil
-	return w.Run(&turn.Turn{Request: turn.Request{Method: method, Target: target, Host: host, Header: headers}, Now: w.now, Host: w.Host}, w.Edge.Handle)
+// ask forgets earlier effects, and sends a request.
+func (w *world) ask(method, query string, headers ...string) *turn.Response {
+	w.Fetches, w.Statements, w.Limits = nil, nil, nil
+	return w.Do(method, path+query, "", headers...)
 }
 
-func (w *world) fire() *turn.Response { return w.ask("GET", path+"?fire=1", "www.example.org") }
+// fire fires and checks the status, the number of submissions, and whether an earlier run is
+// replayed.
+func (w *world) fire(status, sent int, replayed bool, headers ...string) map[string]any {
+	w.t.Helper()
+	r := w.ask("GET", "?fire=1", headers...)
+	body := edgetest.Decode(w.t, r)
+	if again, _ := body["replayed"].(bool); r.Status != status || len(w.sent()) != sent || again != replayed {
+		w.t.Errorf("%d s later %q: %d, sent to %q: %s", w.Later, headers, r.Status, w.sent(), r.Body)
+	}
+	return body
+}
 
-// sent are the addresses to which something was posted.
+// sent lists the addresses to which something was posted.
 func (w *world) sent() (urls []string) {
 	for _, f := range w.Fetches {
 		if f.Method == "POST" {
@@ -88,252 +95,210 @@ func (w *world) sent() (urls []string) {
 }
 
 func TestReport(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		key    turn.Result
-		signal string
-		detail string // a part of it
-	}{
-		{"verifies", turn.Result{Status: 200, Data: []byte("0123456789abcdef")}, "ready", "verifies"},
-		{"a line break more", turn.Result{Status: 200, Data: []byte("0123456789abcdef\n")}, "blocked", "byte for byte"},
-		{"not there", turn.Result{Status: 404, Data: []byte("0123456789abcdef")}, "blocked", "404"},
-		{"slow", turn.Result{Failure: turn.Timeout}, "blocked", "could not be fetched"},
+	for detail, key := range map[string]turn.Result{
+		"verifies":             {Status: 200, Data: []byte("0123456789abcdef")},
+		"byte for byte":        {Status: 200, Data: []byte("0123456789abcdef\n")},
+		"404":                  {Status: 404, Data: []byte("0123456789abcdef")},
+		"could not be fetched": {Failure: turn.Timeout},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, nil)
-			w.key = c.key
-			r := w.ask("GET", path, "www.example.org")
-			body := edgetest.Decode(t, r)
-			if r.Status != 200 || body["signal"] != c.signal || !strings.Contains(body["detail"].(string), c.detail) {
-				t.Errorf("%d %s", r.Status, r.Body)
-			}
-			if fmt.Sprint(body["urls"]) != "[https://www.example.org/ https://www.example.org/llms.txt]" || body["key_file"] != "https://www.example.org/0123456789abcdef.txt" {
-				t.Errorf("urls %v, key_file %v", body["urls"], body["key_file"])
-			}
-			if edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "etag") != "" {
-				t.Errorf("headers %v", r.Header)
-			}
-			if len(w.Fetches) != 1 || len(w.Statements) != 0 || len(w.Limits) != 0 {
-				t.Fatalf("fetches %v, statements %v, limits %v", w.Fetches, w.Statements, w.Limits)
-			}
-			f := w.Fetches[0]
-			if f.Self || f.Method != "GET" || f.URL != body["key_file"] || f.MaxBytes != len("0123456789abcdef")+1 || f.TimeoutMillis != 5000 || f.ShareSeconds != 30 {
-				t.Errorf("fetch %+v", f)
-			}
-		})
+		w := newWorld(t, nil)
+		w.key = key
+		body := edgetest.Decode(t, w.ask("GET", ""))
+		want := map[bool]string{true: "ready", false: "blocked"}[detail == "verifies"]
+		if body["signal"] != want || !strings.Contains(body["detail"].(string), detail) || len(w.Statements)+len(w.Limits) != 0 || len(w.Fetches) != 1 {
+			t.Fatalf("%s: %v, fetches %v, statements %v, limits %v", detail, body, w.Fetches, w.Statements, w.Limits)
+		}
+		f := w.Fetches[0]
+		if f.Self || f.Method != "GET" || f.URL != body["key_file"] || f.URL != "https://www.example.org/0123456789abcdef.txt" ||
+			f.MaxBytes != len("0123456789abcdef")+1 || f.TimeoutMillis != 5000 || f.ShareSeconds != 30 {
+			t.Errorf("fetch %+v", f)
+		}
 	}
 }
 
 func TestFire(t *testing.T) {
-	const one, two = "https://one.example/indexnow", "https://two.example/indexnow"
 	for _, c := range []struct {
-		name      string
-		key       string
-		one, two  turn.Result
-		status    int
-		submitted float64
-		details   string // of the results
+		key      string // of the file, if it is not the right one
+		one, two turn.Result
+		status   int
+		detail   string // its beginning
+		results  string // status, whether it is accepted, and detail of each
 	}{
-		{"both accept", "", turn.Result{Status: 200}, turn.Result{Status: 202}, 200, 2, "accepted; accepted, the key will be checked later"},
-		{"any 2xx accepts", "", turn.Result{Status: 203}, turn.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)}, 200, 2, "accepted; key not valid (UserForbiddedToAccessSite)"},
-		{"one hangs", "", turn.Result{Failure: turn.Timeout}, turn.Result{Status: 200}, 200, 2, "a time-out: whether it took the addresses is not known; accepted"},
-		{"both reject", "", turn.Result{Status: 429}, turn.Result{Status: 500}, 502, 0, "too many requests; not accepted"},
-		{"unreachable, moved", "", turn.Result{Failure: turn.Refused}, turn.Result{Status: 301}, 502, 0, "not reachable; a redirect, which is not followed"},
-		{"bad format, bad host", "", turn.Result{Status: 400, Data: []byte("<html>")}, turn.Result{Status: 422}, 502, 0, "invalid format; the addresses or the key do not fit the host"},
-		{"the key does not verify", "other", turn.Result{Status: 200}, turn.Result{Status: 200}, 502, 0, ""},
+		{
+			"",
+			turn.Result{Status: 200},
+			turn.Result{Status: 202},
+			200, "Accepted by 2 of 2",
+			"200 true accepted; 202 true accepted, the key will be checked later",
+		},
+		{
+			"",
+			turn.Result{Status: 203},
+			turn.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)},
+			200, "Accepted by 1 of 2",
+			"203 true accepted; 403 false key not valid (UserForbiddedToAccessSite)",
+		},
+		{
+			"",
+			turn.Result{Failure: turn.Timeout},
+			turn.Result{Status: 200},
+			200, "Accepted by 1 of 2",
+			"<nil> false a time-out: whether it took the addresses is not known; 200 true accepted",
+		},
+		{
+			"",
+			turn.Result{Status: 429},
+			turn.Result{Status: 500},
+			502, "No endpoint accepted",
+			"429 false too many requests; 500 false not accepted",
+		},
+		{
+			"",
+			turn.Result{Failure: turn.Refused},
+			turn.Result{Status: 301},
+			502, "No endpoint accepted",
+			"<nil> false not reachable; 301 false a redirect, which is not followed",
+		},
+		{
+			"",
+			turn.Result{Status: 400, Data: []byte("<html>")},
+			turn.Result{Status: 422},
+			502, "No endpoint accepted",
+			"400 false invalid format; 422 false the addresses or the key do not fit the host",
+		},
+		{"other", turn.Result{Status: 200}, turn.Result{Status: 200}, 502, "The key file does not contain the key", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, nil)
-			w.endpoints[one], w.endpoints[two] = c.one, c.two
-			if c.key != "" {
-				w.key.Data = []byte(c.key)
+		w := newWorld(t, nil)
+		w.endpoints[one], w.endpoints[two] = c.one, c.two
+		fires, sent, outcome, submitted := c.status == 200, 2, "failed", 0.
+		if fires {
+			outcome, submitted = "fired", 2
+		}
+		if c.key != "" {
+			w.key.Data, sent = []byte(c.key), 0
+		}
+		body := w.fire(c.status, sent, false)
+		var results, accepted, rejected []string
+		for _, result := range body["results"].([]any) {
+			r := result.(map[string]any)
+			results = append(results, fmt.Sprint(r["status"], " ", r["accepted"], " ", r["detail"]))
+			if r["accepted"] == true {
+				accepted = append(accepted, r["endpoint"].(string))
+			} else {
+				rejected = append(rejected, r["endpoint"].(string))
 			}
-			r := w.fire()
-			if r.Status != c.status {
-				t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		if strings.Join(results, "; ") != c.results || !strings.HasPrefix(body["detail"].(string), c.detail) || body["signal"] != outcome || body["submitted"] != submitted ||
+			fmt.Sprint(body["accepted_by"]) != fmt.Sprint(accepted) || fmt.Sprint(body["rejected_by"]) != fmt.Sprint(rejected) || body["fired_at"] != "2026-11-20T12:00:00Z" {
+			t.Errorf("%v, want %s", body, c.results)
+		}
+		if problem, _ := body["type"].(string); strings.HasSuffix(problem, "/problems/signal-failed.html") == fires {
+			t.Errorf("%v", body)
+		}
+		if runs := w.sql("SELECT outcome FROM signal_runs"); len(runs) != 1 || runs[0][0] != outcome || len(w.Limits) != 1 {
+			t.Errorf("runs %v, limits %v", runs, w.Limits)
+		}
+		for _, f := range w.Fetches[1:] {
+			if string(f.Body) != `{"host":"www.example.org","key":"0123456789abcdef","keyLocation":"https://www.example.org/0123456789abcdef.txt",`+
+				`"urlList":["https://www.example.org/","https://www.example.org/llms.txt"]}` || f.ShareSeconds != 0 || f.TimeoutMillis != 10_000 || f.MaxBytes != 4096 {
+				t.Errorf("%+v %s", f, f.Body)
 			}
-			var body struct {
-				Signal    string
-				Submitted *float64
-				Detail    string
-				Results   []struct {
-					Endpoint, Detail string
-					Status           *int
-					Accepted         bool
-				}
-				AcceptedBy []string `json:"accepted_by"`
-				RejectedBy []string `json:"rejected_by"`
-				Replayed   *bool
-				FiredAt    string `json:"fired_at"`
-				Type       string
-			}
-			if err := json.Unmarshal(r.Body, &body); err != nil {
-				t.Fatal(err)
-			}
-			signal, outcome := "fired", "fired"
-			if c.status == 502 {
-				signal, outcome = "failed", "failed"
-				if !strings.HasSuffix(body.Type, "/problems/signal-failed.html") || edgetest.Header(r, "content-type") != "application/problem+json" {
-					t.Errorf("%s", r.Body)
-				}
-			}
-			if len(body.AcceptedBy)+len(body.RejectedBy) != len(body.Results) || len(body.AcceptedBy) > 0 != (signal == "fired") {
-				t.Errorf("%s", r.Body)
-			}
-			var details []string
-			for i, result := range body.Results {
-				details = append(details, result.Detail)
-				answered := []turn.Result{c.one, c.two}[i]
-				if there := result.Status != nil; there != (answered.Failure == turn.None) || there && *result.Status != answered.Status || result.Accepted != slices.Contains(body.AcceptedBy, result.Endpoint) {
-					t.Errorf("%+v for %+v", result, answered)
-				}
-			}
-			said := map[bool]string{true: "Accepted by ", false: "No endpoint accepted the addresses"}[c.status == 200]
-			if c.key != "" {
-				said = "The key file"
-			}
-			if !strings.HasPrefix(body.Detail, said) {
-				t.Errorf("%s, want %s", body.Detail, said)
-			}
-			if body.Signal != signal || body.Submitted == nil || *body.Submitted != c.submitted || body.Replayed == nil || *body.Replayed || body.FiredAt != "2026-11-20T12:00:00Z" ||
-				strings.Join(details, "; ") != c.details {
-				t.Errorf("%s", r.Body)
-			}
-			if runs := w.sql("SELECT outcome FROM signal_runs"); len(runs) != 1 || runs[0][0] != outcome || len(w.Limits) != 1 {
-				t.Errorf("runs %v, limits %v", runs, w.Limits)
-			}
-			want := []string{one, two}
-			if c.key != "" {
-				want = nil
-			}
-			if !slices.Equal(w.sent(), want) {
-				t.Errorf("sent to %v", w.sent())
-			}
-			for _, f := range w.Fetches[1:] {
-				if string(f.Body) != `{"host":"www.example.org","key":"0123456789abcdef","keyLocation":"https://www.example.org/0123456789abcdef.txt",`+
-					`"urlList":["https://www.example.org/","https://www.example.org/llms.txt"]}` || f.ShareSeconds != 0 || f.TimeoutMillis != 10_000 || f.MaxBytes != 4096 {
-					t.Errorf("%+v %s", f, f.Body)
-				}
-			}
-		})
+		}
 	}
 }
 
 // The same addresses are not sent again for 10 minutes after a run that was accepted, and for 60
-// seconds after one that failed.
+// seconds after one that failed. An outcome is the same each time.
 func TestReplay(t *testing.T) {
 	w := newWorld(t, nil)
-	first := edgetest.Decode(t, w.fire())
-	for _, after := range []int64{0, 1, 599} {
-		w.now = edgetest.Now + after
-		r := w.ask("GET", path+"?fire=1&typo=2", "www.example.org")
-		again := edgetest.Decode(t, r)
-		if r.Status != 200 || len(w.Fetches) != 0 || again["replayed"] != true || fmt.Sprint(again["ignored_fields"]) != "[typo]" {
-			t.Errorf("after %d s: %d %v %s", after, r.Status, w.Fetches, r.Body)
-		}
+	first := w.fire(200, 2, false)
+	for _, later := range []int64{0, 1, 599} {
+		w.Later = later
+		again := edgetest.Decode(t, w.ask("GET", "?fire=1&typo=2"))
 		for _, name := range []string{"signal", "submitted", "accepted_by", "rejected_by", "results", "detail", "fired_at"} {
 			if fmt.Sprint(again[name]) != fmt.Sprint(first[name]) {
-				t.Errorf("after %d s: %s is %v, was %v", after, name, again[name], first[name])
+				t.Errorf("after %d s: %s is %v, was %v", later, name, again[name], first[name])
 			}
 		}
+		if again["replayed"] != true || fmt.Sprint(again["ignored_fields"]) != "[typo]" || len(w.Fetches) != 0 {
+			t.Errorf("after %d s: %v", later, again)
+		}
 	}
-	w.now = edgetest.Now + 600
-	w.key.Data = nil
-	if r := w.fire(); r.Status != 502 || edgetest.Decode(t, r)["replayed"] != false {
-		t.Errorf("after 600 s: %d %s", r.Status, r.Body)
+	w.Later, w.key.Data = 600, nil
+	w.fire(502, 0, false)
+	w.Later, w.key.Data = 659, []byte("0123456789abcdef")
+	if failed := w.fire(502, 0, true); failed["fired_at"] != "2026-11-20T12:10:00Z" {
+		t.Errorf("%v", failed)
 	}
-	w.key.Data = []byte("0123456789abcdef")
-	w.now += 59
-	if r := w.fire(); r.Status != 502 || len(w.Fetches) != 0 || edgetest.Decode(t, r)["replayed"] != true || edgetest.Decode(t, r)["fired_at"] != "2026-11-20T12:10:00Z" {
-		t.Errorf("59 s after a failed: %d %s", r.Status, r.Body)
-	}
-	w.now++
-	if r := w.fire(); r.Status != 200 || len(w.sent()) != 2 {
-		t.Errorf("60 s after a failed: %d %s", r.Status, r.Body)
-	}
+	w.Later = 660
+	w.fire(200, 2, false)
 }
 
 // A firing sends nothing while another one is under way. One that never ended blocks others for a
 // minute.
 func TestUnderWay(t *testing.T) {
 	w := newWorld(t, nil)
-	second := (*turn.Response)(nil)
 	fetch := w.Fetch
+	var second *turn.Response
 	w.Fetch = func(f turn.Fetch) turn.Result { // the first firing is under way while the second is asked for
 		if second == nil {
 			w.Fetch = fetch
-			second = w.fire()
+			second = w.ask("GET", "?fire=1")
 		}
 		return fetch(f)
 	}
-	first := w.fire()
-	if first.Status != 200 {
-		t.Errorf("%d %s", first.Status, first.Body)
-	}
-	if r := second; r.Status != 503 || edgetest.Header(r, "retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "/problems/signal-under-way.html") {
+	w.fire(200, 2, false)
+	if r := second; r.Status != 503 || r.Get("retry-after") != "15" || !strings.HasSuffix(edgetest.Decode(t, r)["type"].(string), "/problems/signal-under-way.html") {
 		t.Errorf("%d %v %s", r.Status, r.Header, r.Body)
 	}
 	w.sql("UPDATE signal_runs SET finished_at = NULL, outcome = NULL, body = NULL") // its process was killed
-	w.now += 59
-	if r := w.fire(); r.Status != 503 || len(w.sent()) != 0 {
-		t.Errorf("before a minute is over: %d %s", r.Status, r.Body)
-	}
-	w.now++
-	if r := w.fire(); r.Status != 200 || len(w.sent()) != 2 {
-		t.Errorf("after a minute: %d %s", r.Status, r.Body)
-	}
+	w.Later = 59
+	w.fire(503, 0, false)
+	w.Later = 60
+	w.fire(200, 2, false)
 }
 
 // An outcome is replayed for the same host and the same addresses only.
 func TestReplayIsOfTheSameHostAndAddresses(t *testing.T) {
-	loopback := func(s *snapshot.Snapshot) { s.IndexNowURLs = []string{"http://127.0.0.1:1/indexnow"} }
-	w := newWorld(t, loopback)
+	s := edgetest.Snapshot()
+	w := newWorld(t, func(published *snapshot.Snapshot) {
+		published.IndexNowURLs = []string{"http://127.0.0.1:1/indexnow"}
+		s = published
+	})
 	w.key.Status = 404
-	if r := w.ask("GET", path+"?fire=1", "localhost"); r.Status != 502 {
-		t.Fatalf("%d %s", r.Status, r.Body)
-	}
+	w.fire(502, 0, false, "host", "localhost")
 	w.key.Status = 200
-	if r := w.fire(); r.Status != 200 || edgetest.Decode(t, r)["replayed"] != false || len(w.sent()) != 1 {
-		t.Errorf("another host: %d %s", r.Status, r.Body)
-	}
-	if r := w.ask("GET", path+"?fire=1", "localhost"); r.Status != 502 || edgetest.Decode(t, r)["replayed"] != true {
-		t.Errorf("the same host: %d %s", r.Status, r.Body)
-	}
-	changed := edgetest.Snapshot()
-	loopback(changed)
-	changed.Sitemap = append(changed.Sitemap, "https://www.example.org/new")
-	w.publish(changed)
-	if r := w.fire(); r.Status != 200 || edgetest.Decode(t, r)["replayed"] != false || edgetest.Decode(t, r)["submitted"] != 3.0 {
-		t.Errorf("other addresses: %d %s", r.Status, r.Body)
+	w.fire(200, 1, false)
+	w.fire(502, 0, true, "host", "localhost")
+	s.Sitemap = append(s.Sitemap, "https://www.example.org/new")
+	w.Edge = edgetest.Load(t, s)
+	if changed := w.fire(200, 1, false); changed["submitted"] != 3. {
+		t.Errorf("%v", changed)
 	}
 }
 
 // A run is kept for thirty days.
 func TestOldRunsAreDropped(t *testing.T) {
 	w := newWorld(t, nil)
-	w.fire()
-	w.now += signal.KeepDays * 24 * 3600
-	w.fire()
-	if runs := w.sql("SELECT id FROM signal_runs"); len(runs) != 2 {
-		t.Errorf("%d runs after thirty days", len(runs))
+	for _, later := range []int64{0, signal.KeepDays * 24 * 3600, signal.KeepDays*24*3600 + signal.FiredPause} {
+		w.Later = later
+		w.fire(200, 2, false)
 	}
-	w.now += signal.FiredPause
-	w.fire()
-	if runs := w.sql("SELECT id FROM signal_runs"); len(runs) != 2 {
-		t.Errorf("%d runs, and the first is older than thirty days", len(runs))
+	if runs := w.sql("SELECT id FROM signal_runs ORDER BY id"); len(runs) != 2 || runs[0][0] != int64(2) {
+		t.Errorf("runs %v: the first is older than thirty days", runs)
 	}
 }
 
+// A store that fails stops a firing. If it fails at the end, the answer is as ever and the log says
+// so.
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t, nil)
 	for _, failure := range []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable} {
 		w.Fail = map[string]turn.Failure{"exec": failure}
-		if r := w.fire(); r.Status != 503 || edgetest.Header(r, "retry-after") == "" || len(w.Fetches) != 0 {
+		if r := w.ask("GET", "?fire=1"); r.Status != 503 || r.Get("retry-after") == "" || len(w.Fetches) != 0 {
 			t.Errorf("%s: %d %v %v", failure, r.Status, r.Header, w.Fetches)
 		}
 	}
-	// Where the addresses were sent and the run was not recorded, the answer says that they were
-	// sent, and the log says the rest.
 	w = newWorld(t, nil)
 	w.Exec = func(e turn.Exec) turn.Result {
 		if strings.HasPrefix(e.Statements[0].SQL, "UPDATE") {
@@ -341,71 +306,58 @@ func TestStoreFails(t *testing.T) {
 		}
 		return w.store.Exec(e)
 	}
-	if r := w.fire(); r.Status != 200 || !strings.HasPrefix(r.Log, "record signal: timeout") {
+	if r := w.ask("GET", "?fire=1"); r.Status != 200 || !strings.HasPrefix(r.Log, "record signal: timeout") {
 		t.Errorf("%d %q", r.Status, r.Log)
 	}
 }
 
-// Firing works on the canonical host, or where all endpoints are on this machine.
+// Firing works on the canonical host, or if all endpoints are on this machine.
 func TestWhereFiringWorks(t *testing.T) {
-	w := newWorld(t, nil)
-	for _, host := range []string{"preview.example.org", "localhost"} {
-		r := w.ask("GET", path+"?fire=1", host)
-		body := edgetest.Decode(t, r)
-		if r.Status != 200 || body["signal"] != "blocked" || body["submitted"] != 0.0 || len(w.Fetches) != 0 || len(w.Statements) != 0 {
-			t.Errorf("%s: %d %s", host, r.Status, r.Body)
-		}
-	}
 	for _, c := range []struct {
 		endpoints []string
 		fires     bool
 	}{
+		{[]string{one, two}, false},
 		{[]string{"http://127.0.0.1:1/indexnow", "http://localhost/x", "http://[::1]:3?x"}, true},
-		{[]string{"http://127.0.0.1:1/indexnow", "https://one.example/indexnow"}, false},
+		{[]string{"http://127.0.0.1:1/indexnow", one}, false},
 		{[]string{"https://127.0.0.1.evil.example/indexnow"}, false},
 	} {
 		w := newWorld(t, func(s *snapshot.Snapshot) { s.IndexNowURLs = c.endpoints })
-		r := w.ask("GET", path+"?fire=1", "localhost")
-		if fired := edgetest.Decode(t, r)["signal"] == "fired"; fired != c.fires || c.fires != (len(w.sent()) == len(c.endpoints)) {
-			t.Errorf("%v: %s", c.endpoints, r.Body)
+		for _, host := range []string{"preview.example.org", "localhost"} {
+			body := edgetest.Decode(t, w.ask("GET", "?fire=1", "host", host))
+			blocked := body["signal"] == "blocked" && body["submitted"] == 0. && len(w.Fetches)+len(w.Statements) == 0
+			if fired := body["signal"] == "fired" && slices.Equal(w.sent(), c.endpoints); fired != c.fires || blocked == c.fires {
+				t.Errorf("%v on %s: %v", c.endpoints, host, body)
+			}
 		}
 	}
-	w = newWorld(t, func(s *snapshot.Snapshot) { s.IndexNowKey, s.IndexNowURLs = "", []string{} })
-	for _, target := range []string{path, path + "?fire=1"} {
-		r := w.ask("GET", target, "www.example.org")
-		if body := edgetest.Decode(t, r); r.Status != 200 || body["signal"] != "blocked" || body["key_file"] != nil || len(w.Fetches) != 0 {
-			t.Errorf("%s without a key: %d %s", target, r.Status, r.Body)
+	w := newWorld(t, func(s *snapshot.Snapshot) { s.IndexNowKey, s.IndexNowURLs = "", []string{} })
+	for _, query := range []string{"", "?fire=1"} {
+		if body := edgetest.Decode(t, w.ask("GET", query)); body["signal"] != "blocked" || body["key_file"] != nil || len(w.Fetches) != 0 {
+			t.Errorf("%s without a key: %v", query, body)
 		}
 	}
 }
 
-// Only a GET with fire=1 that is not a speculative request fires. It counts as a write.
+// Only a GET with fire=1 that is not speculative fires. It counts as a write.
 func TestWhatFires(t *testing.T) {
 	for _, c := range []struct {
-		method, target string
-		headers        []turn.Header
-		status         int
-		limits         int
-		fetches        int
+		method, query, header, value string
+		status, limits, fetches      int
 	}{
-		{"GET", path, nil, 200, 0, 1},
-		{"GET", path + "?fire=", nil, 200, 0, 1},
-		{"GET", path + "?x=1", nil, 200, 0, 1},
-		{"GET", path + "?fire=2", nil, 400, 1, 0},
-		{"GET", path + "?fire=1&fire=1", nil, 400, 0, 0},
-		{"GET", path + "?fire=1", []turn.Header{{Name: "sec-purpose", Value: "prefetch;prerender"}}, 200, 0, 1},
-		{"GET", path + "?fire=1", []turn.Header{{Name: "sec-fetch-mode", Value: "no-cors"}}, 200, 0, 1},
-		{"HEAD", path, nil, 200, 0, 0},
-		{"HEAD", path + "?fire=1", nil, 200, 0, 0},
+		{"GET", "?fire=", "", "", 200, 0, 1},
+		{"GET", "?x=1", "", "", 200, 0, 1},
+		{"GET", "?fire=2", "", "", 400, 1, 0},
+		{"GET", "?fire=1&fire=1", "", "", 400, 0, 0},
+		{"GET", "?fire=1", "sec-purpose", "prefetch;prerender", 200, 0, 1},
+		{"GET", "?fire=1", "sec-fetch-mode", "no-cors", 200, 0, 1},
+		{"HEAD", "", "", "", 200, 0, 0},
+		{"HEAD", "?fire=1", "", "", 200, 0, 0},
 	} {
 		w := newWorld(t, nil)
-		r := w.ask(c.method, c.target, "www.example.org", c.headers...)
-		name := fmt.Sprint(c.method, " ", c.target, c.headers)
-		if r.Status != c.status || len(w.Limits) != c.limits || len(w.Fetches) != c.fetches || len(w.sent()) != 0 || len(w.Statements) != 0 {
-			t.Errorf("%s: status %d, limits %v, fetches %v", name, r.Status, w.Limits, w.Fetches)
-		}
-		if c.method == "HEAD" && (len(r.Body) != 0 || edgetest.Header(r, "content-type") != "application/json" || edgetest.Header(r, "cache-control") != "no-store" || edgetest.Header(r, "link") == "") {
-			t.Errorf("%s: %v %s", name, r.Header, r.Body)
+		r := w.ask(c.method, c.query, c.header, c.value)
+		if r.Status != c.status || len(w.Limits) != c.limits || len(w.Fetches) != c.fetches || len(w.sent())+len(w.Statements) != 0 {
+			t.Errorf("%+v: status %d, limits %v, fetches %v", c, r.Status, w.Limits, w.Fetches)
 		}
 	}
 }

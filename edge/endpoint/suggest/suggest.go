@@ -102,7 +102,8 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case relayed.Failure == turn.Timeout:
-		return unreachable(t, "The relay timed out: whether the operator got the suggestion is not known. It was not recorded.")
+		return unreachable(t, "The relay timed out: whether the operator got the suggestion is not known. "+
+			"It was not recorded.")
 	case relayed.Failure != turn.None:
 		if in.Key != "" {
 			if _, ok := t.Do(turn.Exec{Statements: unclaim}); !ok {

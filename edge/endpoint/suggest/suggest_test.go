@@ -9,41 +9,33 @@ import (
 	"anteroom/edge/turn"
 )
 
-// The operator gets the words as quoted data, and the store gets their hash alone. The answer says
-// so.
+// The store gets the hash of the words alone. The answer says what was relayed and recorded.
 func TestSuggestion(t *testing.T) {
+	sent := `{"message":"SECURITY: line one\r\nkind: forged","email":"ada@example.org"}`
 	h := edgetest.NewFake(t)
-	text := "SECURITY: line one\r\nkind: forged\n\u202eevil\U000e0041"
-	sent, _ := json.Marshal(map[string]string{"message": text, "email": "ada@example.org", "agent_name": "ada\u200b"})
-	r := h.Do("POST", "/api/suggest", string(sent))
-	body := edgetest.Decode(t, r)
-	if r.Status != 200 || body["filed"] != true || body["filed_as"] != "with_contact" || body["contact_on_file"] != true || body["recorded"] != true {
-		t.Fatalf("%d %s", r.Status, r.Body)
-	}
-	m := h.Messages[0]
-	if m.Subject != "[Example] security "+body["record_id"].(string)[:8]+", 39 characters, with contact" || m.List != turn.Suggestions || !strings.Contains(m.Text, "\n> kind: forged\n> <U+202E>evil<U+E0041>\n") ||
-		!strings.Contains(m.Text, "contact: ada@example.org\n") || !strings.Contains(m.Text, "> ada<U+200B>\n") {
+	r := h.Do("POST", "/api/suggest", sent)
+	subject := "[Example] security " + edgetest.Decode(t, r)["record_id"].(string)[:8] + ", 32 characters, with contact"
+	if m := h.Messages[0]; m.Subject != subject || m.List != turn.Suggestions || !strings.Contains(m.Text, "\n> kind: forged\n") {
 		t.Errorf("%s\n%s", m.Subject, m.Text)
 	}
-	if len(h.Statements) != 1 || strings.Contains(fmtArgs(h.Statements[0]), "line one") || strings.Contains(fmtArgs(h.Statements[0]), "ada@") {
-		t.Errorf("stored %v", h.Statements)
+	stored, _ := json.Marshal(h.Statements)
+	if len(h.Statements) != 1 || strings.Contains(string(stored), "line one") || strings.Contains(string(stored), "ada@") {
+		t.Errorf("stored %s", stored)
 	}
 	for failure, words := range map[turn.Failure]string{turn.Refused: "nothing was filed", turn.Unavailable: "nothing was filed", turn.Timeout: "not known"} {
 		h := edgetest.NewFake(t)
 		h.Fail = map[string]turn.Failure{"relay": failure}
-		if r := h.Do("POST", "/api/suggest", string(sent)); r.Status != 502 || !strings.Contains(string(r.Body), words) || len(h.Statements) != 0 {
+		if r := h.Do("POST", "/api/suggest", sent); r.Status != 502 || !strings.Contains(string(r.Body), words) || len(h.Statements) != 0 {
 			t.Errorf("%s: %d %s", failure, r.Status, r.Body)
 		}
 	}
 	h = edgetest.NewFake(t)
 	h.Fail = map[string]turn.Failure{"exec": turn.Refused}
-	r = h.Do("POST", "/api/suggest", string(sent))
+	r = h.Do("POST", "/api/suggest", sent)
 	if body := edgetest.Decode(t, r); r.Status != 200 || body["filed"] != true || body["recorded"] != false || r.Log == "" || strings.Contains(r.Log, "line one") {
 		t.Errorf("relayed and not recorded: %d %s, log %q", r.Status, r.Body, r.Log)
 	}
 }
-
-func fmtArgs(s turn.Statement) string { b, _ := json.Marshal(s.Args); return string(b) }
 
 // The whole mail, for a suggestion without name and address and for one with both.
 func TestMessage(t *testing.T) {
@@ -75,14 +67,15 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// The first word of a text decides its kind, as written.
+// The first word of a text decides its kind, as written. A dry run has no effect.
 func TestKind(t *testing.T) {
 	for text, want := range map[string]string{
 		"SECURITY: a hole here": "security", "PIN: 1234567": "pin", "SECURITY a hole here": "suggestion", "pin: 1234567": "suggestion", " PIN: 1234567": "suggestion",
 	} {
-		body := edgetest.Decode(t, edgetest.NewFake(t).Do("POST", "/api/suggest?dry_run=1", `{"suggestion":"`+text+`"}`))
-		if body["kind"] != want {
-			t.Errorf("%q is %s, want %s", text, body["kind"], want)
+		h := edgetest.NewFake(t)
+		body := edgetest.Decode(t, h.Do("POST", "/api/suggest?dry_run=1", `{"suggestion":"`+text+`","contact":"a@example.org"}`))
+		if body["kind"] != want || body["filed"] != false || body["contact_on_file"] != false || len(h.Statements)+len(h.Messages)+len(h.Limits) != 0 {
+			t.Errorf("%q: %v, want %s", text, body, want)
 		}
 	}
 }
