@@ -10,7 +10,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// perform runs the effects of one round concurrently and returns their results in order.
 func (h *Host) perform(on *site, effects []turn.Effect, class sqlite.Class) []turn.Result {
 	results := make([]turn.Result, len(effects))
 	if len(effects) == 1 {
@@ -43,7 +42,8 @@ func (h *Host) performOne(on *site, effect turn.Effect, class sqlite.Class) turn
 		}
 		return turn.Result{Data: ed25519.Sign(h.config.Key, e.Message)}
 	case turn.Verify:
-		return turn.Result{OK: len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)}
+		valid := len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)
+		return turn.Result{OK: valid}
 	case turn.Limit:
 		limit := on.snapshot.WritesPerMinute
 		if limit <= 0 {
@@ -61,7 +61,8 @@ func (h *Host) performOne(on *site, effect turn.Effect, class sqlite.Class) turn
 			return fetch()
 		}
 		asked, now := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), h.now()
-		return h.fetches.do(asked, now, now.Add(time.Duration(e.ShareSeconds)*time.Second), turn.Result{Failure: turn.Timeout}, fetch)
+		until := now.Add(time.Duration(e.ShareSeconds) * time.Second)
+		return h.fetches.do(asked, now, until, turn.Result{Failure: turn.Timeout}, fetch)
 	}
 	return turn.Result{Failure: turn.Unavailable}
 }

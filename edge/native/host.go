@@ -84,7 +84,7 @@ type Edge interface {
 
 const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
-	readTimeout     = 15 * time.Second // to send all of it
+	readTimeout     = 15 * time.Second // to send a request
 	writeTimeout    = 60 * time.Second // to send the answer, after the head: more than relayPause
 	relayPause      = turn.RelayMillis * time.Millisecond
 	relaysAtOnce    = 64               // of requests: each relay may outlast its request
@@ -125,7 +125,7 @@ type Host struct {
 	ended           sync.Once // by endRelays
 }
 
-// site is what Publish replaces as a whole.
+// site is replaced as a whole by Publish.
 type site struct {
 	snapshot  *snapshot.Snapshot
 	documents *static.Documents
@@ -226,14 +226,13 @@ func (h *Host) closeStore() error {
 	return errors.Join(err, h.store.Close(), h.lock.Close())
 }
 
-// claimStore records the service's host name in the store, and refuses the store of another service.
 func (h *Host) claimStore() error {
 	host := h.config.Snapshot.CanonicalHost
 	if was := h.extent.Host; was != "" && was != host && was != h.config.TakeOver {
 		return fmt.Errorf("database belongs to %s, documents are for %s "+
 			"(check --data; after a change of host name, --take-over %s)", was, host, was)
 	}
-	claim := turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}}
+	claim := turn.SQL("UPDATE store SET host = ? WHERE host IS NOT ?", host, host)
 	if _, err := h.store.Write(context.Background(), claim); err != nil {
 		return fmt.Errorf("record the host name in the database: %w", err)
 	}
@@ -295,8 +294,8 @@ func Listen(address string) (net.Listener, error) {
 	return listener, err
 }
 
-// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it lets
-// turns and relays under way finish, and returns nil. A host serves once.
+// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it
+// lets turns and relays under way finish, and returns nil. A host serves once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	if address, ok := listener.Addr().(*net.TCPAddr); ok {
 		h.port.Store(int32(address.Port))
@@ -353,7 +352,6 @@ func repeat(ctx context.Context, pause time.Duration, wake <-chan struct{}, f fu
 	}
 }
 
-// finishErasures finishes erasures whose traces another process has kept in the files.
 func (h *Host) finishErasures(ctx context.Context) {
 	said := ""
 	repeat(ctx, h.deliveryPause, nil, func() {

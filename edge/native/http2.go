@@ -7,7 +7,7 @@ import (
 
 // A proxy sends the requests of all its callers over few connections.
 const (
-	streamsAtOnce = 250              // of a connection; net/http cuts off whoever resets streams to begin more
+	streamsAtOnce = 250              // of a connection; net/http cuts off callers that reset streams to begin more
 	streamBuffer  = 128 << 10        // bytes of a body that are not yet read: more than turn.MaxBody
 	frameSize     = 16 << 10         // bytes: the least that there may be
 	pingPause     = 30 * time.Second // until a silent connection is probed

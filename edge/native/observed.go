@@ -64,7 +64,7 @@ func (h *Host) writeTally() {
 	h.tally.mu.Unlock()
 	var add []turn.Statement
 	for s, n := range counts {
-		add = append(add, turn.Statement{SQL: addObserved, Args: []any{s.day, s.client, s.kind, n}})
+		add = append(add, turn.SQL(addObserved, s.day, s.client, s.kind, n))
 	}
 	if len(add) == 0 {
 		return

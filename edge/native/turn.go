@@ -22,7 +22,9 @@ func (h *Host) turn(on *site, request turn.Request) *turn.Turn {
 
 // run runs a turn to its end, and returns nil if that failed. Effects are not bound to the request:
 // a caller that goes away leaves no half turn.
-func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class) (answer *turn.Response) {
+func (h *Host) run(
+	on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class,
+) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
 		results := h.perform(on, effects, class)
@@ -45,7 +47,6 @@ func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome,
 	return answer
 }
 
-// recovered is deferred. It logs a panic and calls then.
 func (h *Host) recovered(where string, then func()) {
 	if r := recover(); r != nil {
 		h.log.Error("panic", "in", where, "value", r, "stack", string(debug.Stack()))

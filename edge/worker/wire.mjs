@@ -140,8 +140,8 @@ function textOf(b, at, end) {
   return String.fromCharCode.apply(null, units);
 }
 
-// Header fields and statements are mostly the same: their bytes are compared, and few are decoded. They
-// have a list each, as callers can choose header fields and push others out.
+// Header fields and statements are mostly the same: their bytes are compared, and few are decoded.
+// They have a list each, as callers can choose header fields and push others out.
 const MAX_TEXTS = 16;
 /** @typedef {{ bytes: Uint8Array, text: string }[]} Texts */
 /** @type {Texts} */

@@ -116,7 +116,7 @@ func MakePrivate(path string) (changed bool, err error) {
 	return true, nil
 }
 
-// ErrLink is the error of a link to what others have access to. Whoever made it could have this
+// ErrLink is the error of a link to what others have access to. Its maker could have this
 // user, who may be root, change the permissions of any file.
 var ErrLink = errors.New("a link to what others have access to")
 

@@ -18,7 +18,6 @@ func Inside(folder, name string) bool {
 	return false
 }
 
-// realPath returns the absolute path without symbolic links of a file that need not exist.
 func realPath(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

@@ -86,7 +86,8 @@ func openTransport(address string) (transport, error) {
 func parseSMTP(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT " +
+		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT " +
+			"or smtps://USER:PASSWORD@HOST:PORT " +
 			"(percent-encode : / @ ? # % in the password)")
 	}
 	return u, nil
@@ -135,8 +136,8 @@ func (r *Relay) sendCopied(ctx context.Context, message *gomail.Msg, s *snapshot
 
 var errAddresses = &relayError{why: "unusable relay address in the content"}
 
-// compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834, section
-// 5).
+// compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834,
+// section 5).
 func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
 	records := strings.Join(m.Records, ", ")
 	for _, value := range []string{m.ID, string(m.List), m.Subject, records, m.After} {

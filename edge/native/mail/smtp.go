@@ -24,8 +24,8 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// A server may scan a message for longest (RFC 5321, section 4.5.3.2). A transaction is shorter than
-// a lease in the outbox.
+// A server may scan a message for longest (RFC 5321, section 4.5.3.2). A transaction is shorter
+// than a lease in the outbox.
 const (
 	longest     = 10 * time.Minute // for a login, and then for a message
 	transaction = 15 * time.Minute // for both
@@ -52,7 +52,8 @@ func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
 	}
 	r := &smtpRelay{
-		address: net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)), implicit: u.Scheme == "smtps", startTLS: "mandatory",
+		address:  net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)),
+		implicit: u.Scheme == "smtps", startTLS: "mandatory",
 		config: &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
 	}
 	for name, values := range u.Query() {
@@ -94,7 +95,6 @@ type session struct {
 	plain net.Conn // below TLS
 }
 
-// open connects to the server, greets it, and logs in. helo is the default name for that.
 func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	conn, err := (&net.Dialer{Timeout: r.timeout}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
@@ -112,7 +112,6 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	return s, nil
 }
 
-// begin returns the step of an error.
 func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step string, err error) {
 	host, conn := r.config.ServerName, s.plain
 	if r.implicit {
@@ -128,7 +127,8 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 	if err := s.Hello(helo); err != nil {
 		return "EHLO " + helo, err
 	}
-	if offered, _ := s.Extension("STARTTLS"); !r.implicit && (offered || r.startTLS == "mandatory") && r.startTLS != "none" {
+	offered, _ := s.Extension("STARTTLS")
+	if !r.implicit && (offered && r.startTLS != "none" || r.startTLS == "mandatory") {
 		if !offered {
 			return "STARTTLS", errNotOffered
 		}
@@ -195,7 +195,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (s *session) close() { s.plain.Close() }
 
-// quit ignores the reply, which changes no outcome.
 func (s *session) quit() {
 	if s.Client == nil {
 		return

@@ -15,21 +15,22 @@ const (
 )
 
 // waiting returns how many records of each kind no verification covers, the time of the first of
-// them, and the first suggestion, unless the operator was reminded lately. It reads few rows, as the
-// numbers of a kind have no gaps. A reminder in the future was noted by a wrong clock.
-var waiting = "SELECT reminded_at" + after("registrations", "recorded_at", "?4") + after("charters", "recorded_at", "?5") +
-	after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) " +
+// them, and the first suggestion, unless the operator was reminded lately. It reads few rows, as
+// the numbers of a kind have no gaps. A reminder in the future was noted by a wrong clock.
+var waiting = "SELECT reminded_at" + after("registrations", "recorded_at", "?4") +
+	after("charters", "recorded_at", "?5") + after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) " +
 	"FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
 
 func after(table, at, last string) string {
-	return ", (SELECT max(seq) FROM " + table + ") - " + last + ", (SELECT " + at + " FROM " + table + " WHERE seq > " + last + " ORDER BY seq LIMIT 1)"
+	return ", (SELECT max(seq) FROM " + table + ") - " + last +
+		", (SELECT " + at + " FROM " + table + " WHERE seq > " + last + " ORDER BY seq LIMIT 1)"
 }
 
 const setReminded = "UPDATE store SET reminded_at = ? WHERE reminded_at = ? RETURNING id"
 
-// remind sends the operator a message if records have waited for a hand verification for longer than
-// the content's RemindAfterDays. It stores the time first: if the run dies, the reminder is not sent
-// again before the next is due.
+// remind sends the operator a message if records have waited for a hand verification for longer
+// than the content's RemindAfterDays. It stores the time first: if the run dies, the reminder is
+// not sent again before the next is due.
 func remind(t *turn.Turn) *turn.Response {
 	s := t.Snapshot
 	if s.RemindAfterDays == 0 {
@@ -52,7 +53,7 @@ func remind(t *turn.Turn) *turn.Response {
 	if what == "" || oldest > civil.FormatTime(t.Now-s.RemindAfterDays*daySeconds) {
 		return &turn.Response{Status: 204}
 	}
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{{SQL: setReminded, Args: []any{t.Now, row[0]}}}})
+	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{turn.SQL(setReminded, t.Now, row[0])}})
 	switch {
 	case !ok:
 		return nil
@@ -72,7 +73,7 @@ func remind(t *turn.Turn) *turn.Response {
 	case sent.Failure == turn.None || sent.Failure == turn.Timeout:
 		return &turn.Response{Status: 204}
 	}
-	retry := turn.Statement{SQL: setReminded, Args: []any{t.Now - remindEvery + lastRetry, t.Now}}
+	retry := turn.SQL(setReminded, t.Now-remindEvery+lastRetry, t.Now)
 	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{retry}})
 	switch {
 	case !ok:
@@ -88,7 +89,7 @@ func failed(what string, r turn.Result) *turn.Response {
 }
 
 // said returns the sentence of a reminder, such as "7 registrations and a suggestion wait since
-// 2026-11-16", and the time in it, or "" if no records wait. The columns are of waiting.
+// 2026-11-16", and the time in it, or "" if no records wait.
 func said(columns []any) (sentence, oldest string) {
 	var parts []string
 	for i, kind := range []string{"registration", "charter", "suggestion"} {

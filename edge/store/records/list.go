@@ -72,9 +72,8 @@ func (l *List) columns() string {
 
 // Of returns the rows of a record. Without addresses, e-mail addresses are hidden.
 func Of(ctx context.Context, r Reader, list List, recordID string, addresses bool) ([][]any, error) {
-	rows, err := r.Read(ctx, turn.Statement{
-		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
-	})
+	query := "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid"
+	rows, err := r.Read(ctx, turn.SQL(query, recordID))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", list.Name, err)
 	}
