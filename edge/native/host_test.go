@@ -113,43 +113,6 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 	return h, log
 }
 
-// TestFull: at the end of its room the host answers 503 with Retry-After, and has all that it
-// answered with 200. With more room it continues without a restart.
-func TestFull(t *testing.T) {
-	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
-	address, _ := serve(t, h)
-	register := func(what string) (status int, retry string) {
-		r, err := http.Post("http://"+address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"ada","pubkey":"`+what+`","owner_email":"a@example.org"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		return r.StatusCode, r.Header.Get("Retry-After")
-	}
-	room := func(pages int) {
-		if r := h.store.Exec(one(fmt.Sprint("PRAGMA max_page_count = ", pages))); r.Failure != turn.None {
-			t.Fatal(r.Failure)
-		}
-	}
-	room(60)
-	recorded := int64(0)
-	for range 400 {
-		switch status, retry := register(strings.Repeat("k", 500)); {
-		case status == 200:
-			recorded++
-		case status != 503 || retry != "30":
-			t.Fatalf("%d, Retry-After %q", status, retry)
-		}
-	}
-	if n := count(t, h.store, "registrations"); n != recorded || n < 20 || n == 400 {
-		t.Errorf("%d registrations were recorded, %d answered", n, recorded)
-	}
-	room(1000)
-	if status, _ := register("k"); status != 200 || count(t, h.store, "contacts") != recorded+1 {
-		t.Errorf("with room again: %d", status)
-	}
-}
-
 // serve starts a host. stop ends it and gives what Serve returned.
 func serve(t testing.TB, h *Host) (address string, stop func() error) {
 	t.Helper()
@@ -353,17 +316,6 @@ func BenchmarkRegistration(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-}
-
-// TestStoreWithoutID: a store that lost its id is refused with what to do.
-func TestStoreWithoutID(t *testing.T) {
-	folder := t.TempDir()
-	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
-	put(t, h.store, "DELETE FROM store")
-	h.Close()
-	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "got 0 rows, want 1 (anteroom restore)") {
-		t.Error(err)
-	}
 }
 
 // TestKeyOfTheContent: the log says how the host's key and the one of the content fit, and never
