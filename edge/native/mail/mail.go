@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	netmail "net/mail"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -81,16 +80,6 @@ func openTransport(address string) (transport, error) {
 	}
 	server, err := openSMTP(address, longest)
 	return server.send, err
-}
-
-func parseSMTP(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT " +
-			"or smtps://USER:PASSWORD@HOST:PORT " +
-			"(percent-encode : / @ ? # % in the password)")
-	}
-	return u, nil
 }
 
 // Send sends a message to the snapshot's operator, and waits until the relay is done or ctx is. The

@@ -43,9 +43,10 @@ type smtpRelay struct {
 }
 
 func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
-	u, err := parseSMTP(address)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT " +
+			"or smtps://USER:PASSWORD@HOST:PORT (percent-encode : / @ ? # % in the password)")
 	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"smtp": "587", "smtps": "465"}[u.Scheme]), 10, 16)
 	if err != nil {

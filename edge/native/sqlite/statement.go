@@ -58,12 +58,14 @@ func (c *connection) disconnect() error {
 
 // prepared is a statement that the database has parsed.
 type prepared struct {
-	stmt interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	}
+	stmt    statement
 	columns int // of its rows; 0 if it returns none
+}
+
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
 // run runs statements in order, without a transaction, and returns the rows of each, or the number
@@ -162,12 +164,7 @@ func (c *connection) prepare(text string) (*prepared, error) {
 		stmt.Close()
 		return nil, err
 	}
-	p := &prepared{columns: len(info)}
-	p.stmt = stmt.(interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	})
+	p := &prepared{stmt.(statement), len(info)}
 	c.prepared[text] = p
 	return p, nil
 }

@@ -131,34 +131,26 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	if err != nil {
 		return fmt.Errorf("damaged: %w (take another backup)", err)
 	}
-	rows, err = r.Read(ctx, turn.SQL("SELECT name FROM sqlite_schema "+
-		"WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"))
+	names, err := tables(ctx, r)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows[0] {
-		c.Tables = append(c.Tables, Table{Name: row[0].(string)})
-	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name })
-	}
-	if !has(migrations.Table) {
+	if !slices.Contains(names, migrations.Table) {
 		return errors.New("not an Anteroom database (name a file made by anteroom backup)")
 	}
-	for i := range c.Tables {
-		t := &c.Tables[i]
+	for _, name := range names {
 		at := "NULL"
 		for _, kind := range records.Kinds {
-			if kind.Table == t.Name {
+			if kind.Table == name {
 				at = kind.At
 			}
 		}
-		if rows, err = r.Read(ctx, turn.SQL("SELECT count(*), max("+at+`) FROM "`+t.Name+`"`)); err != nil {
+		if rows, err = r.Read(ctx, turn.SQL("SELECT count(*), max("+at+`) FROM "`+name+`"`)); err != nil {
 			return err
 		}
-		t.Rows = rows[0][0][0].(int64)
 		newest, _ := rows[0][0][1].(string)
 		c.Newest = max(c.Newest, newest)
+		c.Tables = append(c.Tables, Table{name, rows[0][0][0].(int64)})
 	}
 	if rows, err = r.Read(ctx, turn.SQL(migrations.Select)); err != nil {
 		return err
@@ -167,7 +159,7 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	if err != nil {
 		return err
 	}
-	if !has("store") && len(lacking) > 0 {
+	if !slices.Contains(names, "store") && len(lacking) > 0 {
 		return nil
 	}
 	if rows, err = r.Read(ctx, turn.SQL("SELECT id FROM store")); err != nil {
@@ -178,6 +170,19 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	}
 	c.Store = rows[0][0][0].(string)
 	return nil
+}
+
+// tables returns the names of tables in the order of their creation.
+func tables(ctx context.Context, r *sqlite.Reader) (names []string, err error) {
+	rows, err := r.Read(ctx, turn.SQL("SELECT name FROM sqlite_schema "+
+		"WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows[0] {
+		names = append(names, row[0].(string))
+	}
+	return names, nil
 }
 
 // Restore makes the database of a data folder from a backup, and returns the contents. It makes a

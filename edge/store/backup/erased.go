@@ -83,25 +83,22 @@ func erasedBy(ctx context.Context, file string) (ids []string, store string, err
 		return nil, "", err
 	}
 	defer r.Close()
-	has := func(table string) bool {
-		rows, readErr := r.Read(ctx, turn.SQL("SELECT 1 FROM sqlite_schema WHERE name = ?", table))
-		err = errors.Join(err, readErr)
-		return err == nil && len(rows[0]) > 0
+	names, err := tables(ctx, r)
+	if err != nil || !slices.Contains(names, "store") {
+		return nil, "", err
 	}
-	rows := [][][]any{{}}
-	if has("store") {
-		if rows, err = r.Read(ctx, turn.SQL("SELECT id FROM store")); err == nil && len(rows[0]) > 0 {
-			store, _ = rows[0][0][0].(string)
-		}
-		rows = [][][]any{{}}
+	read := []turn.Statement{turn.SQL("SELECT id FROM store")}
+	if slices.Contains(names, "erased") {
+		read = append(read, turn.SQL(records.SelectErased))
 	}
-	if has("erased") {
-		rows, err = r.Read(ctx, turn.SQL(records.SelectErased))
-	}
+	rows, err := r.Read(ctx, read...)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, row := range rows[0] {
+	if len(rows[0]) > 0 {
+		store, _ = rows[0][0][0].(string)
+	}
+	for _, row := range slices.Concat(rows[1:]...) {
 		id, _ := row[0].(string)
 		ids = append(ids, id)
 	}

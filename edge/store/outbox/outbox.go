@@ -94,17 +94,13 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 // due, 502 if the relay refuses the message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{
+	claimed, ok, failed := exec(t, "due rows were not claimed",
 		turn.SQL(correct, t.Now, t.Now+lastRetry+skew),
-		turn.SQL(claim, t.Now, lease, t.Now+LeaseSeconds, int64(MaxRecords)),
-	}})
-	switch {
-	case !ok:
-		return nil
-	case claimed.Failure != turn.None:
-		return failed("due rows were not claimed", claimed)
+		turn.SQL(claim, t.Now, lease, t.Now+LeaseSeconds, int64(MaxRecords)))
+	if !ok {
+		return failed
 	}
-	rows := read(claimed.Rows[1])
+	rows := read(claimed[1])
 	if len(rows) == 0 {
 		return remind(t)
 	}
@@ -140,14 +136,25 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 		marking = turn.SQL(release, again, reason(sent), next, more, more, int64(maxTries))
 	}
 	marking.Args = append(marking.Args, t.Now+LeaseSeconds, lease)
-	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{marking}})
-	switch {
-	case !ok:
-		return nil
-	case marked.Failure != turn.None:
-		return failed("a digest was sent and not marked, and will be sent again", marked)
+	if _, ok, failed := exec(t, "a digest was sent and not marked, and will be sent again", marking); !ok {
+		return failed
 	}
 	return &turn.Response{Status: status} // the host logs why a relay fails
+}
+
+// exec returns the rows of statements. If ok is false, the caller returns failed, which is nil if
+// the statements have yet to be run.
+func exec(
+	t *turn.Turn, fault string, statements ...turn.Statement,
+) (rows [][][]any, ok bool, failed *turn.Response) {
+	result, ok := t.Do(turn.Exec{Statements: statements})
+	switch {
+	case !ok:
+		return nil, false, nil
+	case result.Failure != turn.None:
+		return nil, false, &turn.Response{Status: 503, Log: "outbox: " + fault + ": " + string(result.Failure)}
+	}
+	return result.Rows, true, nil
 }
 
 func read(claimed [][]any) []row {

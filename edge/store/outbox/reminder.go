@@ -36,30 +36,24 @@ func remind(t *turn.Turn) *turn.Response {
 	if s.RemindAfterDays == 0 {
 		return &turn.Response{Status: 204}
 	}
-	found, ok := t.Do(turn.Exec{Statements: []turn.Statement{{
-		SQL:  waiting,
-		Args: []any{t.Now - remindEvery + 1, t.Now + skew, s.Store, s.Covered[0], s.Covered[1], s.Covered[2]},
-	}}})
+	found, ok, failed := exec(t, "waiting records were not counted", turn.SQL(waiting,
+		t.Now-remindEvery+1, t.Now+skew, s.Store, s.Covered[0], s.Covered[1], s.Covered[2]))
 	switch {
 	case !ok:
-		return nil
-	case found.Failure != turn.None:
-		return failed("waiting records were not counted", found)
-	case len(found.Rows[0]) == 0:
+		return failed
+	case len(found[0]) == 0:
 		return &turn.Response{Status: 204}
 	}
-	row := found.Rows[0][0]
+	row := found[0][0]
 	what, oldest := said(row[1:])
 	if what == "" || oldest > civil.FormatTime(t.Now-s.RemindAfterDays*daySeconds) {
 		return &turn.Response{Status: 204}
 	}
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{turn.SQL(setReminded, t.Now, row[0])}})
+	claimed, ok, failed := exec(t, "the time of a reminder was not stored", turn.SQL(setReminded, t.Now, row[0]))
 	switch {
 	case !ok:
-		return nil
-	case claimed.Failure != turn.None:
-		return failed("the time of a reminder was not stored", claimed)
-	case len(claimed.Rows[0]) == 0: // another run is sending it
+		return failed
+	case len(claimed[0]) == 0: // another run is sending it
 		return &turn.Response{Status: 204}
 	}
 	sent, ok := t.Do(turn.Relay{Message: turn.Message{
@@ -74,18 +68,10 @@ func remind(t *turn.Turn) *turn.Response {
 		return &turn.Response{Status: 204}
 	}
 	retry := turn.SQL(setReminded, t.Now-remindEvery+lastRetry, t.Now)
-	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{retry}})
-	switch {
-	case !ok:
-		return nil
-	case marked.Failure != turn.None:
-		return failed("a reminder was refused, and is tried again in a week", marked)
+	if _, ok, failed := exec(t, "a reminder was refused, and is tried again in a week", retry); !ok {
+		return failed
 	}
 	return &turn.Response{Status: 502} // the host logs why a relay fails
-}
-
-func failed(what string, r turn.Result) *turn.Response {
-	return &turn.Response{Status: 503, Log: "outbox: " + what + ": " + string(r.Failure)}
 }
 
 // said returns the sentence of a reminder, such as "7 registrations and a suggestion wait since
