@@ -67,7 +67,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func one(sql string, args ...any) turn.Exec {
-	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
+	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
 
 // insert is the Exec of a registration.
@@ -371,7 +371,7 @@ func TestHostOfTheStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, err := h.store.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"})
+		stored, err := h.store.Read(t.Context(), turn.SQL("SELECT host FROM store"))
 		if err := errors.Join(err, h.Close()); err != nil || stored[0][0][0] != test.host {
 			t.Errorf("%+v: the store says %v, %v", test, stored, err)
 		}

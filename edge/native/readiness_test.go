@@ -51,7 +51,7 @@ func TestReadinessIsKept(t *testing.T) {
 	whole, failing := `200 {"status":"ok","content":"test","as_of":"2026-11-18"}`, `503 {"status":"failing","content":"test","as_of":"2026-11-18","failing":["store"]}`
 	written := func() any {
 		t.Helper()
-		rows := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT written_at FROM health"}}}).Rows
+		rows := h.store.Exec(one("SELECT written_at FROM health")).Rows
 		return rows[0][0][0]
 	}
 	var all sync.WaitGroup
@@ -70,7 +70,7 @@ func TestReadinessIsKept(t *testing.T) {
 	if at := written(); at != edgetest.Now {
 		t.Errorf("written again at %v", at)
 	}
-	if r := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "DROP TABLE health"}}}); r.Failure != turn.None {
+	if r := h.store.Exec(one("DROP TABLE health")); r.Failure != turn.None {
 		t.Fatal(r.Failure)
 	}
 	ready("GET", whole)

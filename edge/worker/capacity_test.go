@@ -32,11 +32,11 @@ func rowBytes(b *testing.B) (bytes [2]float64) {
 		defer s.Close()
 		empty, _, _ := s.Room()
 		for _, statement := range append(fill, addresses...) {
-			if _, err := s.Write(b.Context(), turn.Statement{SQL: statement}); err != nil {
+			if _, err := s.Write(b.Context(), turn.SQL(statement)); err != nil {
 				b.Fatal(err)
 			}
 		}
-		read, err := s.Read(b.Context(), turn.Statement{SQL: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"})
+		read, err := s.Read(b.Context(), turn.SQL("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"))
 		if err != nil {
 			b.Fatal(err)
 		}

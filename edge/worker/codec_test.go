@@ -130,7 +130,9 @@ func TestCodec(t *testing.T) {
 				turn.Exec{Statements: []turn.Statement{{SQL: text, Args: values}}},
 				turn.Relay{Message: turn.Message{ID: text, List: turn.Contacts, Subject: text, Text: text, Records: []string{text}, After: text}},
 				turn.Fetch{Self: true, Method: text, URL: text, Header: header, Body: []byte(text), MaxBytes: 1 << 30, TimeoutMillis: 1, ShareSeconds: 2},
-				turn.Sign{Message: []byte(text)}, turn.Verify{Message: []byte(text), PublicKey: []byte{1}, Signature: []byte{2}}, turn.Limit{Key: text},
+				turn.Sign{Message: []byte(text)},
+				turn.Verify{Message: []byte(text), PublicKey: []byte{1}, Signature: []byte{2}},
+				turn.Limit{Key: text},
 			}})
 			d.codec(&turn.Turn{}, turn.Outcome{Response: &turn.Response{
 				Status: 599, Header: header, Body: []byte(text), Log: text, Deliver: true, Observed: []turn.Observation{{Client: text, Kind: text}},

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var countAll = turn.Statement{SQL: "SELECT count(*) FROM registrations"}
+var countAll = turn.SQL("SELECT count(*) FROM registrations")
 
 // A reader sees what a running server writes, writes nothing itself, and makes no file.
 func TestReader(t *testing.T) {
@@ -42,7 +42,7 @@ func TestReader(t *testing.T) {
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
 		t.Errorf("beside a server: %v, %v", rows, err)
 	}
-	if _, err := r.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+	if _, err := r.Read(t.Context(), turn.SQL("DELETE FROM registrations")); err == nil {
 		t.Error("a reader deleted")
 	}
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
@@ -180,7 +180,7 @@ func TestReaderOfOtherSchemas(t *testing.T) {
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(0) {
 		t.Errorf("what an old schema has: %v, %v", rows, err)
 	}
-	if _, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT id FROM store"}); err == nil || !strings.Contains(err.Error(), "no such table: store (1): the database lacks migration 0003_verify.sql") {
+	if _, err := r.Read(t.Context(), turn.SQL("SELECT id FROM store")); err == nil || !strings.Contains(err.Error(), "no such table: store (1): the database lacks migration 0003_verify.sql") {
 		t.Errorf("what an old schema lacks: %v", err)
 	}
 	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('0003_verify.sql'), ('9999_new.sql')"))

@@ -43,7 +43,7 @@ func openStore(t testing.TB, path string) *Store {
 }
 
 func one(sql string, args ...any) turn.Exec {
-	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
+	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
 
 func put(t testing.TB, s *Store, sql string, args ...any) {
@@ -81,10 +81,7 @@ func count(t testing.TB, s *Store, table string) int64 {
 
 func TestExec(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
-	outbox := turn.Statement{
-		SQL:  "INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease",
-		Args: []any{"r1", "Zoë\x00 naïve \u2028", int64(1) << 40, int64(-1)},
-	}
+	outbox := turn.SQL("INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease", "r1", "Zoë\x00 naïve \u2028", int64(1)<<40, int64(-1))
 	r := s.Exec(turn.Exec{Statements: []turn.Statement{insert("r1").Statements[0], outbox}})
 	if r.Failure != turn.None || len(r.Rows) != 2 || r.Rows[0] != nil {
 		t.Fatalf("two inserts: %+v", r)
@@ -102,7 +99,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("%d registrations, want 1", n)
 	}
 
-	changes, err := s.Write(t.Context(), turn.Statement{SQL: "UPDATE outbox SET tries = 1"}, turn.Statement{SQL: "SELECT 1"}, turn.Statement{SQL: "UPDATE outbox SET tries = 2 WHERE id > 9"})
+	changes, err := s.Write(t.Context(), turn.SQL("UPDATE outbox SET tries = 1"), turn.SQL("SELECT 1"), turn.SQL("UPDATE outbox SET tries = 2 WHERE id > 9"))
 	if err != nil || fmt.Sprint(changes) != "[1 0 0]" {
 		t.Errorf("changed %v, %v", changes, err)
 	}
@@ -201,7 +198,7 @@ func TestFailedSync(t *testing.T) {
 // stored, and what is stored is not refused. The error is not that of a damaged database.
 func TestFull(t *testing.T) {
 	run := func(name string) turn.Statement {
-		return turn.Statement{SQL: "INSERT INTO signal_runs (urls_sha256, started_at) VALUES (?, 1)", Args: []any{name}}
+		return turn.SQL("INSERT INTO signal_runs (urls_sha256, started_at) VALUES (?, 1)", name)
 	}
 	large := one("INSERT INTO signal_runs (urls_sha256, started_at, body) VALUES ('large', 1, ?)", strings.Repeat("b", 400_000))
 	first, second, last := turn.Exec{Statements: []turn.Statement{run("first")}}, turn.Exec{Statements: []turn.Statement{run("second")}}, turn.Exec{Statements: []turn.Statement{run("last")}}
@@ -361,7 +358,7 @@ func TestMigrationWithoutCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = 'erased'"}); err != nil || len(rows[0]) != 0 {
+	if rows, err := r.Read(t.Context(), turn.SQL("SELECT name FROM sqlite_schema WHERE name = 'erased'")); err != nil || len(rows[0]) != 0 {
 		t.Errorf("migrated without a copy: %v, %v", rows, err)
 	}
 }
@@ -798,15 +795,13 @@ func TestCopyNextToALog(t *testing.T) {
 		os.WriteFile(file, []byte(read(path)), 0o600) // as it is without its log
 		for range 3 {
 			s.Write(t.Context(), statements[:2]...)
-			s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM registrations WHERE seq % 2"})
+			s.Write(t.Context(), turn.SQL("DELETE FROM registrations WHERE seq % 2"))
 			s.Write(t.Context(), statements...)
 		}
 		log := read(path + logSuffix)
 		other := filepath.Join(folder, "other")
 		o := openStore(t, other)
-		o.Write(t.Context(), turn.Statement{
-			SQL: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n",
-		})
+		o.Write(t.Context(), turn.SQL("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n"))
 		o.Close()
 		want := count(t, s, "registrations")
 

@@ -62,7 +62,7 @@ func newStore(t testing.TB) *store {
 
 func (s *store) put(query string, args ...any) {
 	s.t.Helper()
-	if _, err := s.Write(context.Background(), turn.Statement{SQL: query, Args: args}); err != nil {
+	if _, err := s.Write(context.Background(), turn.SQL(query, args...)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -208,7 +208,7 @@ func TestLiveStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT record_id FROM registrations"})
+		rows, err := r.Read(t.Context(), turn.SQL("SELECT record_id FROM registrations"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -446,7 +446,7 @@ func TestKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := opened.Read(t.Context(), turn.Statement{SQL: "SELECT count(*) FROM registrations"})
+		rows, err := opened.Read(t.Context(), turn.SQL("SELECT count(*) FROM registrations"))
 		if err != nil || rows[0][0][0] != int64(5_000) {
 			t.Errorf("%v, %v", rows, err)
 		}
@@ -514,7 +514,7 @@ func TestRestore(t *testing.T) {
 	defer opened.Close()
 	restored := &store{opened, t, path}
 	restored.put(register, "next")
-	rows, err := restored.Read(t.Context(), turn.Statement{SQL: "SELECT max(seq), (SELECT id FROM store) FROM registrations"})
+	rows, err := restored.Read(t.Context(), turn.SQL("SELECT max(seq), (SELECT id FROM store) FROM registrations"))
 	if err != nil || rows[0][0][0] != int64(31) || rows[0][0][1] != want.Store {
 		t.Errorf("after the next registration: %v, %v", rows, err)
 	}
@@ -582,7 +582,7 @@ func TestRestoreFromD1(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	rows, err := opened.Read(t.Context(), turn.Statement{SQL: "SELECT seq, agent_name FROM registrations"})
+	rows, err := opened.Read(t.Context(), turn.SQL("SELECT seq, agent_name FROM registrations"))
 	if want := "Zoë's \"x\" \n\u2028"; err != nil || fmt.Sprintf("%q", rows) != fmt.Sprintf("%q", [][][]any{{{int64(7), want}}}) {
 		t.Errorf("%q, %v", rows, err)
 	}
@@ -635,7 +635,7 @@ func TestRestoreOlder(t *testing.T) {
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	rows, err := s.Read(t.Context(), turn.Statement{SQL: "SELECT record_id FROM suggestions ORDER BY seq"})
+	rows, err := s.Read(t.Context(), turn.SQL("SELECT record_id FROM suggestions ORDER BY seq"))
 	if err != nil || fmt.Sprint(rows) != "[[[s1] [s2]]]" {
 		t.Errorf("%v, %v", rows, err)
 	}
