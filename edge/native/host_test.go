@@ -27,6 +27,13 @@ import (
 	"anteroom/edge/turn"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 // fake is a core of two functions.
@@ -106,9 +113,7 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 		c.Load = func(*snapshot.Snapshot) (Edge, error) { return f, nil }
 	}
 	h, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h, log
 }
@@ -117,9 +122,7 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 func serve(t testing.TB, h *Host) (address string, stop func() error) {
 	t.Helper()
 	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, listener) }()
@@ -132,9 +135,7 @@ func serve(t testing.TB, h *Host) (address string, stop func() error) {
 func raw(t testing.TB, address, request string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	io.WriteString(conn, request)
@@ -144,9 +145,7 @@ func raw(t testing.TB, address, request string) *http.Response {
 		t.Fatalf("%.60q: %v", request, err)
 	}
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer
 }
@@ -219,9 +218,7 @@ func TestPublish(t *testing.T) {
 		s := edgetest.Snapshot()
 		s.Version = version
 		documents, err := static.New([]static.File{{Path: "/v", Bytes: []byte(version)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s, documents
 	}
 	first, documents := make1("one")
@@ -287,9 +284,7 @@ func TestOpenFaults(t *testing.T) {
 		t.Errorf("a second server: %v", err)
 	}
 	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	if _, err := Listen(listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "choose another port") {
 		t.Errorf("a port in use: %v", err)
@@ -368,9 +363,7 @@ func TestHostOfTheStore(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		stored, err := h.store.Read(t.Context(), turn.SQL("SELECT host FROM store"))
 		if err := errors.Join(err, h.Close()); err != nil || stored[0][0][0] != test.host {
 			t.Errorf("%+v: the store says %v, %v", test, stored, err)
@@ -404,9 +397,7 @@ func TestStoreOfTheContent(t *testing.T) {
 	if text := bodyOf(raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")); !strings.Contains(text, `"failing":["store"]`) {
 		t.Errorf("ready with another store: %s", text)
 	}
-	if err := errors.Join(stop(), h.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(stop(), h.Close()))
 	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "wrong store: got another") {
 		t.Errorf("opened: %v", err)
 	}

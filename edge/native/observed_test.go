@@ -21,9 +21,7 @@ import (
 func observedIn(t *testing.T, read func(context.Context, ...turn.Statement) ([][][]any, error)) (rows []string) {
 	t.Helper()
 	all, err := read(t.Context(), turn.SQL("SELECT day, client, kind, n FROM observed ORDER BY day, client, kind"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, row := range all[0] {
 		rows = append(rows, fmt.Sprintf("%s %q %s %d", row...))
 	}
@@ -137,29 +135,21 @@ func TestObservedIsWritten(t *testing.T) {
 			h.tallyPause = c.pause
 			address, stop := serve(t, h)
 			r, err := http.Post("http://"+address+protocol.Path, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"lark"}}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r.Body.Close()
 			stored := func() int64 { return count(t, h.store, "observed") }
 			if c.end {
-				if err := stop(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, stop())
 				if n := stored(); n != 0 {
 					t.Errorf("%d rows before the end", n)
 				}
-				if err := h.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, h.Close())
 			}
 			for end := time.Now().Add(10 * time.Second); !c.end && stored() == 0 && time.Now().Before(end); {
 				time.Sleep(time.Millisecond)
 			}
 			reader, err := sqlite.OpenReadOnly(filepath.Join(folder, sqlite.FileName))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer reader.Close()
 			if got := fmt.Sprint(observedIn(t, reader.Read)); got != `[2026-11-20 "lark" initialize 1]` {
 				t.Errorf("the store has %s", got)

@@ -30,9 +30,7 @@ func TestSignalIsSentOnce(t *testing.T) {
 	published := edgetest.Snapshot()
 	published.WritesPerMinute, published.IndexNowURLs = 0, []string{slow}
 	documents, err := static.New([]static.File{{Path: "/" + published.IndexNowKey + ".txt", Bytes: []byte(published.IndexNowKey)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, _ := open(t, Config{Snapshot: published, Documents: documents}, fake{})
 	address, _ := serve(t, h)
 	var all sync.WaitGroup

@@ -12,16 +12,19 @@ import (
 	"testing"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMakeFolder: MakeFolder takes a folder that exists as it is, and refuses anything else in its
 // place.
 func TestMakeFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Symlink("open", filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	must(t, errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Symlink("open", filepath.Join(dir, "link"))))
 	for name, ok := range map[string]bool{"a": true, "a/b/c/": true, "open": true, "link": true, "link/d": true, "file": false, "file/e": false, "": true} {
 		if err := MakeFolder(filepath.Join(dir, name)); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
@@ -92,9 +95,7 @@ func TestFailedSync(t *testing.T) {
 // TestWriteNew: WriteNew makes a file for this user alone, and keeps what another file holds.
 func TestWriteNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := WriteNew(path, []byte("text")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteNew(path, []byte("text")))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -110,9 +111,7 @@ func TestWriteNew(t *testing.T) {
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(path, []byte("old and long"), 0o640), os.Chmod(path, 0o640), os.Symlink("file", link)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(path, []byte("old and long"), 0o640), os.Chmod(path, 0o640), os.Symlink("file", link)))
 	holds := func(want string) {
 		t.Helper()
 		text, err := os.ReadFile(path)
@@ -176,9 +175,7 @@ func TestMakePrivate(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	err := errors.Join(os.WriteFile(path("file"), nil, 0o600), os.Mkdir(path("folder"), 0o700), os.Mkdir(path("shared"), 0o700),
 		os.Symlink("file", path("link")), syscall.Mkfifo(path("pipe"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		name    string
 		before  fs.FileMode
@@ -196,9 +193,7 @@ func TestMakePrivate(t *testing.T) {
 		{"shared", 0o777 | fs.ModeSticky, 0o777 | fs.ModeSticky, false, true},
 		{"pipe", 0o644, 0o644, false, false},
 	} {
-		if err := os.Chmod(path(c.name), c.before); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path(c.name), c.before))
 		changed, err := MakePrivate(path(c.name))
 		info, wrong := os.Stat(path(c.name))
 		if wrong != nil {
@@ -239,17 +234,13 @@ func TestLentByRoot(t *testing.T) {
 func TestLock(t *testing.T) {
 	folder := t.TempDir()
 	first, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := LockFolder(folder); !errors.Is(err, ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
 	first.Close()
 	second, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second.Close()
 }
 
@@ -258,18 +249,12 @@ func TestLock(t *testing.T) {
 func TestLockOfChild(t *testing.T) {
 	folder := t.TempDir()
 	first, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	child := exec.Command("cat")
 	child.ExtraFiles = []*os.File{first.file}
 	input, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, child.Start())
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}

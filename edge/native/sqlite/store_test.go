@@ -30,14 +30,19 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -207,9 +212,7 @@ func TestFull(t *testing.T) {
 	} {
 		var log strings.Builder
 		s, err := Create(filepath.Join(t.TempDir(), FileName), slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.betweenGroups(func() { err = s.script("PRAGMA max_page_count = 40") })
 		failures := group(s, first, full, second, full, last)
 		if err != nil || fmt.Sprint(failures) != "[ refused  refused ]" {
@@ -242,9 +245,7 @@ func TestLocked(t *testing.T) {
 	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 20") })
 	for range 2 { // it stalls, and answers again
 		// The writer of other leaves the connection alone meanwhile.
-		if err := other.script("BEGIN EXCLUSIVE"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.script("BEGIN EXCLUSIVE"))
 		var kept sync.WaitGroup
 		housekeeping := func() {
 			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {
@@ -265,9 +266,7 @@ func TestLocked(t *testing.T) {
 			waiting = len(s.waiting[Housekeeping])
 			s.mu.Unlock()
 		}
-		if err := other.script("ROLLBACK"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.script("ROLLBACK"))
 		kept.Wait()
 		if r := s.Exec(insert("kept")); r.Failure != turn.None {
 			t.Errorf("afterwards: %q", r.Failure)
@@ -277,9 +276,7 @@ func TestLocked(t *testing.T) {
 	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept,kept,kept]]]" {
 		t.Errorf("stored %v", rows)
 	}
-	if err := other.script("BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.script("BEGIN EXCLUSIVE"))
 	ended := make(chan turn.Result)
 	go func() { ended <- s.ExecAs(Housekeeping, insert("refused")) }()
 	for queued := 0; queued == 0; {
@@ -347,16 +344,12 @@ func TestMigrationWithoutCopy(t *testing.T) {
 	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name LIKE '0009%'"))
 	s.Exec(one("DROP TABLE erased"))
 	s.Close()
-	if err := os.MkdirAll(path+".before-0009/full", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(path+".before-0009/full", 0o700))
 	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "copy the database before its migration") {
 		t.Errorf("opened: %v", err)
 	}
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	if rows, err := r.Read(t.Context(), turn.SQL("SELECT name FROM sqlite_schema WHERE name = 'erased'")); err != nil || len(rows[0]) != 0 {
 		t.Errorf("migrated without a copy: %v, %v", rows, err)
@@ -392,18 +385,14 @@ func TestNoDatabase(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("made %v", entries)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty file: %v", err)
 	}
 	var log strings.Builder
 	for range 2 {
 		s, err := Create(path, slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Close()
 	}
 	if text := log.String(); strings.Count(text, `level=INFO msg="made a new database" file=`+path) != 1 {
@@ -415,9 +404,7 @@ func TestNoDatabase(t *testing.T) {
 		if filepath.Base(lost) == "empty" {
 			err = errors.Join(err, os.WriteFile(lost, nil, 0o600))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, open := range []func(string) error{
 			func(path string) error { _, err := Open(path, quiet); return err },
 			func(path string) error { _, err := Create(path, quiet); return err },
@@ -433,9 +420,7 @@ func TestNoDatabase(t *testing.T) {
 	}
 	openStore(t, path)
 	s, err := Open(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Exec(one("DELETE FROM " + migrations.Table))
 	s.Close()
 	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
@@ -540,9 +525,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {
 				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, found := range address.FindAllString(string(text), -1) {
 					if kept++; erased[found] {
 						t.Errorf("%s holds %s", filepath.Base(file), found)
@@ -600,9 +583,7 @@ func TestForgetBesideAnother(t *testing.T) {
 	if want := fmt.Sprintf("(process %d)", os.Getpid()); !strings.HasSuffix(reader, want) || err != nil {
 		t.Errorf("beside a reader: %q, %v, want %s", reader, err, want)
 	}
-	if err := other.script("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.script("ROLLBACK"))
 	if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
 		t.Errorf("afterwards: %q, %v", reader, err)
 	}
@@ -621,22 +602,16 @@ func TestUnsyncedCommit(t *testing.T) {
 	s.Exec(insert("first"))
 	// The file of the log is replaced by one that takes what is written and cannot be synced.
 	void, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer void.Close()
 	replaced := 0
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, entry := range entries {
 		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); to == path+"-wal" {
 			var fd int
 			fmt.Sscan(entry.Name(), &fd)
-			if err := unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC))
 			replaced++
 		}
 	}
@@ -653,28 +628,20 @@ func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	s := openStore(t, path)
 	s.Exec(insert("first"))
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+".away"))
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("without the file: %q", r.Failure)
 	}
-	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("another"), 0o600))
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("with another file: %q", r.Failure)
 	}
-	if err := os.Rename(path+".away", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+".away", path))
 	if r := s.Exec(insert("second")); r.Failure != turn.None {
 		t.Errorf("with the file again: %q", r.Failure)
 	}
 	// What was answered is in the log that the store has open, and a clean end saves it.
-	if err := os.Remove(path + "-wal"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path+"-wal"))
 	for _, what := range []string{"without the log", "with another log"} {
 		if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 			t.Errorf("%s: %q", what, r.Failure)
@@ -728,12 +695,8 @@ func TestKilled(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childVariable+"="+path)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, child.Start())
 	var told []string
 	lines := bufio.NewReader(out)
 	for {
@@ -741,13 +704,9 @@ func TestKilled(t *testing.T) {
 		if err == io.EOF {
 			break // an unfinished line was not answered whole
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if told = append(told, strings.TrimSpace(line)); len(told) == 300 {
-			if err := child.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, child.Process.Kill())
 		}
 	}
 	child.Wait()
@@ -770,9 +729,7 @@ func TestKilled(t *testing.T) {
 func TestCopyNextToALog(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	for _, size := range []int{3, 3000} {
@@ -785,12 +742,8 @@ func TestCopyNextToALog(t *testing.T) {
 		}
 		s.Write(t.Context(), statements...)
 		r, err := OpenReadOnly(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(r.CopyTo(t.Context(), backup), r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(r.CopyTo(t.Context(), backup), r.Close()))
 		s.Forget(t.Context())
 		os.WriteFile(file, []byte(read(path)), 0o600) // as it is without its log
 		for range 3 {
@@ -815,9 +768,7 @@ func TestCopyNextToALog(t *testing.T) {
 			var said strings.Builder
 			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
 			if what == "file" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log that was left behind" bytes=%d`, len(log))) {
 					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
 				}

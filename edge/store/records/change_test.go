@@ -82,17 +82,13 @@ func TestUnfinishedErasure(t *testing.T) {
 		exec(t, s, "INSERT INTO contacts VALUES (?, 'owl@example.org', '')", ids[i])
 	}
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	reading, err := db.Begin()
 	if err == nil {
 		_, err = reading.Exec("SELECT count(*) FROM contacts")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	erased, _, err := Erase(t.Context(), s, "", ids...)
 	if err != nil || len(erased) != len(ids) || erased[len(ids)-1].Contacts != 1 {
 		t.Fatalf("%d erased, %v", len(erased), err)

@@ -10,14 +10,19 @@ import (
 	"anteroom/edge/turn"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }

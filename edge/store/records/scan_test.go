@@ -95,9 +95,7 @@ func TestMeasure(t *testing.T) {
 	measure := func(covered ...int64) *Extent {
 		t.Helper()
 		e, err := Measure(t.Context(), s, covered)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return e
 	}
 	if e := measure(); !slices.Equal(e.Last, []int64{0, 0, 0}) || e.New != 0 || len(e.Store) != 32 || e.Host != "" {
