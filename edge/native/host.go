@@ -3,6 +3,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -162,47 +163,41 @@ func Open(c Config) (*Host, error) {
 	} else {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
-	open := sqlite.Open
-	if c.Create && c.Snapshot.Store == "" {
-		open = sqlite.Create
-		if err := disk.MakeFolder(c.Data); err != nil {
-			return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
-		}
-	}
-	var err error
-	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
-		return nil, sqlite.ErrNone
-	} else if err != nil {
-		return nil, err
-	}
-	if h.store, err = open(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
-		h.lock.Close()
-		return nil, err
-	}
-	address := c.Relay
-	if address == "" {
-		address = "maildir:" + filepath.Join(c.Data, MailFolder)
-	}
-	if h.relay, err = mail.Open(address, c.Copies); err != nil {
-		h.closeStore()
-		return nil, err
-	}
-	if h.relay == nil {
-		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
-	}
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
-	if err = h.begin(); err != nil {
+	if err := h.open(); err != nil {
 		h.closeStore()
 		return nil, err
 	}
 	return h, nil
 }
 
-func (h *Host) begin() (err error) {
+func (h *Host) open() (err error) {
+	c, openStore := &h.config, sqlite.Open
+	if c.Create && c.Snapshot.Store == "" {
+		openStore = sqlite.Create
+		if err := disk.MakeFolder(c.Data); err != nil {
+			return fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
+		}
+	}
+	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
+		return sqlite.ErrNone
+	} else if err != nil {
+		return err
+	}
+	if h.store, err = openStore(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
+		return err
+	}
+	relay := cmp.Or(c.Relay, "maildir:"+filepath.Join(c.Data, MailFolder))
+	if h.relay, err = mail.Open(relay, c.Copies); err != nil {
+		return err
+	}
+	if h.relay == nil {
+		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
+	}
 	if err := h.eraseAgain(); err != nil {
 		return err
 	}
@@ -212,18 +207,23 @@ func (h *Host) begin() (err error) {
 	if h.extent, err = records.Measure(context.Background(), h.store, nil); err != nil {
 		return err
 	}
-	if err := h.Publish(h.config.Snapshot, h.config.Documents); err != nil {
+	if err := h.Publish(c.Snapshot, c.Documents); err != nil {
 		return err
 	}
 	return h.claimStore()
 }
 
-func (h *Host) closeStore() error {
-	var err error
+func (h *Host) closeStore() (err error) {
 	if h.reader != nil { // the last to close puts the log into the database, which a reader cannot
 		err = h.reader.Close()
 	}
-	return errors.Join(err, h.store.Close(), h.lock.Close())
+	if h.store != nil {
+		err = errors.Join(err, h.store.Close())
+	}
+	if h.lock != nil {
+		err = errors.Join(err, h.lock.Close())
+	}
+	return err
 }
 
 func (h *Host) claimStore() error {

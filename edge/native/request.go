@@ -164,7 +164,6 @@ func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 	w.Write(answer.Body)
 }
 
-// answer runs the turn of a request. Checks of readiness share an answer for some seconds.
 func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Response) {
 	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, sqlite.Caller) }
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
@@ -205,9 +204,8 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// originForm returns the path and query of a request target, unchanged (RFC 9112, section 3.2).
 func originForm(target string) string {
-	if strings.HasPrefix(target, "/") {
+	if strings.HasPrefix(target, "/") { // RFC 9112, section 3.2
 		return target
 	}
 	_, rest, _ := strings.Cut(target, "://")

@@ -233,8 +233,6 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.
 	return nil
 }
 
-// failed describes the failure of a step, in the words of the server if it refused, and ends the
-// session.
 func (s *session) failed(step string, err error) *relayError {
 	var reply *textproto.Error
 	var untrusted *tls.CertificateVerificationError

@@ -75,7 +75,6 @@ func wrap(err *error, what, name string) {
 	}
 }
 
-// partOf reports whether a file is named like a database, its log, or a copy before a migration.
 func partOf(database, file string) bool {
 	folder, err := os.Stat(filepath.Dir(database))
 	other, otherErr := os.Stat(filepath.Dir(file))
@@ -172,7 +171,6 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	return nil
 }
 
-// tables returns the names of tables in the order of their creation.
 func tables(ctx context.Context, r *sqlite.Reader) (names []string, err error) {
 	rows, err := r.Read(ctx, turn.SQL("SELECT name FROM sqlite_schema "+
 		"WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"))

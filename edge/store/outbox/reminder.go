@@ -74,8 +74,6 @@ func remind(t *turn.Turn) *turn.Response {
 	return &turn.Response{Status: 502} // the host logs why a relay fails
 }
 
-// said returns the sentence of a reminder, such as "7 registrations and a suggestion wait since
-// 2026-11-16", and the time in it, or "" if no records wait.
 func said(columns []any) (sentence, oldest string) {
 	var parts []string
 	for i, kind := range []string{"registration", "charter", "suggestion"} {
