@@ -192,6 +192,24 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestCutOff: a turn that takes longer than the end of the server is cut off.
+func TestCutOff(t *testing.T) {
+	begun, goOn := make(chan bool), make(chan bool)
+	h, _ := open(t, Config{}, fake{handle: func(*turn.Turn) turn.Outcome {
+		close(begun)
+		<-goOn
+		return text(200, "")
+	}})
+	h.shutdownTimeout = 10 * time.Millisecond
+	address, stop := serve(t, h)
+	go http.Get("http://" + address + "/api/x")
+	<-begun
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "requests were cut off at the end") {
+		t.Error(err)
+	}
+	close(goOn)
+}
+
 // TestLogOfTheCore: the log has what the core says. "count it by hand" is all that is left of some
 // records.
 func TestLogOfTheCore(t *testing.T) {
