@@ -421,7 +421,7 @@ func TestSurveyRefuses(t *testing.T) {
 	s.exec("UPDATE store SET host = 'www.tern.example'")
 	refused(t.Context(), "this store is of the service www.tern.example, and the content of www.anteroom.example")
 	s.exec("DELETE FROM store")
-	refused(t.Context(), "it has 0 identifiers")
+	refused(t.Context(), "read store identifier: got 0 rows")
 }
 
 // What is odd about new records is said, and does not keep them from being verified.
