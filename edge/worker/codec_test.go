@@ -140,17 +140,3 @@ func TestCodec(t *testing.T) {
 		}
 	}
 }
-
-// TestTextsAreForgotten: the decoder in JavaScript keeps texts that it expects to meet again. It
-// keeps few of them, whatever it reads.
-func TestTextsAreForgotten(t *testing.T) {
-	const size, times, most = 64 << 10, 500, 100
-	frame := wire.AppendOutcome(nil, turn.Outcome{Response: &turn.Response{Header: []turn.Header{{Name: "a", Value: string(make([]byte, size))}}}})
-	var got struct {
-		Kept int `json:"kept"`
-	}
-	startDriver(t).do(map[string]any{"vary": map[string]any{"bytes": frame}, "at": size / 2, "times": times}, &got)
-	if got.Kept < size || got.Kept > most*size {
-		t.Errorf("%d bytes are kept of %d texts of %d bytes, want %d texts at most", got.Kept, times, size, most)
-	}
-}

@@ -30,29 +30,15 @@ type Column struct {
 // Lists are all lists. The payload of the outbox is left out, as contacts has its address.
 var Lists = []List{
 	{"registrations", plain("seq", "record_id", "recorded_at", "agent_name", "pubkey", "payload_sha256")},
-	{"charters", []Column{
-		{Name: "seq"},
-		{Name: "record_id"},
-		{Name: "recorded_at"},
-		{Name: "org_name"},
-		{Name: "commissioner"},
-		{Name: "roster", JSON: true},
-		{Name: "payload_sha256"},
-	}},
+	{"charters", slices.Concat(plain("seq", "record_id", "recorded_at", "org_name", "commissioner"),
+		[]Column{{Name: "roster", JSON: true}, {Name: "payload_sha256"}})},
 	{"suggestions", plain("seq", "record_id", "filed_at", "filed_as", "kind", "text_sha256")},
 	{"contacts", []Column{{Name: "record_id"}, {Name: "created_at"}, {Name: "address", Address: true}}},
-	{"outbox", []Column{
-		{Name: "id"},
-		{Name: "record_id"},
-		{Name: "kind"},
-		{Name: "state"},
-		{Name: "tries"},
+	{"outbox", slices.Concat(plain("id", "record_id", "kind", "state", "tries"), []Column{
 		{Name: "created_at", sql: instant("created_at")},
 		{Name: "next_try_at", sql: instant("max(created_at, next_try_at)")},
 		{Name: "delivered_at", sql: instant("delivered_at")},
-		{Name: "last_error"},
-		{Name: "digest"},
-	}},
+	}, plain("last_error", "digest"))},
 }
 
 func plain(names ...string) (columns []Column) {
