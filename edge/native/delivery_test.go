@@ -117,9 +117,7 @@ func TestDelivery(t *testing.T) {
 			t.Fatalf("%v pending after %d calls", pending(), calls.Load())
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if !strings.Contains(log.String(), "panic") {
 		t.Error("the panic is not in the log")
 	}

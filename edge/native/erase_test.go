@@ -58,9 +58,7 @@ func TestErasedAgain(t *testing.T) {
 			t.Errorf("%s holds the address, or %v", file, err)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if text := log.String(); strings.Count(text, "erased again") != 1 {
 		t.Error(text)
 	}

@@ -184,9 +184,7 @@ func TestShutdown(t *testing.T) {
 	if answer := <-answers; answer != "stored" {
 		t.Errorf("answer %q", answer)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must(t, <-ended)
 	if n := count(t, h.store, "registrations"); n != 1 {
 		t.Errorf("%d rows", n)
 	}
@@ -263,9 +261,7 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
-	if err := h.Publish(make1("two")); err != nil {
-		t.Error(err)
-	}
+	must(t, h.Publish(make1("two")))
 	all.Wait()
 	if get("/v") != "two" || get("/api/v") != "two" {
 		t.Error("the second content is not served")
@@ -406,9 +402,7 @@ func TestStoreOfTheContent(t *testing.T) {
 	}
 	own := *verified
 	own.Store = h.extent.Store
-	if err := h.Publish(&own, h.config.Documents); err != nil {
-		t.Error(err)
-	}
+	must(t, h.Publish(&own, h.config.Documents))
 	// What is replaced while the host serves fails the check of readiness.
 	put(t, h.store, "UPDATE store SET id = 'another'")
 	address, stop := serve(t, h)

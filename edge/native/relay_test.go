@@ -218,9 +218,7 @@ func TestCopiesAreKept(t *testing.T) {
 			t.Fatalf("left %q of %q: %s", left, old, log)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	copies, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
 	if _, _, contents := server.Got(); len(copies) != 1 || len(contents) != 1 {
 		t.Errorf("%d copies of %d suggestions that were sent", len(copies), len(contents))

@@ -262,9 +262,7 @@ func TestGoneClient(t *testing.T) {
 	whole.Close()
 	time.Sleep(20 * time.Millisecond)
 	close(goOn)
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if n := count(t, h.store, "registrations"); n != 1 || turns.Load() != 1 {
 		t.Errorf("%d rows, %d turns; want 1 and 1", n, turns.Load())
 	}

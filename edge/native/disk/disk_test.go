@@ -31,9 +31,7 @@ func TestMakeFolder(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	if err := MakeFolder("relative/folder/"); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder("relative/folder/"))
 }
 
 // TestSynced: MakeFolder syncs the folder above each folder that it makes, and WriteNew its file.
@@ -56,21 +54,13 @@ func TestSynced(t *testing.T) {
 		}
 		synced = nil
 	}
-	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder(filepath.Join(dir, "a", "b")))
 	expect("", "a")
-	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder(filepath.Join(dir, "a", "b")))
 	expect()
-	if err := WriteNew(filepath.Join(dir, "file"), []byte("text")); err != nil {
-		t.Error(err)
-	}
+	must(t, WriteNew(filepath.Join(dir, "file"), []byte("text")))
 	expect("file")
-	if err := WriteKey(filepath.Join(dir, "key"), "text"); err != nil {
-		t.Error(err)
-	}
+	must(t, WriteKey(filepath.Join(dir, "key"), "text"))
 	expect("key", "")
 }
 
@@ -121,13 +111,9 @@ func TestReplace(t *testing.T) {
 			t.Errorf("the file holds %q, with mode %v, among %d: %v", text, info.Mode(), len(entries), err)
 		}
 	}
-	if err := Replace(path, []byte("new")); err != nil {
-		t.Error(err)
-	}
+	must(t, Replace(path, []byte("new")))
 	holds("new")
-	if err := Replace(link, []byte("newer")); err != nil {
-		t.Error(err)
-	}
+	must(t, Replace(link, []byte("newer")))
 	holds("newer")
 	if err := Replace(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is missing: %v", err)
@@ -255,16 +241,12 @@ func TestLockOfChild(t *testing.T) {
 	input, err := child.StdinPipe()
 	must(t, err)
 	must(t, child.Start())
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, first.Close())
 	second, err := LockFolder(folder)
 	if err != nil {
 		t.Error(err)
 	} else {
 		second.Close()
 	}
-	if err := errors.Join(input.Close(), child.Wait()); err != nil {
-		t.Error(err)
-	}
+	must(t, errors.Join(input.Close(), child.Wait()))
 }

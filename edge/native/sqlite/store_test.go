@@ -120,9 +120,7 @@ func TestExec(t *testing.T) {
 	if r := s.Exec(insert("r3")); r.Failure != turn.None {
 		t.Errorf("after failures: %+v", r)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if r := s.Exec(insert("r4")); r.Failure != turn.Unavailable {
 		t.Errorf("after Close: %+v", r)
 	}
@@ -284,9 +282,7 @@ func TestLocked(t *testing.T) {
 		queued = len(s.waiting[1])
 		s.mu.Unlock()
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if r := <-ended; r.Failure != turn.Refused {
 		t.Errorf("at the end: %q", r.Failure)
 	}
@@ -648,9 +644,7 @@ func TestReplaced(t *testing.T) {
 		}
 		os.WriteFile(path+"-wal", []byte("another"), 0o600)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if n := count(t, openStore(t, path), "registrations"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
