@@ -16,9 +16,7 @@ func TestPrivate(t *testing.T) {
 	defer unix.Umask(unix.Umask(0))
 	data := filepath.Join(t.TempDir(), "var", "data")
 	h, err := Open(Config{Data: data, Create: true, Snapshot: edgetest.Snapshot(), Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer h.Close()
 	register(t, h, "ada")
 	if !h.deliverOne() {

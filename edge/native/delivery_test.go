@@ -2,18 +2,12 @@ package native
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"anteroom/edge"
-	"anteroom/edge/edgetest"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
 )
 
@@ -123,9 +117,7 @@ func TestDelivery(t *testing.T) {
 			t.Fatalf("%v pending after %d calls", pending(), calls.Load())
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if !strings.Contains(log.String(), "panic") {
 		t.Error("the panic is not in the log")
 	}
@@ -164,129 +156,5 @@ func TestDeliveryComesBack(t *testing.T) {
 		case <-ended:
 		}
 		break
-	}
-}
-
-// TestReminder: records that have waited for a week are in one message, which is not repeated after
-// the server was started again.
-func TestReminder(t *testing.T) {
-	data, published := t.TempDir(), edgetest.Snapshot()
-	published.RemindAfterDays = 7
-	run := func(now int64) {
-		h, _ := open(t, Config{Data: data, Create: true, Snapshot: published}, fake{})
-		h.now = func() time.Time { return time.Unix(now, 0) }
-		if now == edgetest.Now {
-			register(t, h, "ada")
-		}
-		h.deliverDue(t.Context())
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const week = 7 * 24 * 3600
-	for i, after := range []int64{0, week, week, 2*week - 1, 2 * week} {
-		run(edgetest.Now + after)
-		reminders := 0
-		files, _ := filepath.Glob(filepath.Join(data, MailFolder, "new", "*"))
-		for _, file := range files {
-			text, _ := os.ReadFile(file)
-			unfolded := strings.NewReplacer("\r\n ", " ", "\n ", " ").Replace(string(text))
-			if strings.Contains(unfolded, "Subject: [Example] reminder: a registration waits since 2026-11-20; run anteroom publish") {
-				reminders++
-			}
-		}
-		if want := []int{0, 1, 1, 1, 2}[i]; reminders != want || len(files) != 1+want {
-			t.Errorf("run %d: %d reminders of %d messages, want %d", i+1, reminders, len(files), want)
-		}
-	}
-}
-
-// TestHostileWordsDelayNoAddress: for over an hour one caller leaves as many addresses as the
-// limiter lets through, with a word that the relay does not take. In these runs and in those after
-// them the operator hears of each other address at once.
-func TestHostileWordsDelayNoAddress(t *testing.T) {
-	const rows, atOnce = 2000, 15 // as many as come between two runs
-	refused := turn.Result{Failure: turn.Refused, Status: 554, Data: []byte("554 5.7.1")}
-	unknown := turn.Result{Failure: turn.Timeout, Data: []byte("broke off")}
-	for what, c := range map[string]struct {
-		name, address string
-		failure       turn.Result
-		mixed         bool // whether others come together with hostile ones
-		named         int  // of the others: with their addresses
-		failures      int  // messages that the relay does not take
-	}{
-		"a name is refused":         {"GTUBE", "x@example.org", refused, true, 38, 134},
-		"an address is refused":     {"x", "GTUBE@example.org", refused, true, 24, 268},
-		"a name fails, and why not": {"GTUBE", "x@example.org", unknown, false, 38, 1206},
-	} {
-		now := time.Unix(edgetest.Now, 0)
-		left, named, failures := 0, 0, 0
-		relay := func(m turn.Relay) turn.Result {
-			if strings.Contains(m.Message.Text, "GTUBE") {
-				failures++
-				return c.failure
-			}
-			named += strings.Count(m.Message.Text, "address: ada@")
-			return turn.Result{}
-		}
-		core, err := edge.Load(edgetest.Snapshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, _ := open(t, Config{}, fake{handle: core.Handle, deliver: func(t *turn.Turn) turn.Outcome {
-			o := core.Deliver(t)
-			for len(o.Effects) == 1 {
-				m, is := o.Effects[0].(turn.Relay)
-				if !is {
-					break
-				}
-				t.Journal = append(t.Journal, relay(m))
-				o = core.Deliver(t)
-			}
-			return o
-		}})
-		h.now = func() time.Time { return now }
-		leave := func(n int, address, name string) {
-			var all []turn.Statement
-			for range n {
-				left++
-				all = append(all, outbox.Enqueue(&turn.Turn{Now: now.Unix()}, "registration", fmt.Sprintf("%032d", left), address, name))
-			}
-			h.store.Exec(turn.Exec{Statements: all})
-		}
-		run := func() {
-			h.deliverDue(t.Context())
-			now = now.Add(h.deliveryPause)
-		}
-		other := func() {
-			leave(1, "ada@example.org", "ada")
-			run()
-			if states := query(t, h, fmt.Sprintf("SELECT state FROM outbox WHERE record_id = '%032d'", left)); states[0] != "delivered" {
-				t.Fatalf("%s: another address is %s after a run", what, states[0])
-			}
-		}
-		for n := 0; n < rows; n += atOnce {
-			leave(atOnce, c.address, c.name)
-			if !c.mixed {
-				run()
-			}
-			if n/atOnce%10 == 0 {
-				other()
-			} else if c.mixed {
-				run()
-			}
-		}
-		for range 24 {
-			now = now.Add(time.Hour)
-			other()
-		}
-		for range 48 {
-			now = now.Add(time.Hour)
-			run()
-		}
-		if count(t, h.store, "outbox WHERE state = 'delivered'") != int64(left) || named != c.named || failures > c.failures {
-			t.Errorf("%s: the addresses of %d others were sent, and %d messages were not taken; the outbox holds %v", what, named, failures,
-				query(t, h, "SELECT state, CAST(count(*) AS TEXT) FROM outbox GROUP BY state"))
-		}
 	}
 }

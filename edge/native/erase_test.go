@@ -23,28 +23,18 @@ func TestErasedAgain(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, sqlite.FileName)
 	s, err := sqlite.Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	put(t, s, "INSERT INTO contacts VALUES ('"+id+"', 'owl@example.org', ''), ('kept', 'lark@example.org', '')")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := backup.NoteErased(folder, time.Now(), []string{id}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
+	must(t, backup.NoteErased(folder, time.Now(), []string{id}))
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	reading, err := db.Begin()
 	if err == nil {
 		_, err = reading.Exec("SELECT count(*) FROM contacts")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, log := open(t, Config{Data: folder, Relay: "none"}, fake{})
 	if left := query(t, h, "SELECT record_id FROM contacts"); len(left) != 1 || left[0] != "kept" {
 		t.Errorf("addresses of %q", left)
@@ -68,9 +58,7 @@ func TestErasedAgain(t *testing.T) {
 			t.Errorf("%s holds the address, or %v", file, err)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if text := log.String(); strings.Count(text, "erased again") != 1 {
 		t.Error(text)
 	}

@@ -51,7 +51,6 @@ func (h *Host) fetch(e turn.Fetch) turn.Result {
 	return turn.Result{Status: answer.StatusCode, Data: data}
 }
 
-// fetchSelf has this host answer the request itself, without a connection.
 func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) turn.Result {
 	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
 	answer := make(chan *inMemory, 1)

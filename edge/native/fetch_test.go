@@ -113,9 +113,7 @@ func TestFetchesAreShared(t *testing.T) {
 	ask(func(f *turn.Fetch) { f.Header = []turn.Header{{Name: "a", Value: "b"}} })
 	ask(func(f *turn.Fetch) { f.ShareSeconds = 0 })
 	expect("something else", 4)
-	if err := h.Publish(edgetest.Snapshot(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Publish(edgetest.Snapshot(), nil))
 	ask(nil)
 	expect("after a change of the content", 1)
 	closed := turn.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -84,7 +85,7 @@ type Edge interface {
 
 const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
-	readTimeout     = 15 * time.Second // to send all of it
+	readTimeout     = 15 * time.Second // to send a request
 	writeTimeout    = 60 * time.Second // to send the answer, after the head: more than relayPause
 	relayPause      = turn.RelayMillis * time.Millisecond
 	relaysAtOnce    = 64               // of requests: each relay may outlast its request
@@ -125,7 +126,7 @@ type Host struct {
 	ended           sync.Once // by endRelays
 }
 
-// site is what Publish replaces as a whole.
+// site is replaced as a whole by Publish.
 type site struct {
 	snapshot  *snapshot.Snapshot
 	documents *static.Documents
@@ -162,47 +163,41 @@ func Open(c Config) (*Host, error) {
 	} else {
 		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
 	}
-	open := sqlite.Open
-	if c.Create && c.Snapshot.Store == "" {
-		open = sqlite.Create
-		if err := disk.MakeFolder(c.Data); err != nil {
-			return nil, fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
-		}
-	}
-	var err error
-	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
-		return nil, sqlite.ErrNone
-	} else if err != nil {
-		return nil, err
-	}
-	if h.store, err = open(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
-		h.lock.Close()
-		return nil, err
-	}
-	address := c.Relay
-	if address == "" {
-		address = "maildir:" + filepath.Join(c.Data, MailFolder)
-	}
-	if h.relay, err = mail.Open(address, c.Copies); err != nil {
-		h.closeStore()
-		return nil, err
-	}
-	if h.relay == nil {
-		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
-	}
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
-	if err = h.begin(); err != nil {
+	if err := h.open(); err != nil {
 		h.closeStore()
 		return nil, err
 	}
 	return h, nil
 }
 
-func (h *Host) begin() (err error) {
+func (h *Host) open() (err error) {
+	c, openStore := &h.config, sqlite.Open
+	if c.Create && c.Snapshot.Store == "" {
+		openStore = sqlite.Create
+		if err := disk.MakeFolder(c.Data); err != nil {
+			return fmt.Errorf("open data folder: %w (name a folder that this user may write to)", err)
+		}
+	}
+	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
+		return sqlite.ErrNone
+	} else if err != nil {
+		return err
+	}
+	if h.store, err = openStore(filepath.Join(c.Data, sqlite.FileName), h.log); err != nil {
+		return err
+	}
+	relay := cmp.Or(c.Relay, "maildir:"+filepath.Join(c.Data, MailFolder))
+	if h.relay, err = mail.Open(relay, c.Copies); err != nil {
+		return err
+	}
+	if h.relay == nil {
+		h.log.Warn("no relay: suggestions are refused, and addresses wait in the outbox")
+	}
 	if err := h.eraseAgain(); err != nil {
 		return err
 	}
@@ -212,28 +207,32 @@ func (h *Host) begin() (err error) {
 	if h.extent, err = records.Measure(context.Background(), h.store, nil); err != nil {
 		return err
 	}
-	if err := h.Publish(h.config.Snapshot, h.config.Documents); err != nil {
+	if err := h.Publish(c.Snapshot, c.Documents); err != nil {
 		return err
 	}
 	return h.claimStore()
 }
 
-func (h *Host) closeStore() error {
-	var err error
+func (h *Host) closeStore() (err error) {
 	if h.reader != nil { // the last to close puts the log into the database, which a reader cannot
 		err = h.reader.Close()
 	}
-	return errors.Join(err, h.store.Close(), h.lock.Close())
+	if h.store != nil {
+		err = errors.Join(err, h.store.Close())
+	}
+	if h.lock != nil {
+		err = errors.Join(err, h.lock.Close())
+	}
+	return err
 }
 
-// claimStore records the service's host name in the store, and refuses the store of another service.
 func (h *Host) claimStore() error {
 	host := h.config.Snapshot.CanonicalHost
 	if was := h.extent.Host; was != "" && was != host && was != h.config.TakeOver {
 		return fmt.Errorf("database belongs to %s, documents are for %s "+
 			"(check --data; after a change of host name, --take-over %s)", was, host, was)
 	}
-	claim := turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}}
+	claim := turn.SQL("UPDATE store SET host = ? WHERE host IS NOT ?", host, host)
 	if _, err := h.store.Write(context.Background(), claim); err != nil {
 		return fmt.Errorf("record the host name in the database: %w", err)
 	}
@@ -295,8 +294,8 @@ func Listen(address string) (net.Listener, error) {
 	return listener, err
 }
 
-// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it lets
-// turns and relays under way finish, and returns nil. A host serves once.
+// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it
+// lets turns and relays under way finish, and returns nil. A host serves once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	if address, ok := listener.Addr().(*net.TCPAddr); ok {
 		h.port.Store(int32(address.Port))
@@ -353,7 +352,6 @@ func repeat(ctx context.Context, pause time.Duration, wake <-chan struct{}, f fu
 	}
 }
 
-// finishErasures finishes erasures whose traces another process has kept in the files.
 func (h *Host) finishErasures(ctx context.Context) {
 	said := ""
 	repeat(ctx, h.deliveryPause, nil, func() {
@@ -399,4 +397,23 @@ func (h *Host) deliverOne() bool {
 	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost})
 	answer := h.run(on, t, on.edge.Deliver, sqlite.Housekeeping)
 	return answer != nil && answer.Status == http.StatusOK
+}
+
+// A proxy sends the requests of all its callers over few connections.
+const (
+	streamsAtOnce = 250              // of a connection; net/http cuts off callers that reset streams to begin more
+	streamBuffer  = 128 << 10        // bytes of a body that are not yet read: more than turn.MaxBody
+	frameSize     = 16 << 10         // bytes: the least that there may be
+	pingPause     = 30 * time.Second // until a silent connection is probed
+)
+
+// speakHTTP2 enables HTTP/2 without TLS, for proxies (RFC 9113, section 3.3).
+func speakHTTP2(s *http.Server) {
+	s.Protocols = new(http.Protocols)
+	s.Protocols.SetHTTP1(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	s.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: streamsAtOnce, MaxReceiveBufferPerStream: streamBuffer, MaxReadFrameSize: frameSize,
+		SendPingTimeout: pingPause, PingTimeout: pingPause, WriteByteTimeout: s.WriteTimeout,
+	}
 }

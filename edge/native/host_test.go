@@ -27,6 +27,13 @@ import (
 	"anteroom/edge/turn"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 // fake is a core of two functions.
@@ -67,7 +74,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func one(sql string, args ...any) turn.Exec {
-	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
+	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
 
 // insert is the Exec of a registration.
@@ -106,57 +113,16 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 		c.Load = func(*snapshot.Snapshot) (Edge, error) { return f, nil }
 	}
 	h, err := Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h, log
-}
-
-// TestFull: at the end of its room the host answers 503 with Retry-After, and has all that it
-// answered with 200. With more room it continues without a restart.
-func TestFull(t *testing.T) {
-	h, _ := open(t, Config{WritesPerMinute: new(int64)}, fake{})
-	address, _ := serve(t, h)
-	register := func(what string) (status int, retry string) {
-		r, err := http.Post("http://"+address+"/api/waitlist", "application/json", strings.NewReader(`{"agent_name":"ada","pubkey":"`+what+`","owner_email":"a@example.org"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		return r.StatusCode, r.Header.Get("Retry-After")
-	}
-	room := func(pages int) {
-		if r := h.store.Exec(one(fmt.Sprint("PRAGMA max_page_count = ", pages))); r.Failure != turn.None {
-			t.Fatal(r.Failure)
-		}
-	}
-	room(60)
-	recorded := int64(0)
-	for range 400 {
-		switch status, retry := register(strings.Repeat("k", 500)); {
-		case status == 200:
-			recorded++
-		case status != 503 || retry != "30":
-			t.Fatalf("%d, Retry-After %q", status, retry)
-		}
-	}
-	if n := count(t, h.store, "registrations"); n != recorded || n < 20 || n == 400 {
-		t.Errorf("%d registrations were recorded, %d answered", n, recorded)
-	}
-	room(1000)
-	if status, _ := register("k"); status != 200 || count(t, h.store, "contacts") != recorded+1 {
-		t.Errorf("with room again: %d", status)
-	}
 }
 
 // serve starts a host. stop ends it and gives what Serve returned.
 func serve(t testing.TB, h *Host) (address string, stop func() error) {
 	t.Helper()
 	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, listener) }()
@@ -169,9 +135,7 @@ func serve(t testing.TB, h *Host) (address string, stop func() error) {
 func raw(t testing.TB, address, request string) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	io.WriteString(conn, request)
@@ -181,9 +145,7 @@ func raw(t testing.TB, address, request string) *http.Response {
 		t.Fatalf("%.60q: %v", request, err)
 	}
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer
 }
@@ -222,12 +184,28 @@ func TestShutdown(t *testing.T) {
 	if answer := <-answers; answer != "stored" {
 		t.Errorf("answer %q", answer)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must(t, <-ended)
 	if n := count(t, h.store, "registrations"); n != 1 {
 		t.Errorf("%d rows", n)
 	}
+}
+
+// TestCutOff: a turn that takes longer than the end of the server is cut off.
+func TestCutOff(t *testing.T) {
+	begun, goOn := make(chan bool), make(chan bool)
+	h, _ := open(t, Config{}, fake{handle: func(*turn.Turn) turn.Outcome {
+		close(begun)
+		<-goOn
+		return text(200, "")
+	}})
+	h.shutdownTimeout = 10 * time.Millisecond
+	address, stop := serve(t, h)
+	go http.Get("http://" + address + "/api/x")
+	<-begun
+	if err := stop(); err == nil || !strings.Contains(err.Error(), "requests were cut off at the end") {
+		t.Error(err)
+	}
+	close(goOn)
 }
 
 // TestLogOfTheCore: the log has what the core says. "count it by hand" is all that is left of some
@@ -256,9 +234,7 @@ func TestPublish(t *testing.T) {
 		s := edgetest.Snapshot()
 		s.Version = version
 		documents, err := static.New([]static.File{{Path: "/v", Bytes: []byte(version)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s, documents
 	}
 	first, documents := make1("one")
@@ -285,9 +261,7 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
-	if err := h.Publish(make1("two")); err != nil {
-		t.Error(err)
-	}
+	must(t, h.Publish(make1("two")))
 	all.Wait()
 	if get("/v") != "two" || get("/api/v") != "two" {
 		t.Error("the second content is not served")
@@ -324,9 +298,7 @@ func TestOpenFaults(t *testing.T) {
 		t.Errorf("a second server: %v", err)
 	}
 	listener, err := Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	if _, err := Listen(listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "choose another port") {
 		t.Errorf("a port in use: %v", err)
@@ -353,17 +325,6 @@ func BenchmarkRegistration(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-}
-
-// TestStoreWithoutID: a store that lost its id is refused with what to do.
-func TestStoreWithoutID(t *testing.T) {
-	folder := t.TempDir()
-	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
-	put(t, h.store, "DELETE FROM store")
-	h.Close()
-	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "got 0 rows, want 1 (anteroom restore)") {
-		t.Error(err)
-	}
 }
 
 // TestKeyOfTheContent: the log says how the host's key and the one of the content fit, and never
@@ -416,10 +377,8 @@ func TestHostOfTheStore(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored, err := h.store.Read(t.Context(), turn.Statement{SQL: "SELECT host FROM store"})
+		must(t, err)
+		stored, err := h.store.Read(t.Context(), turn.SQL("SELECT host FROM store"))
 		if err := errors.Join(err, h.Close()); err != nil || stored[0][0][0] != test.host {
 			t.Errorf("%+v: the store says %v, %v", test, stored, err)
 		}
@@ -443,18 +402,14 @@ func TestStoreOfTheContent(t *testing.T) {
 	}
 	own := *verified
 	own.Store = h.extent.Store
-	if err := h.Publish(&own, h.config.Documents); err != nil {
-		t.Error(err)
-	}
+	must(t, h.Publish(&own, h.config.Documents))
 	// What is replaced while the host serves fails the check of readiness.
 	put(t, h.store, "UPDATE store SET id = 'another'")
 	address, stop := serve(t, h)
 	if text := bodyOf(raw(t, address, "GET /readyz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n")); !strings.Contains(text, `"failing":["store"]`) {
 		t.Errorf("ready with another store: %s", text)
 	}
-	if err := errors.Join(stop(), h.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(stop(), h.Close()))
 	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "wrong store: got another") {
 		t.Errorf("opened: %v", err)
 	}

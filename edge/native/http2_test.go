@@ -41,9 +41,7 @@ func TestHTTP2(t *testing.T) {
 		{"www.example.org", "/apix", 0, 404, "not found"},
 	} {
 		r, err := http.NewRequest("POST", "http://"+address+c.target, bytes.NewReader(make([]byte, c.body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Host = c.host
 		r.Header["X-Forwarded-For"] = []string{"198.51.100.1, 192.0.2.7"}
 		answer, err := client.Do(r)
@@ -67,9 +65,7 @@ func TestHTTP2Slow(t *testing.T) {
 	body, slow := io.Pipe()
 	defer slow.Close()
 	r, err := http.NewRequest("POST", "http://"+address+"/api/x", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go slow.Write([]byte("{"))
 	answers := make(chan string, 1)
 	go func() {
@@ -81,9 +77,7 @@ func TestHTTP2Slow(t *testing.T) {
 		answers <- bodyOf(answer)
 	}()
 	other, err := client.Get("http://" + address + "/api/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := bodyOf(other); got != "whole: true" {
 		t.Errorf("another request: %s", got)
 	}

@@ -12,7 +12,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// measure connects the metrics to the store.
 func (h *Host) measure() (err error) {
 	m := h.config.Metrics
 	if m == nil {
@@ -52,5 +51,5 @@ func (h *Host) count(on *site, method, host, path string, status int, took time.
 
 // Respond returns once the writer of the store has answered. If the writer hangs, so does Respond.
 func (h *Host) Respond() {
-	h.store.Read(context.Background(), turn.Statement{SQL: "SELECT 1"}) // an error is an answer too
+	h.store.Read(context.Background(), turn.SQL("SELECT 1")) // an error is an answer too
 }

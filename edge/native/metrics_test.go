@@ -13,9 +13,7 @@ import (
 // TestMetrics: what a host does is counted under the right names.
 func TestMetrics(t *testing.T) {
 	documents, err := static.New([]static.File{{Path: "/llms.txt", Bytes: []byte("hello")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	limit, m := int64(2), metrics.New("", "")
 	h, _ := open(t, Config{Metrics: m, WritesPerMinute: &limit, Documents: documents, Key: edgetest.Key}, fake{})
 	ask := func(method, url, body string, want int) {
@@ -66,8 +64,6 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(w.Body.String(), "anteroom_store_commit_group_size_count 0\n") {
 		t.Error("no transaction was counted")
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Close())
 	m.Handler(quiet).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)) // a scrape after the end
 }

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,10 +9,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-const (
-	tallyPause = time.Minute            // between two writes of the tally
-	tallyRows  = 4 * records.DayClients // of the tally: callers choose the names in them
-)
+const tallyPause = time.Minute // between two writes of the tally
 
 // seen is the key of a row of the table observed.
 type seen struct{ day, client, kind string }
@@ -23,37 +19,39 @@ type seen struct{ day, client, kind string }
 type tally struct {
 	mu     sync.Mutex
 	counts map[seen]int64
+	day    string
+	named  map[string]bool // clients of the day that are counted by name
 }
 
 func (h *Host) observe(observed []turn.Observation) {
 	if len(observed) == 0 {
 		return
 	}
-	day := h.now().UTC().Format(time.DateOnly)
-	h.tally.mu.Lock()
-	defer h.tally.mu.Unlock()
-	if h.tally.counts == nil {
-		h.tally.counts = map[seen]int64{}
+	t, day := &h.tally, h.now().UTC().Format(time.DateOnly)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts == nil {
+		t.counts = map[seen]int64{}
+	}
+	if t.day != day {
+		t.day, t.named = day, map[string]bool{}
 	}
 	for _, o := range observed {
-		s := seen{day, o.Client, o.Kind}
-		if h.tally.counts[s] == 0 && o.Client != "" && len(h.tally.counts) >= tallyRows {
-			s.client = records.OtherClients
+		switch {
+		case o.Client == "" || o.Client == records.OtherClients || t.named[o.Client]:
+		case len(t.named) < records.DayClients:
+			t.named[o.Client] = true
+		default:
+			o.Client = records.OtherClients
 		}
-		h.tally.counts[s]++
+		t.counts[seen{day, o.Client, o.Kind}]++
 	}
 }
 
 func (h *Host) keepTally(ctx context.Context) { repeat(ctx, h.tallyPause, nil, h.writeTally) }
 
-// addObserved adds to a count. Once a day has records.DayClients clients, new ones share a row.
-var addObserved = fmt.Sprintf(`INSERT INTO observed (day, client, kind, n)
-	SELECT seen.day, CASE WHEN seen.client IN ('', '%[1]s')
-		OR EXISTS (SELECT 1 FROM observed WHERE day = seen.day AND client = seen.client)
-		OR (SELECT count(DISTINCT client) FROM observed WHERE day = seen.day AND client NOT IN ('', '%[1]s')) < %[2]d
-		THEN seen.client ELSE '%[1]s' END, seen.kind, seen.n
-	FROM (SELECT ? AS day, ? AS client, ? AS kind, ? AS n) AS seen WHERE true
-	ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n`, records.OtherClients, records.DayClients)
+const addObserved = "INSERT INTO observed (day, client, kind, n) VALUES (?, ?, ?, ?) " +
+	"ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n"
 
 // writeTally moves the tally to the store in one transaction. If that fails the counts are lost, as
 // nothing may be counted twice.
@@ -64,7 +62,7 @@ func (h *Host) writeTally() {
 	h.tally.mu.Unlock()
 	var add []turn.Statement
 	for s, n := range counts {
-		add = append(add, turn.Statement{SQL: addObserved, Args: []any{s.day, s.client, s.kind, n}})
+		add = append(add, turn.SQL(addObserved, s.day, s.client, s.kind, n))
 	}
 	if len(add) == 0 {
 		return

@@ -24,9 +24,7 @@ import (
 func manifestOf(t *testing.T, version string) *static.Documents {
 	t.Helper()
 	documents, err := static.New([]static.File{{Path: "/manifest.json", Bytes: []byte(`{"content_version":"` + version + `"}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return documents
 }
 
@@ -51,7 +49,7 @@ func TestReadinessIsKept(t *testing.T) {
 	whole, failing := `200 {"status":"ok","content":"test","as_of":"2026-11-18"}`, `503 {"status":"failing","content":"test","as_of":"2026-11-18","failing":["store"]}`
 	written := func() any {
 		t.Helper()
-		rows := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT written_at FROM health"}}}).Rows
+		rows := h.store.Exec(one("SELECT written_at FROM health")).Rows
 		return rows[0][0][0]
 	}
 	var all sync.WaitGroup
@@ -70,7 +68,7 @@ func TestReadinessIsKept(t *testing.T) {
 	if at := written(); at != edgetest.Now {
 		t.Errorf("written again at %v", at)
 	}
-	if r := h.store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "DROP TABLE health"}}}); r.Failure != turn.None {
+	if r := h.store.Exec(one("DROP TABLE health")); r.Failure != turn.None {
 		t.Fatal(r.Failure)
 	}
 	ready("GET", whole)
@@ -89,9 +87,7 @@ func TestReadinessOfANewContent(t *testing.T) {
 	address, _ := serve(t, h)
 	get := func() (int, string) {
 		answer, err := http.Get("http://" + address + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return answer.StatusCode, bodyOf(answer)
 	}
 	if status, text := get(); status != 200 {
@@ -108,9 +104,7 @@ func TestReadinessOfANewContent(t *testing.T) {
 		{&changed, manifestOf(t, "test"), `"failing":["documents"]`},
 		{&changed, nil, `"failing":["documents"]`},
 	} {
-		if err := h.Publish(c.published, c.documents); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Publish(c.published, c.documents))
 		if _, text := get(); !strings.Contains(text, c.want) {
 			t.Errorf("%s, want %s", text, c.want)
 		}
@@ -126,9 +120,7 @@ func TestLockedStore(t *testing.T) {
 	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
 	address, _ := serve(t, h)
 	other, err := sql.Open("sqlite", h.store.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	other.SetMaxOpenConns(1)
 	if _, err := other.Exec("PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE"); err != nil {
@@ -164,9 +156,7 @@ func TestLogOfTheStoreIsGone(t *testing.T) {
 	h, _ := open(t, Config{Key: edgetest.Key, Metrics: metrics.New("", "")}, fake{})
 	folder, name := h.config.Data, h.store.Name()
 	register(t, h, "ada")
-	if err := os.Remove(name + "-wal"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(name+"-wal"))
 	for path, want := range map[string]string{"/api/waitlist?agent_name=bo": "nothing was recorded", "/readyz": `"failing":["store"`} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "http://www.example.org"+path, nil))
@@ -174,9 +164,7 @@ func TestLogOfTheStoreIsGone(t *testing.T) {
 			t.Errorf("%s: %s", path, w.Body)
 		}
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Close())
 	if left, _ := filepath.Glob(name + "?*"); len(left) > 0 {
 		t.Errorf("after a clean end there are %v", left)
 	}

@@ -12,7 +12,8 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	case turn.Refused:
 		h.log.Error("relay refused", "message", m.ID, "why", string(result.Data))
 	case turn.Timeout:
-		h.log.Error("relay failed: it is not known whether the message was taken", "message", m.ID, "why", string(result.Data))
+		h.log.Error("relay failed: it is not known whether the message was taken",
+			"message", m.ID, "why", string(result.Data))
 	}
 	return result
 }
@@ -55,7 +56,6 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	}
 }
 
-// endRelays waits for the relays of requests, and lets none begin any more.
 func (h *Host) endRelays() {
 	h.ended.Do(func() {
 		for range cap(h.relaying) {

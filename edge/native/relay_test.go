@@ -39,9 +39,7 @@ func await(t *testing.T, log *lockedBuffer, text string) {
 func suggest(t *testing.T, address string) (status int, body string) {
 	t.Helper()
 	answer, err := http.Post("http://"+address+"/api/suggest", "application/json", strings.NewReader(`{"suggestion":"Publish the tables."}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer answer.Body.Close()
 	return answer.StatusCode, bodyOf(answer)
 }
@@ -203,13 +201,9 @@ func TestCopiesAreKept(t *testing.T) {
 		name := fmt.Sprintf("%d.C%sP1.host:2,S", time.Now().Unix()-int64(days)*24*3600-1, rand.Text())
 		old = append(old, filepath.Join(folder, "cur", name))
 	}
-	if err := os.MkdirAll(filepath.Join(folder, "cur"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(folder, "cur"), 0o700))
 	for _, name := range old {
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, nil, 0o600))
 	}
 	h, log := open(t, Config{Snapshot: published, Relay: "smtp://" + server.Address + "?tls=none", Copies: folder}, fake{})
 	address, stop := serve(t, h)
@@ -224,9 +218,7 @@ func TestCopiesAreKept(t *testing.T) {
 			t.Fatalf("left %q of %q: %s", left, old, log)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	copies, _ := filepath.Glob(filepath.Join(folder, "new", "*"))
 	if _, _, contents := server.Got(); len(copies) != 1 || len(contents) != 1 {
 		t.Errorf("%d copies of %d suggestions that were sent", len(copies), len(contents))

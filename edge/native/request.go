@@ -51,8 +51,9 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		took := time.Since(start)
 		h.count(on, r.Method, host, path, w.status, took)
 		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
-			slog.String("method", r.Method), slog.String("host", cut(host)), slog.String("path", cut(path)), slog.Int("status", w.status),
-			slog.Int("bytes", w.bytes), slog.Duration("duration", took), slog.String("request_id", t.RequestID()))
+			slog.String("method", r.Method), slog.String("host", cut(host)), slog.String("path", cut(path)),
+			slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", took),
+			slog.String("request_id", t.RequestID()))
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
@@ -81,7 +82,6 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// document answers with the document at the request's path, or as api.Undocumented does.
 func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn) {
 	accept := strings.Join(r.Header["Accept"], ", ")
 	read := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -107,7 +107,6 @@ func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *tur
 	}
 }
 
-// headSize returns the bytes of a request's header fields. The core measures the target.
 func headSize(r *http.Request) (size int) {
 	for name, lines := range r.Header {
 		for _, line := range lines {
@@ -165,7 +164,6 @@ func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 	w.Write(answer.Body)
 }
 
-// answer runs the turn of a request. Checks of readiness share an answer for some seconds.
 func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Response) {
 	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, sqlite.Caller) }
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
@@ -180,7 +178,6 @@ func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Respons
 	return answer
 }
 
-// callerAddress returns "" if the address is unknown.
 func (h *Host) callerAddress(r *http.Request) string {
 	text := r.RemoteAddr
 	if name := h.config.ClientIPHeader; name != "" {
@@ -198,7 +195,6 @@ func (h *Host) callerAddress(r *http.Request) string {
 	return address.Unmap().WithZone("").String()
 }
 
-// hostName returns the name in a Host header, in lower case, without port, brackets and final dot.
 func hostName(host string) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host, _, _ = strings.Cut(inner, "]")
@@ -208,9 +204,8 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// originForm returns the path and query of a request target, unchanged (RFC 9112, section 3.2).
 func originForm(target string) string {
-	if strings.HasPrefix(target, "/") {
+	if strings.HasPrefix(target, "/") { // RFC 9112, section 3.2
 		return target
 	}
 	_, rest, _ := strings.Cut(target, "://")

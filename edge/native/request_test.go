@@ -48,9 +48,7 @@ func TestRequest(t *testing.T) {
 	}
 	for size, want := range map[int]int{0: 0, turn.MaxBody: turn.MaxBody, turn.MaxBody + 1: turn.MaxBody + 1, 3 * turn.MaxBody: turn.MaxBody + 1} {
 		answer, err := http.Post("http://"+address+"/api/x", "application/json", bytes.NewReader(make([]byte, size)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{content-type application/json}] body=%d ", want)) {
 			t.Errorf("body of %d: %q", size, got)
 		}
@@ -114,9 +112,7 @@ func TestRefusals(t *testing.T) {
 		{Path: "/index.html", MediaType: "text/html", Bytes: []byte("<p>")},
 		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/mcp /api/mcp 308\n")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	core := edgetest.Load(t, edgetest.Snapshot())
 	h, log := open(t, Config{Documents: documents}, fake{handle: func(t *turn.Turn) turn.Outcome {
 		if strings.HasPrefix(t.Request.Target, "/v1/odd") {
@@ -156,9 +152,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		for _, transport := range []*http.Transport{http.DefaultTransport.(*http.Transport), over2} {
 			r, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r.Host = "www.example.org"
 			if c.field != "" {
 				r.Header.Set(c.field, c.value)
@@ -258,9 +252,7 @@ func TestGoneClient(t *testing.T) {
 	address, stop := serve(t, h)
 	send := func(request string) net.Conn {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		io.WriteString(conn, request)
 		return conn
 	}
@@ -270,9 +262,7 @@ func TestGoneClient(t *testing.T) {
 	whole.Close()
 	time.Sleep(20 * time.Millisecond)
 	close(goOn)
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if n := count(t, h.store, "registrations"); n != 1 || turns.Load() != 1 {
 		t.Errorf("%d rows, %d turns; want 1 and 1", n, turns.Load())
 	}
@@ -285,9 +275,7 @@ func TestSlowClient(t *testing.T) {
 	address, _ := serve(t, h)
 	for begin, want := range map[string]string{"GET /api/x HTTP/1.1\r\nHost: a\r\n": "", "POST /api/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n": "HTTP/1.1 200"} {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
 		io.WriteString(conn, begin)
 		go func() {
@@ -350,9 +338,7 @@ func TestBrokenBody(t *testing.T) {
 		{"is too large", "mcp", "Content-Length: " + strconv.Itoa(20<<20) + "\r\n\r\n" + strings.Repeat(" ", 20<<20), `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`},
 	} {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
 		go func() {
 			io.WriteString(conn, "POST /api/"+c.path+" HTTP/1.1\r\nHost: localhost\r\n"+c.rest)

@@ -18,8 +18,8 @@ type sharedValue[T any] struct {
 	value T
 }
 
-// do returns the known value, or finds one and keeps it until a time. Callers who ask meanwhile wait
-// for it. If find panics, they get failed.
+// do returns the known value, or finds one and keeps it until a time. Callers who ask meanwhile
+// wait for it. If find panics, they get failed.
 func (s *shared[T]) do(asked string, now, until time.Time, failed T, find func() T) T {
 	s.mu.Lock()
 	maps.DeleteFunc(s.known, func(_ string, v *sharedValue[T]) bool { return !now.Before(v.until) })

@@ -3,14 +3,12 @@ package native
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/native/static"
 )
 
@@ -32,9 +30,7 @@ func TestSignalIsSentOnce(t *testing.T) {
 	published := edgetest.Snapshot()
 	published.WritesPerMinute, published.IndexNowURLs = 0, []string{slow}
 	documents, err := static.New([]static.File{{Path: "/" + published.IndexNowKey + ".txt", Bytes: []byte(published.IndexNowKey)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, _ := open(t, Config{Snapshot: published, Documents: documents}, fake{})
 	address, _ := serve(t, h)
 	var all sync.WaitGroup
@@ -73,54 +69,5 @@ func TestSignalIsSentOnce(t *testing.T) {
 	fire()
 	if calls.Load() != 1 || fired.Load() != 1 || underWay.Load() != callers-1 || replayed.Load() != 1 {
 		t.Errorf("%d sent; %d fired, %d under way, %d replayed", calls.Load(), fired.Load(), underWay.Load(), replayed.Load())
-	}
-}
-
-// TestSelftest: the self-test goes through the host itself, without a connection, and callers share
-// it.
-func TestSelftest(t *testing.T) {
-	h, log := open(t, Config{Snapshot: edgetest.Snapshot()}, fake{})
-	address, _ := serve(t, h)
-	ask := func() (got struct {
-		TestedURL string `json:"tested_url"`
-		Steps     []struct{ Status *int }
-	},
-	) {
-		r, err := http.Get("http://" + address + "/api/selftest")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	got := ask()
-	if len(got.Steps) == 0 || got.TestedURL != "http://"+address {
-		t.Fatalf("%+v", got)
-	}
-	for _, s := range got.Steps {
-		if s.Status == nil || *s.Status != 200 {
-			t.Errorf("%+v", s)
-		}
-	}
-	lines := strings.Count(log.String(), "msg=request")
-	ask()
-	if again := strings.Count(log.String(), "msg=request"); again != lines+1 {
-		t.Errorf("%d requests for the second, want 1", again-lines)
-	}
-	r, err := http.NewRequest("GET", "http://"+address+"/api/selftest", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set(selftest.Header, "1")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != 400 {
-		t.Errorf("a nested one: %d", answer.StatusCode)
 	}
 }

@@ -1,8 +1,12 @@
 package native
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
+	"fmt"
 	"runtime/debug"
+	"sync"
+	"time"
 
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
@@ -22,7 +26,9 @@ func (h *Host) turn(on *site, request turn.Request) *turn.Turn {
 
 // run runs a turn to its end, and returns nil if that failed. Effects are not bound to the request:
 // a caller that goes away leaves no half turn.
-func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class) (answer *turn.Response) {
+func (h *Host) run(
+	on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class,
+) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
 		results := h.perform(on, effects, class)
@@ -45,10 +51,66 @@ func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome,
 	return answer
 }
 
-// recovered is deferred. It logs a panic and calls then.
 func (h *Host) recovered(where string, then func()) {
 	if r := recover(); r != nil {
 		h.log.Error("panic", "in", where, "value", r, "stack", string(debug.Stack()))
 		then()
 	}
+}
+
+func (h *Host) perform(on *site, effects []turn.Effect, class sqlite.Class) []turn.Result {
+	results := make([]turn.Result, len(effects))
+	if len(effects) == 1 {
+		results[0] = h.performOne(on, effects[0], class)
+		return results
+	}
+	var all sync.WaitGroup
+	for i, effect := range effects {
+		all.Go(func() {
+			defer h.recovered("effect", func() { results[i] = turn.Result{Failure: turn.Timeout} })
+			results[i] = h.performOne(on, effect, class)
+		})
+	}
+	all.Wait()
+	return results
+}
+
+func (h *Host) performOne(on *site, effect turn.Effect, class sqlite.Class) turn.Result {
+	switch e := effect.(type) {
+	case turn.Exec:
+		return h.store.ExecAs(class, e)
+	case turn.Relay:
+		if class == sqlite.Housekeeping {
+			return h.sendMail(on, e.Message)
+		}
+		return h.sendSoon(on, e.Message)
+	case turn.Sign:
+		if h.config.Key == nil {
+			return turn.Result{Failure: turn.Unavailable}
+		}
+		return turn.Result{Data: ed25519.Sign(h.config.Key, e.Message)}
+	case turn.Verify:
+		valid := len(e.PublicKey) == ed25519.PublicKeySize && ed25519.Verify(e.PublicKey, e.Message, e.Signature)
+		return turn.Result{OK: valid}
+	case turn.Limit:
+		limit := on.snapshot.WritesPerMinute
+		if limit <= 0 {
+			return turn.Result{Failure: turn.Unavailable}
+		}
+		return h.limiter.take(e.Key, limit)
+	case turn.Fetch:
+		fetch := func() turn.Result {
+			began := time.Now()
+			result := h.fetch(e)
+			result.Millis = time.Since(began).Milliseconds()
+			return result
+		}
+		if e.ShareSeconds <= 0 {
+			return fetch()
+		}
+		asked, now := fmt.Sprintf("%t %s %s %q %q", e.Self, e.Method, e.URL, e.Header, e.Body), h.now()
+		until := now.Add(time.Duration(e.ShareSeconds) * time.Second)
+		return h.fetches.do(asked, now, until, turn.Result{Failure: turn.Timeout}, fetch)
+	}
+	return turn.Result{Failure: turn.Unavailable}
 }

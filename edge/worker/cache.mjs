@@ -13,7 +13,7 @@ function keepIn(kept, key, value) {
   kept.set(key, value);
 }
 
-let lastOrigin = '', lastHost = ''; // its host name (with the lists of wire.mjs 1.1 at a mint)
+let lastOrigin = '', lastHost = ''; // its host name (1.1 at a mint)
 
 /** The host name of an origin: without port, IPv6 without brackets. @param {string} origin */
 export function hostOf(origin) {

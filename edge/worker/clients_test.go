@@ -54,18 +54,14 @@ func TestGeneratedClients(t *testing.T) {
 func allCalls(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(root + "/build/clients/calls.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type call struct {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments"`
 		Refused   string          `json:"refused,omitempty"`
 	}
 	var calls []call
-	if err := json.Unmarshal(text, &calls); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &calls))
 	for i := range api.Tools {
 		tool := &api.Tools[i]
 		if !slices.ContainsFunc(calls, func(c call) bool { return c.Tool == tool.Name }) {
@@ -76,9 +72,7 @@ func allCalls(t *testing.T) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "calls.json")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, text, 0o644))
 	return file
 }
 
@@ -86,17 +80,11 @@ func allCalls(t *testing.T) string {
 func shipped(t *testing.T) *snapshot.Snapshot {
 	t.Helper()
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := os.ReadFile(filepath.Join(folder, "snapshot.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := snapshot.Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -105,13 +93,9 @@ func startNative(t *testing.T, c native.Config) string {
 	t.Helper()
 	c.Data, c.Create, c.Key, c.Log = cmp.Or(c.Data, t.TempDir()), true, edgetest.Key, cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	host, err := native.Open(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener, err := native.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error)
 	go func() { served <- host.Serve(ctx, listener) }()

@@ -47,13 +47,9 @@ func documentsWithLog(t *testing.T) *generator.Output {
 	generate := func() *generator.Output {
 		t.Helper()
 		s, err := site.Load(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		output, err := generator.Generate(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return output
 	}
 	sitetest.Verify(content)
@@ -71,9 +67,7 @@ func TestDocumentsAlike(t *testing.T) {
 	t.Parallel()
 	output := documentsWithLog(t)
 	documents, err := static.New(output.Documents)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := bound(t, output.Snapshot)
 	o.Assets = publishedAssets(t, output.Documents)
 	hosts := map[string]string{
@@ -83,9 +77,7 @@ func TestDocumentsAlike(t *testing.T) {
 	ask := func(host, method, path, accept, etag, sent string) (answer *http.Response, body []byte) {
 		t.Helper()
 		r, err := http.NewRequest(method, hosts[host]+path, strings.NewReader(sent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Host = output.Snapshot.CanonicalHost
 		r.Header.Set("Accept-Encoding", "identity")
 		r.Header.Set("Accept", accept)
@@ -245,12 +237,8 @@ func publishedAssets(t *testing.T, documents []generator.File) map[string]any {
 	folder := t.TempDir()
 	for _, d := range documents {
 		name := filepath.Join(folder, filepath.FromSlash(d.Path))
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, d.Content(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, d.Content(), 0o666))
 	}
 	c := config.Env.Production.Assets
 	return map[string]any{

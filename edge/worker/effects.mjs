@@ -23,8 +23,8 @@ function unsure(kind, e) {
 // Codes of Email Sending for a message that may be under way. Others refuse it, some for its text.
 const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)|^4(00|13|22)$/;
 
-// The result of a message that was not accepted, with a status if it never will be. Why is at most 64
-// characters of ASCII without words of strangers, which may have addresses.
+// The result of a message that was not accepted, with a status if it never will be. Why is at most
+// 64 characters of ASCII without words of strangers, which may have addresses.
 /** @param {string} why @param {1 | 2} failure @param {number} [status] @returns {Result} */
 function notTaken(why, failure, status) {
   console.error('relay:', why);
@@ -124,7 +124,8 @@ const performers = {
       }
       const { canonicalHost, relayFrom, relayTo, service } = facts;
       const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
-      // The platform chooses the Message-ID: a message has its own ID here, so that others thread with it.
+      // The platform chooses the Message-ID: a message has its own ID here, so that others thread
+      // with it.
       const references = [m.after, m.id].filter((id) => id !== '').map((id) => `<${id}@${canonicalHost}>`).join(' ');
       const headers = {
         'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references,

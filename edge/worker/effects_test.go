@@ -38,9 +38,7 @@ export default {
 	b64 := base64.StdEncoding.EncodeToString
 	seed, public := b64(edgetest.Key.Seed()), edgetest.PublicKey(edgetest.Key)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(edgetest.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrapped := b64(pkcs8)
 	for _, test := range []struct {
 		name, key, public string

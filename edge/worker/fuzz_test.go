@@ -212,7 +212,7 @@ func TestHostsAlike(t *testing.T) {
 	stored := map[string][]string{}
 	for _, table := range []string{"registrations", "charters", "suggestions"} {
 		query := "SELECT record_id AS id FROM " + table
-		rows, err := reader.Read(context.Background(), turn.Statement{SQL: query})
+		rows, err := reader.Read(context.Background(), turn.SQL(query))
 		if err != nil {
 			t.Fatal(err)
 		}

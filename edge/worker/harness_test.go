@@ -30,6 +30,13 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 const root = "../.."
 
 // temporary is a folder that exists for as long as the tests run.
@@ -163,9 +170,7 @@ func ask(t *testing.T, request map[string]any) reply {
 		t.Fatal(harness.err)
 	}
 	r, err := tell(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -222,22 +227,16 @@ func bound(t *testing.T, s *snapshot.Snapshot) options {
 		t.Fatal(err)
 	}
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := options{
 		Bundle: folder, Snapshot: string(s.Encode()), Date: config.Date, Flags: config.Flags, Limit: s.WritesPerMinute,
 		Mail: &mailAddresses{To: s.RelayTo, From: s.RelayFrom}, Key: base64.StdEncoding.EncodeToString(edgetest.Key.Seed()),
 	}
 	files, err := fs.ReadDir(migrations.Files, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range files {
 		sql, err := migrations.Files.ReadFile(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o.Migrations = append(o.Migrations, string(sql))
 	}
 	return o

@@ -271,16 +271,11 @@ export default {
 	largest := 0.0
 	for i := range 150 {
 		r, err := http.NewRequest("GET", s.url+"/api/presence", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Host = fmt.Sprint("www.example.org:", 1000+i)
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer.Body.Close()
-		s.raw(fmt.Sprint("M", i), "/readyz", "")
 		largest = max(largest, s.want(200, "GET", "/kept", "")["most"].(float64))
 	}
 	if largest < 10 || largest > 100 {
@@ -441,9 +436,7 @@ func TestBodies(t *testing.T) {
 					answer, err = http.Post(s.url+"/api/waitlist", "application/json", reader())
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			answer.Body.Close()
 			if answer.StatusCode != status {
 				t.Errorf("%d bytes, %s: %d, want %d", size, name, answer.StatusCode, status)
@@ -456,9 +449,7 @@ func TestBodies(t *testing.T) {
 	for path, want := range map[string]string{"waitlist": `"code":"invalid_json"`, "mcp": `"error":{"code":-32600,`} {
 		for _, rest := range []string{"Content-Length: 1000\r\n\r\n{}", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n5"} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer conn.Close()
 			io.WriteString(conn, "POST /api/"+path+" HTTP/1.1\r\nHost: www.example.org\r\n"+rest)
 			conn.(*net.TCPConn).CloseWrite()
@@ -529,9 +520,7 @@ func TestSelftest(t *testing.T) {
 		s := start(t, o)
 		for _, suite := range []string{"funnel", "mcp"} {
 			answer, err := http.Get(s.url + "/api/selftest?suite=" + suite)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer answer.Body.Close()
 			var verdict struct {
 				Pass    bool

@@ -1,7 +1,7 @@
 //go:build tinygo
 
-// Command worker is the core as a WebAssembly module without imports, for the host on Cloudflare. The
-// host writes a frame (package wire) into its memory, calls it, and reads a frame.
+// Command worker is the core as a WebAssembly module without imports, for the host on Cloudflare.
+// The host writes a frame (package wire) into its memory, calls it, and reads a frame.
 //
 //	alloc(size u32) u32            address of fresh memory
 //	load(at, size u32) u32         takes the snapshot's text, which must stay there, and returns
@@ -13,8 +13,8 @@
 // load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
 // return 0 for an invalid frame.
 //
-// Memory is never freed (the collector is "leaking"): once the host has read the result of a call, it
-// puts the memory back into the state after load. alloc tells it where the heap ends.
+// Memory is never freed (the collector is "leaking"): once the host has read the result of a call,
+// it puts the memory back into the state after load. alloc tells it where the heap ends.
 package main
 
 import (
@@ -73,7 +73,6 @@ func call(at unsafe.Pointer, size uint32, answer func(*turn.Turn) turn.Outcome) 
 	return result(wire.AppendOutcome(make([]byte, 4, room), outcome))
 }
 
-// result writes the length of a frame into its first four bytes.
 func result(frame []byte) unsafe.Pointer {
 	*(*uint32)(unsafe.Pointer(unsafe.SliceData(frame))) = uint32(len(frame) - 4)
 	return unsafe.Pointer(unsafe.SliceData(frame))

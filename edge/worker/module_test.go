@@ -61,9 +61,7 @@ const (
 func readModule(t testing.TB) []byte {
 	t.Helper()
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	module, err := os.ReadFile(folder + "/edge.wasm")
 	if err != nil || !bytes.HasPrefix(module, []byte("\x00asm\x01\x00\x00\x00")) {
 		t.Fatalf("edge.wasm is not a module: %v", err)
@@ -87,9 +85,7 @@ func TestTheModuleImportsNothing(t *testing.T) {
 		t.Errorf("memory is %d to %d pages, want at most 1 MiB to 16 MiB", least, most)
 	}
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names, err := os.ReadFile(filepath.Join(filepath.Dir(folder), "edge.names"))
 	named := regexp.MustCompile(`^0:[^\n]+\n1:[^\n]+\n(?s:.*)\n[0-9]+:[^\n]*edge/api\.`)
 	if err != nil || !named.Match(names) || bytes.Contains(module, []byte("edge/api.")) {
@@ -122,9 +118,7 @@ const maxBundle = 140_000
 // TestBundleSize: the bundle of the shipped content stays within its bound.
 func TestBundleSize(t *testing.T) {
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("%d files, %v", len(entries), err)
@@ -132,14 +126,10 @@ func TestBundleSize(t *testing.T) {
 	total := 0
 	for _, entry := range entries {
 		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var zipped bytes.Buffer
 		w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.Write(text)
 		w.Close()
 		total += zipped.Len()
@@ -164,22 +154,14 @@ type frame struct {
 func startDriver(t testing.TB) *driver {
 	t.Helper()
 	folder, err := bundle()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := node(t, "testdata/driver.mjs", folder+"/edge.wasm")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -330,9 +312,7 @@ func TestBothCoresAgree(t *testing.T) {
 		outcome, _ := d.round(e, r.entry, r.turn)
 		tally(r.entry, outcome)
 		current, err := wire.DecodeTurn(r.turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		current.Host.Extra, current.Host.Port = nil, 0 // as the worker has neither
 		d.codec(current, outcome)
 		for range 20 {
@@ -354,9 +334,7 @@ func TestBothCoresAgree(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &vectors)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, path := range map[string]string{"registrations": "/api/waitlist", "charters": "/api/org", "receipts": "/api/receipt"} {
 		var list []vector
 		if err := json.Unmarshal(vectors[name], &list); err != nil || len(list) < 20 {

@@ -125,20 +125,6 @@ func TestFaultsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestOverloaded: an overloaded store is not asked again for each of the transactions that shared a
-// call.
-func TestOverloaded(t *testing.T) {
-	t.Parallel()
-	s := watch(t, `later(300).then(() => { throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.'); })`)
-	s.all(12, func(string) int { return 503 })
-	if n := s.calls(); n > 6 {
-		t.Errorf("%d calls for 12 requests, want 6 at most", n)
-	}
-	if n := s.count("registrations"); n != 0 {
-		t.Errorf("%d registrations, want none", n)
-	}
-}
-
 // TestCallersOfACallGoAway: where a caller goes away, those who share a call with it do not notice,
 // and its own transaction is done.
 func TestCallersOfACallGoAway(t *testing.T) {
@@ -213,37 +199,6 @@ func TestLostAnswers(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestCallsHang: one hanging call holds up nobody else. Where more hang, the next call is made once
-// these have taken too long.
-func TestCallsHang(t *testing.T) {
-	t.Parallel()
-	s := watch(t, `[1, 7, 8].includes(globalThis.calls = (globalThis.calls ?? 0) + 1) ? new Promise(() => {}) : 0`)
-	var wait sync.WaitGroup
-	register := func(name string) {
-		if status, _ := s.register(name); status != 200 {
-			t.Errorf("%s: answered %d", name, status)
-		}
-	}
-	wait.Go(func() { register("call 1") })
-	time.Sleep(300 * time.Millisecond)
-	for i := 2; i < 6; i++ {
-		register(fmt.Sprint("call ", i))
-	}
-	if n := s.count("registrations"); n != 4 {
-		t.Errorf("a call that hangs holds up others: %d registrations, want 4", n)
-	}
-	wait.Wait()
-	for i := 7; i < 9; i++ {
-		wait.Go(func() { register(fmt.Sprint("call ", i)) })
-		time.Sleep(300 * time.Millisecond)
-	}
-	register("call 9")
-	wait.Wait()
-	if n := s.count("registrations"); n != 8 {
-		t.Errorf("%d registrations, want 8", n)
 	}
 }
 

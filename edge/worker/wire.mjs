@@ -140,14 +140,11 @@ function textOf(b, at, end) {
   return String.fromCharCode.apply(null, units);
 }
 
-// Header fields and statements are mostly the same: their bytes are compared, and few are decoded. They
-// have a list each, as callers can choose header fields and push others out.
-const MAX_TEXTS = 16;
-/** @typedef {{ bytes: Uint8Array, text: string }[]} Texts */
-/** @type {Texts} */
-const statements = [];
-/** @type {Texts} */
-const headers = [];
+// The SQL of the core is always the same few texts: their bytes are compared, and few are decoded
+// (1.04 to 1.1 at a registration).
+const MAX_TEXTS = 32;
+/** @type {{ bytes: Uint8Array, text: string }[]} */
+const texts = [];
 
 /** Whether b has the bytes a at an index. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
 function isAt(a, b, at) {
@@ -221,7 +218,7 @@ class Reader {
     return kind === INTEGER ? this.i64() : kind === TEXT ? this.text() : null;
   }
   /** @returns {Statement} */
-  statement() { return { sql: this.recent(statements), args: this.list(this.value) }; }
+  statement() { return { sql: this.sql(), args: this.list(this.value) }; }
 
   /** @returns {Effect} */
   effect() {
@@ -241,8 +238,7 @@ class Reader {
     throw new RangeError('unknown effect');
   }
 
-  /** @param {Texts} texts */
-  recent(texts) {
+  sql() {
     const n = this.u32(), at = this.take(n);
     for (const { bytes, text } of texts) if (bytes.length === n && isAt(bytes, this.in, at)) return text;
     if (texts.length === MAX_TEXTS) texts.pop();
@@ -254,7 +250,7 @@ class Reader {
   /** @returns {Answer} */
   answer() {
     return {
-      status: this.u32(), fields: this.recent(headers), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
+      status: this.u32(), fields: this.text(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
       observed: this.list(() => ({ client: this.text(), kind: this.text() })),
     };
   }

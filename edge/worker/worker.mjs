@@ -120,8 +120,8 @@ function answer(call) {
   }
 }
 
-// Answers with the document at the path of a request, or as Undocumented of package api does by Accept
-// and method. Only a page has another form, and browsers accept the page.
+// Answers with the document at the path of a request, or as Undocumented of package api does by
+// Accept and method. Only a page has another form, and browsers accept the page.
 /** @param {Call} call @param {Fetcher} assets */
 async function document(call, assets) {
   const { request, env, id } = call, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);

@@ -116,7 +116,7 @@ func MakePrivate(path string) (changed bool, err error) {
 	return true, nil
 }
 
-// ErrLink is the error of a link to what others have access to. Whoever made it could have this
+// ErrLink is the error of a link to what others have access to. Its maker could have this
 // user, who may be root, change the permissions of any file.
 var ErrLink = errors.New("a link to what others have access to")
 
@@ -191,4 +191,30 @@ func Free(path string) (int64, error) {
 	var fs unix.Statfs_t
 	err := unix.Statfs(path, &fs)
 	return int64(fs.Bavail) * int64(fs.Bsize), err
+}
+
+// Inside reports whether name is a folder or lies in it, with or without symbolic links followed.
+func Inside(folder, name string) bool {
+	for _, path := range []func(string) (string, error){filepath.Abs, realPath} {
+		folder, folderErr := path(folder)
+		name, nameErr := path(name)
+		relative, relErr := filepath.Rel(folder, name)
+		if errors.Join(folderErr, nameErr, relErr) == nil && filepath.IsLocal(relative) {
+			return true
+		}
+	}
+	return false
+}
+
+func realPath(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(name)
+	if err == nil || filepath.Dir(name) == name {
+		return resolved, err
+	}
+	folder, err := realPath(filepath.Dir(name))
+	return filepath.Join(folder, filepath.Base(name)), err
 }

@@ -12,25 +12,26 @@ import (
 	"testing"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMakeFolder: MakeFolder takes a folder that exists as it is, and refuses anything else in its
 // place.
 func TestMakeFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Symlink("open", filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	must(t, errors.Join(os.Mkdir(filepath.Join(dir, "open"), 0o755), os.Symlink("open", filepath.Join(dir, "link"))))
 	for name, ok := range map[string]bool{"a": true, "a/b/c/": true, "open": true, "link": true, "link/d": true, "file": false, "file/e": false, "": true} {
 		if err := MakeFolder(filepath.Join(dir, name)); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	t.Chdir(dir)
-	if err := MakeFolder("relative/folder/"); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder("relative/folder/"))
 }
 
 // TestSynced: MakeFolder syncs the folder above each folder that it makes, and WriteNew its file.
@@ -53,21 +54,13 @@ func TestSynced(t *testing.T) {
 		}
 		synced = nil
 	}
-	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder(filepath.Join(dir, "a", "b")))
 	expect("", "a")
-	if err := MakeFolder(filepath.Join(dir, "a", "b")); err != nil {
-		t.Error(err)
-	}
+	must(t, MakeFolder(filepath.Join(dir, "a", "b")))
 	expect()
-	if err := WriteNew(filepath.Join(dir, "file"), []byte("text")); err != nil {
-		t.Error(err)
-	}
+	must(t, WriteNew(filepath.Join(dir, "file"), []byte("text")))
 	expect("file")
-	if err := WriteKey(filepath.Join(dir, "key"), "text"); err != nil {
-		t.Error(err)
-	}
+	must(t, WriteKey(filepath.Join(dir, "key"), "text"))
 	expect("key", "")
 }
 
@@ -92,9 +85,7 @@ func TestFailedSync(t *testing.T) {
 // TestWriteNew: WriteNew makes a file for this user alone, and keeps what another file holds.
 func TestWriteNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := WriteNew(path, []byte("text")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, WriteNew(path, []byte("text")))
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -110,9 +101,7 @@ func TestWriteNew(t *testing.T) {
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(path, []byte("old and long"), 0o640), os.Chmod(path, 0o640), os.Symlink("file", link)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(path, []byte("old and long"), 0o640), os.Chmod(path, 0o640), os.Symlink("file", link)))
 	holds := func(want string) {
 		t.Helper()
 		text, err := os.ReadFile(path)
@@ -122,13 +111,9 @@ func TestReplace(t *testing.T) {
 			t.Errorf("the file holds %q, with mode %v, among %d: %v", text, info.Mode(), len(entries), err)
 		}
 	}
-	if err := Replace(path, []byte("new")); err != nil {
-		t.Error(err)
-	}
+	must(t, Replace(path, []byte("new")))
 	holds("new")
-	if err := Replace(link, []byte("newer")); err != nil {
-		t.Error(err)
-	}
+	must(t, Replace(link, []byte("newer")))
 	holds("newer")
 	if err := Replace(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is missing: %v", err)
@@ -176,9 +161,7 @@ func TestMakePrivate(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	err := errors.Join(os.WriteFile(path("file"), nil, 0o600), os.Mkdir(path("folder"), 0o700), os.Mkdir(path("shared"), 0o700),
 		os.Symlink("file", path("link")), syscall.Mkfifo(path("pipe"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		name    string
 		before  fs.FileMode
@@ -196,9 +179,7 @@ func TestMakePrivate(t *testing.T) {
 		{"shared", 0o777 | fs.ModeSticky, 0o777 | fs.ModeSticky, false, true},
 		{"pipe", 0o644, 0o644, false, false},
 	} {
-		if err := os.Chmod(path(c.name), c.before); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path(c.name), c.before))
 		changed, err := MakePrivate(path(c.name))
 		info, wrong := os.Stat(path(c.name))
 		if wrong != nil {
@@ -239,17 +220,13 @@ func TestLentByRoot(t *testing.T) {
 func TestLock(t *testing.T) {
 	folder := t.TempDir()
 	first, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := LockFolder(folder); !errors.Is(err, ErrLocked) {
 		t.Errorf("locked twice: %v", err)
 	}
 	first.Close()
 	second, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second.Close()
 }
 
@@ -258,28 +235,18 @@ func TestLock(t *testing.T) {
 func TestLockOfChild(t *testing.T) {
 	folder := t.TempDir()
 	first, err := LockFolder(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	child := exec.Command("cat")
 	child.ExtraFiles = []*os.File{first.file}
 	input, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, err)
+	must(t, child.Start())
+	must(t, first.Close())
 	second, err := LockFolder(folder)
 	if err != nil {
 		t.Error(err)
 	} else {
 		second.Close()
 	}
-	if err := errors.Join(input.Close(), child.Wait()); err != nil {
-		t.Error(err)
-	}
+	must(t, errors.Join(input.Close(), child.Wait()))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	netmail "net/mail"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -83,15 +82,6 @@ func openTransport(address string) (transport, error) {
 	return server.send, err
 }
 
-func parseSMTP(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT " +
-			"(percent-encode : / @ ? # % in the password)")
-	}
-	return u, nil
-}
-
 // Send sends a message to the snapshot's operator, and waits until the relay is done or ctx is. The
 // failure is Unavailable without a relay (r is nil) or an operator, Refused if the message was
 // certainly not accepted, and Timeout if that is unknown. Data is the reason, in the words of the
@@ -135,8 +125,8 @@ func (r *Relay) sendCopied(ctx context.Context, message *gomail.Msg, s *snapshot
 
 var errAddresses = &relayError{why: "unusable relay address in the content"}
 
-// compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834, section
-// 5).
+// compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834,
+// section 5).
 func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
 	records := strings.Join(m.Records, ", ")
 	for _, value := range []string{m.ID, string(m.List), m.Subject, records, m.After} {

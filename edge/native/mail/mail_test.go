@@ -17,6 +17,13 @@ import (
 	"anteroom/edge/turn"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var mailSnapshot = &snapshot.Snapshot{
 	CanonicalHost: "www.anteroom.example", ApexHost: "anteroom.example",
 	Service: "Terns \"&\" Möwen", RelayFrom: "relay@anteroom.example", RelayTo: "operator@anteroom.example", RelayBounces: "bounces@anteroom.example",
@@ -37,9 +44,7 @@ func message() turn.Message {
 func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 	t.Helper()
 	m, err := netmail.ReadMessage(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
 	if err != nil || subject != want.Subject {
 		t.Errorf("subject %q (%v)", subject, err)

@@ -26,7 +26,6 @@ const abandoned = 36 * time.Hour
 // maildir is a folder of messages (cr.yp.to/proto/maildir.html).
 type maildir struct{ path, host string }
 
-// openMaildir makes a missing Maildir, and removes abandoned files from it.
 func openMaildir(path string) (*maildir, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {
@@ -51,7 +50,6 @@ func (d *maildir) send(_ context.Context, message *gomail.Msg, _ *snapshot.Snaps
 	return err
 }
 
-// write writes a message to a new file, with mark in its name.
 func (d *maildir) write(message *gomail.Msg, mark string) (string, error) {
 	var text bytes.Buffer
 	_, err := message.WriteTo(&text)

@@ -26,14 +26,10 @@ func TestMaildir(t *testing.T) {
 	files := map[string]time.Duration{"new/read": 1000 * time.Hour, "tmp/old": 37 * time.Hour, "tmp/young": 35 * time.Hour}
 	for name, age := range files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))))
 	}
 	relay, err := Open("maildir:"+dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name := range files {
 		if err := os.Remove(filepath.Join(dir, name)); (err == nil) != (name != "tmp/old") {
 			t.Errorf("%s: %v", name, err)
@@ -58,9 +54,7 @@ func TestMaildir(t *testing.T) {
 	}
 	for _, entry := range entries[:2] {
 		f, err := os.Open(filepath.Join(dir, "new", entry.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		readMail(t, f, want)
 		f.Seek(0, 0)
@@ -84,9 +78,7 @@ func TestMaildir(t *testing.T) {
 func TestFailedSync(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	relay, err := Open("maildir:"+dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := disk.Sync
 	t.Cleanup(func() { disk.Sync = before })
 	for _, c := range []struct{ folder, want string }{{"tmp", "mail folder: input/output error"}, {"new", "unknown: mail folder: input/output error"}} {
@@ -117,9 +109,7 @@ func TestCopies(t *testing.T) {
 	send := func(list turn.List, reply string) turn.Result {
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{".": reply}})
 		relay, err := Open("smtp://"+server.Address+"?tls=none", dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := message()
 		m.List = list
 		return relay.Send(t.Context(), m, mailSnapshot, time.Now())
@@ -142,25 +132,19 @@ func TestCopies(t *testing.T) {
 	}
 	kept := copies()[0]
 	f, err := os.Open(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	want := message()
 	want.List = turn.Suggestions
 	readMail(t, f, want)
 	// Mail that was delivered here is the only one.
 	delivered, err := Open("maildir:"+dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if result := delivered.Send(t.Context(), want, mailSnapshot, time.Now()); result.Failure != turn.None {
 		t.Fatalf("%+v", result)
 	}
 	seen := filepath.Join(dir, "cur", filepath.Base(kept)+":2,S")
-	if err := os.Rename(kept, seen); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(kept, seen))
 	relay, err := Open("smtp://127.0.0.1:1", dir)
 	for _, step := range []struct {
 		after time.Duration

@@ -24,8 +24,8 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// A server may scan a message for longest (RFC 5321, section 4.5.3.2). A transaction is shorter than
-// a lease in the outbox.
+// A server may scan a message for longest (RFC 5321, section 4.5.3.2). A transaction is shorter
+// than a lease in the outbox.
 const (
 	longest     = 10 * time.Minute // for a login, and then for a message
 	transaction = 15 * time.Minute // for both
@@ -43,16 +43,18 @@ type smtpRelay struct {
 }
 
 func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
-	u, err := parseSMTP(address)
-	if err != nil {
-		return nil, err
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT " +
+			"or smtps://USER:PASSWORD@HOST:PORT (percent-encode : / @ ? # % in the password)")
 	}
 	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"smtp": "587", "smtps": "465"}[u.Scheme]), 10, 16)
 	if err != nil {
 		return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
 	}
 	r := &smtpRelay{
-		address: net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)), implicit: u.Scheme == "smtps", startTLS: "mandatory",
+		address:  net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)),
+		implicit: u.Scheme == "smtps", startTLS: "mandatory",
 		config: &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
 	}
 	for name, values := range u.Query() {
@@ -94,7 +96,6 @@ type session struct {
 	plain net.Conn // below TLS
 }
 
-// open connects to the server, greets it, and logs in. helo is the default name for that.
 func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	conn, err := (&net.Dialer{Timeout: r.timeout}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
@@ -112,7 +113,6 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	return s, nil
 }
 
-// begin returns the step of an error.
 func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step string, err error) {
 	host, conn := r.config.ServerName, s.plain
 	if r.implicit {
@@ -128,7 +128,8 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 	if err := s.Hello(helo); err != nil {
 		return "EHLO " + helo, err
 	}
-	if offered, _ := s.Extension("STARTTLS"); !r.implicit && (offered || r.startTLS == "mandatory") && r.startTLS != "none" {
+	offered, _ := s.Extension("STARTTLS")
+	if !r.implicit && (offered && r.startTLS != "none" || r.startTLS == "mandatory") {
 		if !offered {
 			return "STARTTLS", errNotOffered
 		}
@@ -195,7 +196,6 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (s *session) close() { s.plain.Close() }
 
-// quit ignores the reply, which changes no outcome.
 func (s *session) quit() {
 	if s.Client == nil {
 		return
@@ -233,8 +233,6 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.
 	return nil
 }
 
-// failed describes the failure of a step, in the words of the server if it refused, and ends the
-// session.
 func (s *session) failed(step string, err error) *relayError {
 	var reply *textproto.Error
 	var untrusted *tls.CertificateVerificationError

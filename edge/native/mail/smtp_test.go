@@ -92,9 +92,7 @@ func TestSMTP(t *testing.T) {
 func relay(t *testing.T, address string, timeout time.Duration) *Relay {
 	t.Helper()
 	r, err := openSMTP(address, timeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &Relay{transport: r.send}
 }
 
@@ -145,9 +143,7 @@ func authority(t *testing.T, server *httptest.Server) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, text, 0o600))
 	return url.QueryEscape(file)
 }
 

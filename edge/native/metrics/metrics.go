@@ -4,7 +4,11 @@ package metrics
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime"
 	"slices"
@@ -32,7 +36,8 @@ const (
 const other = "other"
 
 var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions,
+	http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
 
 var failures = []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable}
@@ -72,15 +77,18 @@ func New(version, revision string) *Metrics {
 		registry: registry,
 		routes:   map[string]bool{},
 		requests: counter("http_requests_total", "Requests that were answered.", "route", "method", "code"),
-		durations: histogram("http_request_duration_seconds", "How long a request took, from its head to the end of its answer.",
-			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, "route"),
+		durations: histogram("http_request_duration_seconds",
+			"How long a request took, from its head to the end of its answer.",
+			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
+			"route"),
 		groups: histogram("store_commit_group_size",
-			"How many executions of the store shared a transaction; the sum is that of all executions.",
+			"How many executions of the store shared a transaction; the sum counts all executions.",
 			prometheus.ExponentialBuckets(1, 2, 9)).WithLabelValues(),
-		commits: histogram("store_commit_duration_seconds", "How long a transaction of the store took, with its sync to the disk.",
+		commits: histogram("store_commit_duration_seconds",
+			"How long a transaction of the store took, with its sync to the disk.",
 			prometheus.ExponentialBuckets(0.0001, 2.5, 12)).WithLabelValues(),
 		storeErrors: counter("store_errors_total",
-			"Executions that the store did not do: refused (certainly nothing was written), timeout (that is not known), unavailable.", "kind"),
+			"Executions that failed: refused (certainly nothing was written), timeout (that is unknown), unavailable.", "kind"),
 		relayed: counter("relay_messages_total", "Messages to the operator, by what became of them while a turn waited: "+
 			"sent, refused, timeout (that is not known), unavailable (no relay).", "outcome"),
 		refusals: counter("limiter_refusals_total", "Writes that the rate limit refused.").WithLabelValues(),
@@ -192,7 +200,8 @@ func (m *Metrics) Reload(err error) {
 }
 
 var messages = prometheus.NewDesc("anteroom_outbox_messages",
-	"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil)
+	"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).",
+	[]string{"state"}, nil)
 
 // Outbox has each scrape call count.
 func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
@@ -216,4 +225,26 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", page)
 	return mux
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	scrapeTimeout = 10 * time.Second // the default of Prometheus
+	writeTimeout  = 2 * scrapeTimeout
+	idleTimeout   = 3 * time.Minute // more than the usual pause between two scrapes
+	maxHeader     = 8 << 10         // bytes
+)
+
+// Serve serves the metrics on a listener until ctx is done.
+func (m *Metrics) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
+	server := &http.Server{
+		Handler: m.Handler(log), MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
 }

@@ -1,5 +1,5 @@
-// Package notify reports the state of the process to the service manager (sd_notify(3)), if that has
-// set NOTIFY_SOCKET.
+// Package notify reports the state of the process to the service manager (sd_notify(3)), if that
+// has set NOTIFY_SOCKET.
 package notify
 
 import (

@@ -21,7 +21,7 @@ const (
 	Housekeeping              // goes after the Execs of callers
 )
 
-// Patience is how long an Exec of a class waits until the writer begins it. Then it is withdrawn:
+// Patience is the time of an Exec of a class until the writer begins it. Then it is withdrawn:
 // it will certainly not be written. Tests shorten it.
 var Patience = [...]time.Duration{Caller: turn.ExecMillis*time.Millisecond - finish, Housekeeping: 10 * time.Second}
 
@@ -60,7 +60,9 @@ func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 	return turn.Result{Rows: rows, Failure: failure}
 }
 
-func (s *Store) perform(class Class, statements []turn.Statement) (rows [][][]any, changes []int64, failure turn.Failure) {
+func (s *Store) perform(
+	class Class, statements []turn.Statement,
+) (rows [][][]any, changes []int64, failure turn.Failure) {
 	j := &job{statements: statements, done: make(chan struct{})}
 	if failure := s.enqueue(j, class); failure != turn.None {
 		return nil, nil, failure
@@ -106,7 +108,8 @@ func (s *Store) withdraw(j *job, class Class) bool {
 	s.waiting[class] = slices.Delete(s.waiting[class], i, i+1)
 	if class == Caller && !s.stalled {
 		s.stalled = true
-		s.log.Error("writes are refused: the database does not answer (see which process has locked it, and whether the disk works)")
+		s.log.Error("writes are refused: the database does not answer " +
+			"(see which process has locked it, and whether the disk works)")
 	}
 	return true
 }
@@ -177,8 +180,8 @@ func (s *Store) write() {
 	}
 }
 
-// Watch has the writer call f after each group, failed or not, with the number of Execs in it and the
-// time that their transaction took.
+// Watch has the writer call f after each group, failed or not, with the number of Execs in it and
+// the time that their transaction took.
 func (s *Store) Watch(f func(executions int, took time.Duration)) {
 	s.betweenGroups(func() { s.watch = f })
 }
@@ -200,8 +203,8 @@ func (s *Store) begin() error {
 	return s.control("BEGIN IMMEDIATE")
 }
 
-// inPlace returns an error if the file of the database or of its log was replaced or is gone: writes
-// to the file that was opened would be lost with the process.
+// inPlace returns an error if the file of the database or of its log was replaced or is gone:
+// writes to the file that was opened would be lost with the process.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)

@@ -16,8 +16,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Bytes of the index of the log. A reader locks one of the read marks, and each process that has the
-// database open locks the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
+// Bytes of the index of the log. A reader locks one of the read marks, and each process that has
+// the database open locks the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
 const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
@@ -27,12 +27,12 @@ const (
 	hugePages    = 1 << 25                // pages of a database; see overwrite
 )
 
-// ForgetPatience is how long Forget waits for readers. Tests shorten it.
+// ForgetPatience bounds the wait of Forget for readers. Tests shorten it.
 var ForgetPatience = 3 * time.Second
 
-// Forget overwrites the traces of deleted addresses in the database, and empties the write-ahead log
-// into the file. Writers wait for a few pages at most. A process that reads an earlier state keeps
-// that in the files: if it does not end within ForgetPatience, Forget returns its name.
+// Forget overwrites the traces of deleted addresses in the database, and empties the write-ahead
+// log into the file. Writers wait for a few pages at most. A process that reads an earlier state
+// keeps that in the files: if it does not end within ForgetPatience, Forget returns its name.
 func (s *Store) Forget(ctx context.Context) (reader string, err error) {
 	c := new(connection)
 	if err = c.connect(s.path, url.Values{"_pragma": pragmas}); err == nil {
@@ -54,7 +54,7 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 	seen, looks := map[string]int{}, 0 // by reader: the list of locks may miss one
 	for began := time.Now(); ; {
-		rows, _, err := c.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(PASSIVE)"}, turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
+		rows, _, err := c.run(turn.SQL("PRAGMA wal_checkpoint(PASSIVE)"), turn.SQL("PRAGMA wal_checkpoint(TRUNCATE)"))
 		if err != nil || rows[1][0][0] == int64(0) {
 			return "", err
 		}
@@ -80,13 +80,12 @@ func Readers(path string) []string {
 	return disk.LockHolders(path+indexSuffix, firstReadMark, lastReadMark)
 }
 
-// overwrite zeroes the unallocated space of the pages that hold addresses, where SQLite leaves copies
-// of moved cells. secure_delete zeroes deleted cells and freed pages. VACUUM would do all of it, but
-// keep writers out until its end.
+// overwrite zeroes the unallocated space of the pages that hold addresses, where SQLite leaves
+// copies of moved cells. secure_delete zeroes deleted cells and freed pages. VACUUM would do all of
+// it, but keep writers out until its end.
 func (c *connection) overwrite() error {
-	rows, _, err := c.run(turn.Statement{SQL: "PRAGMA page_count"}, turn.Statement{
-		SQL: "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))",
-	})
+	rows, _, err := c.run(turn.SQL("PRAGMA page_count"), turn.SQL("SELECT pageno FROM dbstat WHERE name IN "+
+		"(SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))"))
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (c *connection) overwrite() error {
 		for _, row := range some {
 			page, room, pageErr := c.page(row[0])
 			if clear(room); room != nil {
-				_, _, pageErr = c.run(turn.Statement{SQL: "UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", Args: []any{page, row[0]}})
+				_, _, pageErr = c.run(turn.SQL("UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?", page, row[0]))
 			}
 			err = errors.Join(err, pageErr)
 		}
@@ -118,9 +117,8 @@ func (c *connection) overwrite() error {
 	return err
 }
 
-// page returns a page and the part of it to zero, or nil.
 func (c *connection) page(number any) (page, room []byte, err error) {
-	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
+	rows, _, err := c.run(turn.SQL("SELECT data FROM sqlite_dbpage WHERE pgno = ?", number))
 	if err != nil || len(rows[0]) == 0 {
 		return nil, nil, err
 	}

@@ -27,9 +27,9 @@ type Reader struct {
 	lacking []string // migrations
 }
 
-// OpenReadOnly opens the database file at path, also in a folder that this user cannot write to, and
-// with an older schema. It refuses a file without a schema, such as a copy of a running server's
-// file without its log. This process must not have the database open: see Store.Reader.
+// OpenReadOnly opens the database file at path, also in a folder that this user cannot write to,
+// and with an older schema. It refuses a file without a schema, such as a copy of a running
+// server's file without its log. This process must not have the database open: see Store.Reader.
 func OpenReadOnly(path string) (*Reader, error) {
 	return openReadOnly(path, checkLog)
 }
@@ -125,9 +125,9 @@ func (r *Reader) check() error {
 }
 
 func (c *connection) schema() (made bool, lacking []string, err error) {
-	applied, _, err := c.run(turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = ?", Args: []any{migrations.Table}})
+	applied, _, err := c.run(turn.SQL("SELECT name FROM sqlite_schema WHERE name = ?", migrations.Table))
 	if err == nil && len(applied[0]) > 0 {
-		applied, _, err = c.run(turn.Statement{SQL: migrations.Select})
+		applied, _, err = c.run(turn.SQL(migrations.Select))
 	}
 	if err != nil {
 		return false, nil, err
@@ -145,7 +145,7 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 	}
 	rows, err := r.atOnce(statements)
 	if code(err) == sqlite3.SQLITE_ERROR && len(r.lacking) > 0 {
-		err = fmt.Errorf("%w: the database lacks migration %s (start anteroom serve with it once, which applies it)", err, r.lacking[0])
+		err = fmt.Errorf("%w: the database lacks migration %s (start anteroom serve once to apply it)", err, r.lacking[0])
 	}
 	return rows, err
 }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var countAll = turn.Statement{SQL: "SELECT count(*) FROM registrations"}
+var countAll = turn.SQL("SELECT count(*) FROM registrations")
 
 // A reader sees what a running server writes, writes nothing itself, and makes no file.
 func TestReader(t *testing.T) {
@@ -31,9 +31,7 @@ func TestReader(t *testing.T) {
 	}
 	server := openStore(t, path)
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	if r.Name() != path || server.Name() != path || server.RetentionNote() != "" {
 		t.Errorf("names %q and %q, and %q remains", r.Name(), server.Name(), server.RetentionNote())
@@ -42,7 +40,7 @@ func TestReader(t *testing.T) {
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {
 		t.Errorf("beside a server: %v, %v", rows, err)
 	}
-	if _, err := r.Read(t.Context(), turn.Statement{SQL: "DELETE FROM registrations"}); err == nil {
+	if _, err := r.Read(t.Context(), turn.SQL("DELETE FROM registrations")); err == nil {
 		t.Error("a reader deleted")
 	}
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
@@ -58,31 +56,19 @@ func TestReaderOfCopies(t *testing.T) {
 	server.Exec(insert("a"))
 	copied := filepath.Join(t.TempDir(), FileName)
 	beside, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server.Close()
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(copied, beside, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(copied, beside, 0o600))
 	if _, err := OpenReadOnly(copied); err == nil || !strings.Contains(err.Error(), "anteroom backup") {
 		t.Errorf("a copy without its log: %v", err)
 	}
-	if err := os.WriteFile(copied, whole, 0o400); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Dir(copied), 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(copied, whole, 0o400))
+	must(t, os.Chmod(filepath.Dir(copied), 0o500))
 	defer os.Chmod(filepath.Dir(copied), 0o700)
 	r, err := OpenReadOnly(copied)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(1) {
 		t.Errorf("a read-only copy: %v, %v", rows, err)
@@ -101,16 +87,12 @@ func TestReaderOfALog(t *testing.T) {
 	openStore(t, path).Exec(insert("a")) // into the log alone
 	for _, name := range []string{path, path + "-wal"} {
 		text, err := os.ReadFile(name)
-		if err := errors.Join(err, os.WriteFile(name+".copy", text, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, os.WriteFile(name+".copy", text, 0o644)))
 	}
 	copied := filepath.Join(folder, "copied", FileName)
 	err := errors.Join(os.Mkdir(filepath.Dir(copied), 0o755), os.Rename(path+".copy", copied), os.Rename(path+"-wal.copy", copied+"-wal"),
 		os.Chmod(filepath.Dir(copied), 0o555), os.Chmod(filepath.Dir(folder), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer os.Chmod(filepath.Dir(copied), 0o755)
 	if os.Geteuid() == 0 { // who may write everywhere
 		runtime.LockOSThread()
@@ -135,13 +117,9 @@ func TestCopies(t *testing.T) {
 	server := openStore(t, path)
 	server.Exec(insert("a"))
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
-	if err := r.CopyTo(t.Context(), copied); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.CopyTo(t.Context(), copied))
 	server.Exec(insert("b"))
 	if _, err := OpenBackup(path); err == nil || !strings.Contains(err.Error(), "found "+path+"-wal: the database is in use, or an incomplete copy (use anteroom backup)") {
 		t.Errorf("a database with its log: %v", err)
@@ -150,9 +128,7 @@ func TestCopies(t *testing.T) {
 	server.Close()
 	for file, want := range map[string]int64{path: 2, copied: 1} {
 		r, err := OpenBackup(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != want {
 			t.Errorf("%s: %v, %v, want %d rows", file, rows, err, want)
 		}
@@ -173,14 +149,12 @@ func TestReaderOfOtherSchemas(t *testing.T) {
 	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name = '0003_verify.sql'"))
 	s.Exec(one("DROP TABLE store"))
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	if rows, err := r.Read(t.Context(), countAll); err != nil || rows[0][0][0] != int64(0) {
 		t.Errorf("what an old schema has: %v, %v", rows, err)
 	}
-	if _, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT id FROM store"}); err == nil || !strings.Contains(err.Error(), "no such table: store (1): the database lacks migration 0003_verify.sql") {
+	if _, err := r.Read(t.Context(), turn.SQL("SELECT id FROM store")); err == nil || !strings.Contains(err.Error(), "no such table: store (1): the database lacks migration 0003_verify.sql") {
 		t.Errorf("what an old schema lacks: %v", err)
 	}
 	s.Exec(one("INSERT INTO " + migrations.Table + " (name) VALUES ('0003_verify.sql'), ('9999_new.sql')"))

@@ -24,7 +24,6 @@ type connection struct {
 	named    []driver.NamedValue  // arguments of the statement that runs
 }
 
-// connect opens a connection with settings of the driver.
 func (c *connection) connect(path string, settings url.Values) (err error) {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	c.path, c.prepared = path, map[string]*prepared{}
@@ -59,16 +58,18 @@ func (c *connection) disconnect() error {
 
 // prepared is a statement that the database has parsed.
 type prepared struct {
-	stmt interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	}
+	stmt    statement
 	columns int // of its rows; 0 if it returns none
 }
 
-// run runs statements in order, without a transaction, and returns the rows of each, or the number of
-// rows that it changed.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// run runs statements in order, without a transaction, and returns the rows of each, or the number
+// of rows that it changed.
 func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes []int64, err error) {
 	rows, changes = make([][][]any, len(statements)), make([]int64, len(statements))
 	for i, statement := range statements {
@@ -102,7 +103,6 @@ func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes 
 	return rows, changes, nil
 }
 
-// atOnce runs statements that only read in one transaction.
 func (c *connection) atOnce(statements []turn.Statement) (rows [][][]any, err error) {
 	if err := c.control("BEGIN"); err != nil {
 		return nil, err
@@ -164,12 +164,7 @@ func (c *connection) prepare(text string) (*prepared, error) {
 		stmt.Close()
 		return nil, err
 	}
-	p := &prepared{columns: len(info)}
-	p.stmt = stmt.(interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	})
+	p := &prepared{stmt.(statement), len(info)}
 	c.prepared[text] = p
 	return p, nil
 }
@@ -192,7 +187,6 @@ func withHint(err error) error {
 
 var errBusy = errors.New("another process is using the database (try again)")
 
-// code returns the primary result code of SQLite in err, or -1.
 func code(err error) int {
 	var failed *modernc.Error
 	if errors.As(err, &failed) {

@@ -1,5 +1,5 @@
-// Package sqlite is the store of the native host: an SQLite database in one file. Writes are durable,
-// and share their syncs to the disk.
+// Package sqlite is the store of the native host: an SQLite database in one file. Writes are
+// durable, and share their syncs to the disk.
 package sqlite
 
 import (
@@ -60,7 +60,7 @@ var ErrNone = errors.New("there is no database")
 // database that a newer program has migrated.
 func Open(path string, log *slog.Logger) (*Store, error) { return start(path, log, false) }
 
-// Create is Open, but makes a new database if there is none.
+// Create is Open, but makes a missing database.
 func Create(path string, log *slog.Logger) (*Store, error) { return start(path, log, true) }
 
 func start(path string, log *slog.Logger, create bool) (*Store, error) {
@@ -104,7 +104,7 @@ func (s *Store) open(path string, create bool) error {
 	if err := s.connect(path, url.Values{"_pragma": pragmas}); err != nil {
 		return err
 	}
-	mode, _, err := s.run(turn.Statement{SQL: "PRAGMA journal_mode"})
+	mode, _, err := s.run(turn.SQL("PRAGMA journal_mode"))
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,8 @@ func Exists(path string) (bool, error) {
 		return false, fmt.Errorf("%w (give this user access to the data folder)", err)
 	}
 	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
-		return false, fmt.Errorf("%s has records, but its database is missing or empty (bring the database back)", path+logSuffix)
+		return false, fmt.Errorf("%s has records, but its database is missing or empty "+
+			"(bring the database back)", path+logSuffix)
 	}
 	return false, nil
 }
@@ -182,8 +183,9 @@ func logSize(path string) int64 {
 // checked is the size in bytes up to which takeIn checks a database.
 const checked = 256 << 20
 
-// takeIn checks a database with the log that a killed process left, before SQLite writes the log into
-// the file: a copy that the log does not belong to would be destroyed. It returns the log's size.
+// takeIn checks a database with the log that a killed process left, before SQLite writes the log
+// into the file: a copy that the log does not belong to would be destroyed. It returns the log's
+// size.
 func takeIn(path string) (left int64, err error) {
 	left = logSize(path)
 	if info, err := os.Stat(path); left == 0 || err != nil || disk.LockHolders(path+indexSuffix, opened, opened) != nil {
@@ -195,7 +197,7 @@ func takeIn(path string) (left int64, err error) {
 	defer c.disconnect()
 	var rows [][][]any
 	if err = c.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}); err == nil {
-		rows, _, err = c.run(turn.Statement{SQL: "PRAGMA quick_check(1)"})
+		rows, _, err = c.run(turn.SQL("PRAGMA quick_check(1)"))
 	}
 	if err == nil && rows[0][0][0] != "ok" {
 		err = fmt.Errorf("%v", rows[0][0][0])
@@ -218,7 +220,8 @@ func (s *Store) migrate(create bool) error {
 		if err := s.copyTo(copied); err != nil {
 			return fmt.Errorf("copy the database before its migration: %w", err)
 		}
-		s.log.Warn("migrated the database: older programs cannot open it any more (the copy has addresses: remove it once you are sure)",
+		s.log.Warn("migrated the database: older programs cannot open it any more "+
+			"(the copy has addresses: remove it once you are sure)",
 			"applied", strings.Join(lacking, ","), "copy", copied)
 	case !create:
 		return ErrNone
@@ -236,7 +239,7 @@ func (s *Store) migrate(create bool) error {
 		if err := s.script(string(text)); err != nil {
 			return fmt.Errorf("apply migration %s: %w", name, err)
 		}
-		if _, _, err := s.run(turn.Statement{SQL: "INSERT INTO " + migrations.Table + " (name) VALUES (?)", Args: []any{name}}); err != nil {
+		if _, _, err := s.run(turn.SQL("INSERT INTO "+migrations.Table+" (name) VALUES (?)", name)); err != nil {
 			return err
 		}
 	}
@@ -292,8 +295,8 @@ func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64,
 // RetentionNote returns "": Forget removes deleted addresses from the files.
 func (s *Store) RetentionNote() string { return "" }
 
-// Rewrite runs statements in one transaction in a database file that no process uses, and returns the
-// number of changed rows of each. It rebuilds the file, without traces of deleted rows.
+// Rewrite runs statements in one transaction in a database file that no process uses, and returns
+// the number of changed rows of each. It rebuilds the file, without traces of deleted rows.
 func Rewrite(_ context.Context, path string, statements []turn.Statement) (changes []int64, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err

@@ -30,20 +30,25 @@ import (
 	modernc "modernc.org/sqlite"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func one(sql string, args ...any) turn.Exec {
-	return turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: args}}}
+	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
 
 func put(t testing.TB, s *Store, sql string, args ...any) {
@@ -81,10 +86,7 @@ func count(t testing.TB, s *Store, table string) int64 {
 
 func TestExec(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "a.db"))
-	outbox := turn.Statement{
-		SQL:  "INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease",
-		Args: []any{"r1", "Zoë\x00 naïve \u2028", int64(1) << 40, int64(-1)},
-	}
+	outbox := turn.SQL("INSERT INTO outbox (record_id, kind, payload, state, created_at, next_try_at) VALUES (?, 'k', ?, 'pending', ?, ?) RETURNING id, payload, lease", "r1", "Zoë\x00 naïve \u2028", int64(1)<<40, int64(-1))
 	r := s.Exec(turn.Exec{Statements: []turn.Statement{insert("r1").Statements[0], outbox}})
 	if r.Failure != turn.None || len(r.Rows) != 2 || r.Rows[0] != nil {
 		t.Fatalf("two inserts: %+v", r)
@@ -102,7 +104,7 @@ func TestExec(t *testing.T) {
 		t.Errorf("%d registrations, want 1", n)
 	}
 
-	changes, err := s.Write(t.Context(), turn.Statement{SQL: "UPDATE outbox SET tries = 1"}, turn.Statement{SQL: "SELECT 1"}, turn.Statement{SQL: "UPDATE outbox SET tries = 2 WHERE id > 9"})
+	changes, err := s.Write(t.Context(), turn.SQL("UPDATE outbox SET tries = 1"), turn.SQL("SELECT 1"), turn.SQL("UPDATE outbox SET tries = 2 WHERE id > 9"))
 	if err != nil || fmt.Sprint(changes) != "[1 0 0]" {
 		t.Errorf("changed %v, %v", changes, err)
 	}
@@ -118,9 +120,7 @@ func TestExec(t *testing.T) {
 	if r := s.Exec(insert("r3")); r.Failure != turn.None {
 		t.Errorf("after failures: %+v", r)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if r := s.Exec(insert("r4")); r.Failure != turn.Unavailable {
 		t.Errorf("after Close: %+v", r)
 	}
@@ -201,7 +201,7 @@ func TestFailedSync(t *testing.T) {
 // stored, and what is stored is not refused. The error is not that of a damaged database.
 func TestFull(t *testing.T) {
 	run := func(name string) turn.Statement {
-		return turn.Statement{SQL: "INSERT INTO signal_runs (urls_sha256, started_at) VALUES (?, 1)", Args: []any{name}}
+		return turn.SQL("INSERT INTO signal_runs (urls_sha256, started_at) VALUES (?, 1)", name)
 	}
 	large := one("INSERT INTO signal_runs (urls_sha256, started_at, body) VALUES ('large', 1, ?)", strings.Repeat("b", 400_000))
 	first, second, last := turn.Exec{Statements: []turn.Statement{run("first")}}, turn.Exec{Statements: []turn.Statement{run("second")}}, turn.Exec{Statements: []turn.Statement{run("last")}}
@@ -210,9 +210,7 @@ func TestFull(t *testing.T) {
 	} {
 		var log strings.Builder
 		s, err := Create(filepath.Join(t.TempDir(), FileName), slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.betweenGroups(func() { err = s.script("PRAGMA max_page_count = 40") })
 		failures := group(s, first, full, second, full, last)
 		if err != nil || fmt.Sprint(failures) != "[ refused  refused ]" {
@@ -245,9 +243,7 @@ func TestLocked(t *testing.T) {
 	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 20") })
 	for range 2 { // it stalls, and answers again
 		// The writer of other leaves the connection alone meanwhile.
-		if err := other.script("BEGIN EXCLUSIVE"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.script("BEGIN EXCLUSIVE"))
 		var kept sync.WaitGroup
 		housekeeping := func() {
 			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {
@@ -268,9 +264,7 @@ func TestLocked(t *testing.T) {
 			waiting = len(s.waiting[Housekeeping])
 			s.mu.Unlock()
 		}
-		if err := other.script("ROLLBACK"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.script("ROLLBACK"))
 		kept.Wait()
 		if r := s.Exec(insert("kept")); r.Failure != turn.None {
 			t.Errorf("afterwards: %q", r.Failure)
@@ -280,9 +274,7 @@ func TestLocked(t *testing.T) {
 	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept,kept,kept]]]" {
 		t.Errorf("stored %v", rows)
 	}
-	if err := other.script("BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.script("BEGIN EXCLUSIVE"))
 	ended := make(chan turn.Result)
 	go func() { ended <- s.ExecAs(Housekeeping, insert("refused")) }()
 	for queued := 0; queued == 0; {
@@ -290,9 +282,7 @@ func TestLocked(t *testing.T) {
 		queued = len(s.waiting[1])
 		s.mu.Unlock()
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if r := <-ended; r.Failure != turn.Refused {
 		t.Errorf("at the end: %q", r.Failure)
 	}
@@ -350,18 +340,14 @@ func TestMigrationWithoutCopy(t *testing.T) {
 	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name LIKE '0009%'"))
 	s.Exec(one("DROP TABLE erased"))
 	s.Close()
-	if err := os.MkdirAll(path+".before-0009/full", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(path+".before-0009/full", 0o700))
 	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "copy the database before its migration") {
 		t.Errorf("opened: %v", err)
 	}
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
-	if rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = 'erased'"}); err != nil || len(rows[0]) != 0 {
+	if rows, err := r.Read(t.Context(), turn.SQL("SELECT name FROM sqlite_schema WHERE name = 'erased'")); err != nil || len(rows[0]) != 0 {
 		t.Errorf("migrated without a copy: %v, %v", rows, err)
 	}
 }
@@ -395,18 +381,14 @@ func TestNoDatabase(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("made %v", entries)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o600))
 	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
 		t.Errorf("an empty file: %v", err)
 	}
 	var log strings.Builder
 	for range 2 {
 		s, err := Create(path, slog.New(slog.NewTextHandler(&log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.Close()
 	}
 	if text := log.String(); strings.Count(text, `level=INFO msg="made a new database" file=`+path) != 1 {
@@ -418,9 +400,7 @@ func TestNoDatabase(t *testing.T) {
 		if filepath.Base(lost) == "empty" {
 			err = errors.Join(err, os.WriteFile(lost, nil, 0o600))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, open := range []func(string) error{
 			func(path string) error { _, err := Open(path, quiet); return err },
 			func(path string) error { _, err := Create(path, quiet); return err },
@@ -436,9 +416,7 @@ func TestNoDatabase(t *testing.T) {
 	}
 	openStore(t, path)
 	s, err := Open(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Exec(one("DELETE FROM " + migrations.Table))
 	s.Close()
 	if _, err := Open(path, quiet); !errors.Is(err, ErrNone) {
@@ -543,9 +521,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {
 				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, found := range address.FindAllString(string(text), -1) {
 					if kept++; erased[found] {
 						t.Errorf("%s holds %s", filepath.Base(file), found)
@@ -603,9 +579,7 @@ func TestForgetBesideAnother(t *testing.T) {
 	if want := fmt.Sprintf("(process %d)", os.Getpid()); !strings.HasSuffix(reader, want) || err != nil {
 		t.Errorf("beside a reader: %q, %v, want %s", reader, err, want)
 	}
-	if err := other.script("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.script("ROLLBACK"))
 	if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
 		t.Errorf("afterwards: %q, %v", reader, err)
 	}
@@ -624,22 +598,16 @@ func TestUnsyncedCommit(t *testing.T) {
 	s.Exec(insert("first"))
 	// The file of the log is replaced by one that takes what is written and cannot be synced.
 	void, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer void.Close()
 	replaced := 0
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, entry := range entries {
 		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", entry.Name())); to == path+"-wal" {
 			var fd int
 			fmt.Sscan(entry.Name(), &fd)
-			if err := unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unix.Dup3(int(void.Fd()), fd, unix.O_CLOEXEC))
 			replaced++
 		}
 	}
@@ -656,37 +624,27 @@ func TestReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	s := openStore(t, path)
 	s.Exec(insert("first"))
-	if err := os.Rename(path, path+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+".away"))
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("without the file: %q", r.Failure)
 	}
-	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("another"), 0o600))
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("with another file: %q", r.Failure)
 	}
-	if err := os.Rename(path+".away", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+".away", path))
 	if r := s.Exec(insert("second")); r.Failure != turn.None {
 		t.Errorf("with the file again: %q", r.Failure)
 	}
 	// What was answered is in the log that the store has open, and a clean end saves it.
-	if err := os.Remove(path + "-wal"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path+"-wal"))
 	for _, what := range []string{"without the log", "with another log"} {
 		if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 			t.Errorf("%s: %q", what, r.Failure)
 		}
 		os.WriteFile(path+"-wal", []byte("another"), 0o600)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Close())
 	if n := count(t, openStore(t, path), "registrations"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
@@ -731,12 +689,8 @@ func TestKilled(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childVariable+"="+path)
 	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, child.Start())
 	var told []string
 	lines := bufio.NewReader(out)
 	for {
@@ -744,13 +698,9 @@ func TestKilled(t *testing.T) {
 		if err == io.EOF {
 			break // an unfinished line was not answered whole
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if told = append(told, strings.TrimSpace(line)); len(told) == 300 {
-			if err := child.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, child.Process.Kill())
 		}
 	}
 	child.Wait()
@@ -773,9 +723,7 @@ func TestKilled(t *testing.T) {
 func TestCopyNextToALog(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text)
 	}
 	for _, size := range []int{3, 3000} {
@@ -788,25 +736,19 @@ func TestCopyNextToALog(t *testing.T) {
 		}
 		s.Write(t.Context(), statements...)
 		r, err := OpenReadOnly(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(r.CopyTo(t.Context(), backup), r.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, errors.Join(r.CopyTo(t.Context(), backup), r.Close()))
 		s.Forget(t.Context())
 		os.WriteFile(file, []byte(read(path)), 0o600) // as it is without its log
 		for range 3 {
 			s.Write(t.Context(), statements[:2]...)
-			s.Write(t.Context(), turn.Statement{SQL: "DELETE FROM registrations WHERE seq % 2"})
+			s.Write(t.Context(), turn.SQL("DELETE FROM registrations WHERE seq % 2"))
 			s.Write(t.Context(), statements...)
 		}
 		log := read(path + logSuffix)
 		other := filepath.Join(folder, "other")
 		o := openStore(t, other)
-		o.Write(t.Context(), turn.Statement{
-			SQL: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n",
-		})
+		o.Write(t.Context(), turn.SQL("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n"))
 		o.Close()
 		want := count(t, s, "registrations")
 
@@ -820,9 +762,7 @@ func TestCopyNextToALog(t *testing.T) {
 			var said strings.Builder
 			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
 			if what == "file" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log that was left behind" bytes=%d`, len(log))) {
 					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
 				}

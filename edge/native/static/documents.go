@@ -20,7 +20,7 @@ import (
 // File is a published file.
 type File = assets.File
 
-// Documents is an http.Handler of published documents. It answers an unknown path with 404 and the
+// Documents is an http.Handler of published documents. For an unknown path it returns 404 and the
 // document /404.html. The zero value has no documents.
 type Documents struct {
 	pages     map[string]*page
@@ -88,8 +88,6 @@ func (d *Documents) Has(at *url.URL) (document, redirect bool) {
 	return p != nil && !redirect, redirect
 }
 
-// at returns the document and the redirect at an address. Redirects apply to paths without needless
-// escapes.
 func (d *Documents) at(at *url.URL) (p *page, to assets.Redirect, moved bool) {
 	to, moved = d.redirects[at.Path]
 	return d.pages[at.Path], to, moved && at.RawPath == ""

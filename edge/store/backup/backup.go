@@ -37,9 +37,9 @@ type Table struct {
 	Rows int64
 }
 
-// Write copies the database at path into file, and returns the contents. It checks and syncs the copy
-// before that replaces a backup at file: if Write is killed, file is the old one or the new one. Of
-// other files it replaces only a backup of the same store.
+// Write copies the database at path into file, and returns the contents. It checks and syncs the
+// copy before that replaces a backup at file: if Write is killed, file is the old one or the new
+// one. Of other files it replaces only a backup of the same store.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
@@ -69,15 +69,12 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	return c, disk.SyncFolder(folder)
 }
 
-// wrap is deferred. It adds the operation and its argument to an error.
 func wrap(err *error, what, name string) {
 	if *err != nil {
 		*err = fmt.Errorf("%s %s: %w", what, name, *err)
 	}
 }
 
-// partOf reports whether a file has a name that begins like that of a database, as its log and the
-// copies before migrations have.
 func partOf(database, file string) bool {
 	folder, err := os.Stat(filepath.Dir(database))
 	other, otherErr := os.Stat(filepath.Dir(file))
@@ -85,7 +82,6 @@ func partOf(database, file string) bool {
 		strings.HasPrefix(filepath.Base(file), filepath.Base(database))
 }
 
-// replaceable returns an error if a backup of a store must not replace file.
 func replaceable(ctx context.Context, file, store string) error {
 	info, err := os.Lstat(file)
 	switch {
@@ -102,15 +98,15 @@ func replaceable(ctx context.Context, file, store string) error {
 	}
 	defer r.Close()
 	// A damaged backup is replaced.
-	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"})
+	rows, err := r.Read(ctx, turn.SQL("SELECT id FROM store"))
 	if err == nil && len(rows[0]) == 1 && rows[0][0][0] != store {
 		return fmt.Errorf("backup of another store: got %v, want %s (name another file)", rows[0][0][0], store)
 	}
 	return nil
 }
 
-// Check returns the contents of a backup. It refuses a damaged file, another database, and one that a
-// newer program has migrated.
+// Check returns the contents of a backup. It refuses a damaged file, another database, and one that
+// a newer program has migrated.
 func Check(ctx context.Context, file string) (c *Content, err error) {
 	defer wrap(&err, "check backup", file)
 	r, err := sqlite.OpenBackup(file)
@@ -127,52 +123,45 @@ func Check(ctx context.Context, file string) (c *Content, err error) {
 }
 
 func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
-	rows, err := r.Read(ctx, turn.Statement{SQL: "PRAGMA integrity_check(1)"})
+	rows, err := r.Read(ctx, turn.SQL("PRAGMA integrity_check(1)"))
 	if err == nil && rows[0][0][0] != "ok" {
 		err = fmt.Errorf("%v", rows[0][0][0])
 	}
 	if err != nil {
 		return fmt.Errorf("damaged: %w (take another backup)", err)
 	}
-	rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"})
+	names, err := tables(ctx, r)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows[0] {
-		c.Tables = append(c.Tables, Table{Name: row[0].(string)})
-	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name })
-	}
-	if !has(migrations.Table) {
+	if !slices.Contains(names, migrations.Table) {
 		return errors.New("not an Anteroom database (name a file made by anteroom backup)")
 	}
-	for i := range c.Tables {
-		t := &c.Tables[i]
+	for _, name := range names {
 		at := "NULL"
 		for _, kind := range records.Kinds {
-			if kind.Table == t.Name {
+			if kind.Table == name {
 				at = kind.At
 			}
 		}
-		if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT count(*), max(" + at + `) FROM "` + t.Name + `"`}); err != nil {
+		if rows, err = r.Read(ctx, turn.SQL("SELECT count(*), max("+at+`) FROM "`+name+`"`)); err != nil {
 			return err
 		}
-		t.Rows = rows[0][0][0].(int64)
 		newest, _ := rows[0][0][1].(string)
 		c.Newest = max(c.Newest, newest)
+		c.Tables = append(c.Tables, Table{name, rows[0][0][0].(int64)})
 	}
-	if rows, err = r.Read(ctx, turn.Statement{SQL: migrations.Select}); err != nil {
+	if rows, err = r.Read(ctx, turn.SQL(migrations.Select)); err != nil {
 		return err
 	}
 	lacking, err := migrations.Missing(rows[0])
 	if err != nil {
 		return err
 	}
-	if !has("store") && len(lacking) > 0 {
+	if !slices.Contains(names, "store") && len(lacking) > 0 {
 		return nil
 	}
-	if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"}); err != nil {
+	if rows, err = r.Read(ctx, turn.SQL("SELECT id FROM store")); err != nil {
 		return err
 	}
 	if len(rows[0]) != 1 {
@@ -180,6 +169,18 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 	}
 	c.Store = rows[0][0][0].(string)
 	return nil
+}
+
+func tables(ctx context.Context, r *sqlite.Reader) (names []string, err error) {
+	rows, err := r.Read(ctx, turn.SQL("SELECT name FROM sqlite_schema "+
+		"WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows[0] {
+		names = append(names, row[0].(string))
+	}
+	return names, nil
 }
 
 // Restore makes the database of a data folder from a backup, and returns the contents. It makes a
@@ -241,7 +242,6 @@ const (
 	abandoned   = time.Hour // without a write to a draft
 )
 
-// draft copies a database to a new file in a folder, which the caller renames or removes.
 func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
 	f, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {

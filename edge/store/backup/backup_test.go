@@ -26,6 +26,13 @@ import (
 	_ "modernc.org/sqlite"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 // childVariable names in a child process what it does: a verb, the source and the target.
@@ -53,16 +60,14 @@ func newStore(t testing.TB) *store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), sqlite.FileName)
 	s, err := sqlite.Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return &store{s, t, path}
 }
 
 func (s *store) put(query string, args ...any) {
 	s.t.Helper()
-	if _, err := s.Write(context.Background(), turn.Statement{SQL: query, Args: args}); err != nil {
+	if _, err := s.Write(context.Background(), turn.SQL(query, args...)); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -105,16 +110,12 @@ func watch(t *testing.T, f func(*os.File)) {
 func dump(t testing.TB, path string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var text strings.Builder
 	query := func(query string) (values [][]any) {
 		rows, err := db.Query(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer rows.Close()
 		columns, _ := rows.Columns()
 		for rows.Next() {
@@ -122,9 +123,7 @@ func dump(t testing.TB, path string) string {
 			for i := range row {
 				to[i] = &row[i]
 			}
-			if err := rows.Scan(to...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rows.Scan(to...))
 			values = append(values, row)
 			fmt.Fprintf(&text, "%#v\n", row)
 		}
@@ -205,13 +204,9 @@ func TestLiveStore(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "backup")
 		s.backUp(file)
 		r, err := sqlite.OpenBackup(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT record_id FROM registrations"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		rows, err := r.Read(t.Context(), turn.SQL("SELECT record_id FROM registrations"))
+		must(t, err)
 		there := map[any]bool{}
 		for _, row := range rows[0] {
 			there[row[0]] = true
@@ -232,9 +227,7 @@ func TestErased(t *testing.T) {
 	s := newStore(t)
 	s.fill(300)
 	db, err := sql.Open("sqlite", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	for _, query := range []string{"PRAGMA secure_delete = 0", "DELETE FROM contacts WHERE rowid > 8"} {
 		if _, err := db.Exec(query); err != nil {
@@ -243,9 +236,7 @@ func TestErased(t *testing.T) {
 	}
 	holds := func(path string) bool {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return bytes.Contains(text, []byte("lark300@example.org"))
 	}
 	file := filepath.Join(t.TempDir(), "backup")
@@ -267,9 +258,7 @@ func TestWriteRefuses(t *testing.T) {
 		os.WriteFile(filepath.Join(to, "text"), []byte("a letter"), 0o600), os.Mkdir(filepath.Join(to, "folder"), 0o700),
 		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(sqlite.Magic), 0o600),
 		os.WriteFile(filepath.Join(to, "live-wal"), []byte("x"), 0o600), os.WriteFile(filepath.Join(to, "old"), []byte(sqlite.Magic+"damaged"), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before, _ := os.ReadDir(to)
 	for name, want := range map[string]string{
 		"text": "is no backup", "folder": "is no backup", "link": "is no backup",
@@ -281,9 +270,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	for _, name := range []string{"", "-wal", "-journal"} {
 		link := filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(filepath.Dir(s.path), link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(filepath.Dir(s.path), link))
 		part := filepath.Join(link, sqlite.FileName+name)
 		if _, err := Write(t.Context(), s.path, part); err == nil || !strings.Contains(err.Error(), "file belongs to the database") {
 			t.Errorf("%s: %v", part, err)
@@ -316,9 +303,7 @@ func TestCheck(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "good")
 	s.backUp(good)
 	text, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed := func(query string) func(string) error {
 		return func(path string) error {
 			db, err := sql.Open("sqlite", path)
@@ -386,9 +371,7 @@ func killed(t *testing.T, folder string, size int64, work ...string) {
 	command.Env = append(os.Environ(), childVariable+"="+strings.Join(work, "\n"))
 	var out bytes.Buffer
 	command.Stdout = &out
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	for {
@@ -443,10 +426,8 @@ func TestKilled(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := opened.Read(t.Context(), turn.Statement{SQL: "SELECT count(*) FROM registrations"})
+		must(t, err)
+		rows, err := opened.Read(t.Context(), turn.SQL("SELECT count(*) FROM registrations"))
 		if err != nil || rows[0][0][0] != int64(5_000) {
 			t.Errorf("%v, %v", rows, err)
 		}
@@ -458,14 +439,10 @@ func TestKilled(t *testing.T) {
 	// Only a draft to which nothing was written for an hour is of no process any more.
 	drafts, _ := filepath.Glob(filepath.Join(to, draftPrefix+"*"))
 	for _, draft := range drafts {
-		if err := os.Chtimes(draft, time.Time{}, time.Now().Add(-61*time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(draft, time.Time{}, time.Now().Add(-61*time.Minute)))
 	}
 	young := filepath.Join(to, draftPrefix+"young")
-	if err := errors.Join(os.WriteFile(young, nil, 0o600), os.Chtimes(young, time.Time{}, time.Now().Add(-50*time.Minute))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(young, nil, 0o600), os.Chtimes(young, time.Time{}, time.Now().Add(-50*time.Minute))))
 	s.backUp(file)
 	if entries, _ := os.ReadDir(to); len(entries) != 2 || os.Remove(young) != nil {
 		t.Errorf("left: %v", entries)
@@ -508,13 +485,11 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	opened, err := sqlite.Open(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close()
 	restored := &store{opened, t, path}
 	restored.put(register, "next")
-	rows, err := restored.Read(t.Context(), turn.Statement{SQL: "SELECT max(seq), (SELECT id FROM store) FROM registrations"})
+	rows, err := restored.Read(t.Context(), turn.SQL("SELECT max(seq), (SELECT id FROM store) FROM registrations"))
 	if err != nil || rows[0][0][0] != int64(31) || rows[0][0][1] != want.Store {
 		t.Errorf("after the next registration: %v, %v", rows, err)
 	}
@@ -534,9 +509,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	locked := t.TempDir()
 	lock, err := disk.LockFolder(locked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fault("the folder of a server", locked, "folder "+locked+": locked by another process, such as anteroom serve")
 	lock.Close()
 	other := newStore(t)
@@ -549,9 +522,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	for name, fault := range map[string]string{sqlite.FileName: "", sqlite.FileName + "-wal": "bring the database back"} {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(fault), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(fault), 0o600))
 		if _, err := Restore(t.Context(), file, folder); (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
 			t.Errorf("beside %s: %v", name, err)
 		}
@@ -562,27 +533,21 @@ func TestRestoreRefuses(t *testing.T) {
 // What wrangler d1 export writes, read by sqlite3, is restored like a backup.
 func TestRestoreFromD1(t *testing.T) {
 	text, err := os.ReadFile("testdata/d1.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := filepath.Join(t.TempDir(), "exported")
 	db, err := sql.Open("sqlite", file)
 	if err == nil {
 		_, err = db.Exec(string(text))
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, db.Close()))
 	folder := t.TempDir()
 	if c, err := Restore(t.Context(), file, folder); err != nil || len(c.Store) != 32 || c.Newest != "2026-11-20T12:00:00Z" {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	opened, err := sqlite.Open(filepath.Join(folder, sqlite.FileName), quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close()
-	rows, err := opened.Read(t.Context(), turn.Statement{SQL: "SELECT seq, agent_name FROM registrations"})
+	rows, err := opened.Read(t.Context(), turn.SQL("SELECT seq, agent_name FROM registrations"))
 	if want := "Zoë's \"x\" \n\u2028"; err != nil || fmt.Sprintf("%q", rows) != fmt.Sprintf("%q", [][][]any{{{int64(7), want}}}) {
 		t.Errorf("%q, %v", rows, err)
 	}
@@ -592,13 +557,9 @@ func TestRestoreFromD1(t *testing.T) {
 func TestRestoreOlder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "old")
 	db, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := migrations.Files.ReadFile("0001_init.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, query := range []string{
 		"PRAGMA journal_mode = WAL", migrations.CreateTable, string(text), "INSERT INTO d1_migrations (name) VALUES ('0001_init.sql')",
 		"INSERT INTO suggestions VALUES ('s2', '2026-11-20T00:00:00Z', 'anonymous', 'k', ''), ('s1', '2026-11-19T00:00:00Z', 'anonymous', 'k', '')",
@@ -607,9 +568,7 @@ func TestRestoreOlder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	folder := t.TempDir()
 	path := filepath.Join(folder, sqlite.FileName)
 	c, err := Restore(t.Context(), file, folder)
@@ -620,14 +579,10 @@ func TestRestoreOlder(t *testing.T) {
 		t.Errorf("a backup of an old store: %+v, %v", again, err)
 	}
 	copied := path + ".before-0002"
-	if err := os.WriteFile(copied, []byte("left by a start that was killed"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(copied, []byte("left by a start that was killed"), 0o644))
 	var log strings.Builder
 	s, err := sqlite.Open(path, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if dump(t, copied) != dump(t, file) || !strings.Contains(log.String(), "applied=0002_digest.sql,") || !strings.Contains(log.String(), "copy="+copied) {
 		t.Errorf("the copy from before is another, or the log does not name it: %s", &log)
@@ -635,7 +590,7 @@ func TestRestoreOlder(t *testing.T) {
 	if info, err := os.Stat(copied); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	rows, err := s.Read(t.Context(), turn.Statement{SQL: "SELECT record_id FROM suggestions ORDER BY seq"})
+	rows, err := s.Read(t.Context(), turn.SQL("SELECT record_id FROM suggestions ORDER BY seq"))
 	if err != nil || fmt.Sprint(rows) != "[[[s1] [s2]]]" {
 		t.Errorf("%v, %v", rows, err)
 	}

@@ -53,7 +53,7 @@ func NoteErased(folder string, now time.Time, ids []string) error {
 	return nil
 }
 
-// ReadErased returns the identifiers in the list of a folder, if it has one.
+// ReadErased returns the identifiers in the list of a folder. The list may be missing.
 func ReadErased(folder string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, ErasedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func ReadErased(folder string) ([]string, error) {
 	return recordID.FindAllString(string(text), -1), nil
 }
 
-// erasedBy returns the identifiers of erased records in a list, a database or a backup, and the store
-// of the latter two. Older schemas have neither.
+// erasedBy returns the identifiers of erased records in a list, a database or a backup, and the
+// store of the latter two. Older schemas have neither.
 func erasedBy(ctx context.Context, file string) (ids []string, store string, err error) {
 	if is, err := sqlite.IsDatabase(file); err != nil || !is {
 		text, readErr := os.ReadFile(file)
@@ -83,25 +83,22 @@ func erasedBy(ctx context.Context, file string) (ids []string, store string, err
 		return nil, "", err
 	}
 	defer r.Close()
-	has := func(table string) bool {
-		rows, readErr := r.Read(ctx, turn.Statement{SQL: "SELECT 1 FROM sqlite_schema WHERE name = ?", Args: []any{table}})
-		err = errors.Join(err, readErr)
-		return err == nil && len(rows[0]) > 0
+	names, err := tables(ctx, r)
+	if err != nil || !slices.Contains(names, "store") {
+		return nil, "", err
 	}
-	rows := [][][]any{{}}
-	if has("store") {
-		if rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"}); err == nil && len(rows[0]) > 0 {
-			store, _ = rows[0][0][0].(string)
-		}
-		rows = [][][]any{{}}
+	read := []turn.Statement{turn.SQL("SELECT id FROM store")}
+	if slices.Contains(names, "erased") {
+		read = append(read, turn.SQL(records.SelectErased))
 	}
-	if has("erased") {
-		rows, err = r.Read(ctx, turn.Statement{SQL: records.SelectErased})
-	}
+	rows, err := r.Read(ctx, read...)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, row := range rows[0] {
+	if len(rows[0]) > 0 {
+		store, _ = rows[0][0][0].(string)
+	}
+	for _, row := range slices.Concat(rows[1:]...) {
 		id, _ := row[0].(string)
 		ids = append(ids, id)
 	}
@@ -112,9 +109,12 @@ func erasedBy(ctx context.Context, file string) (ids []string, store string, err
 // file, the list in folder, and the files in more, and the newest of these files, or all in more.
 // restored is the store of file: databases next to it of other stores are passed over, as are
 // unreadable ones.
-func knownErased(ctx context.Context, file, restored, folder string, more []string) (ids []string, newest string, err error) {
-	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
-	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
+func knownErased(
+	ctx context.Context, file, restored, folder string, more []string,
+) (ids []string, newest string, err error) {
+	backups := filepath.Dir(file)
+	next, _ := filepath.Glob(filepath.Join(backups, "*.db")) // which fails only for a bad pattern
+	files := slices.Concat(more, []string{filepath.Join(backups, ErasedName), filepath.Join(folder, ErasedName)})
 	latest := time.Time{}
 	for i, name := range slices.Concat(files, []string{file}, next) {
 		info, err := os.Stat(name)
@@ -141,8 +141,6 @@ func knownErased(ctx context.Context, file, restored, folder string, more []stri
 	return slices.Compact(ids), newest, nil
 }
 
-// eraseAgain erases the addresses of records in a database that no process uses, and returns how many
-// records had one.
 func eraseAgain(ctx context.Context, path string, ids []string) (erased int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil

@@ -29,9 +29,7 @@ func TestErasedStaysErased(t *testing.T) {
 	}
 	erase := func(letter string) {
 		t.Helper()
-		if err := NoteErased(data, time.Unix(0, 0), []string{id(letter)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, NoteErased(data, time.Unix(0, 0), []string{id(letter)}))
 		if _, _, err := records.Erase(t.Context(), s, "", id(letter)); err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +41,7 @@ func TestErasedStaysErased(t *testing.T) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		text, err := os.ReadFile(filepath.Join(folder, sqlite.FileName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, letter := range []string{"a", "b", "c"} {
 			if there := strings.Contains(string(text), address(letter)); there != slices.Contains(left, letter) {
 				t.Errorf("%s in %s: %t", address(letter), file, there)
@@ -71,9 +67,7 @@ func TestErasedStaysErased(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(file, text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return file
 	}
 	// Alone, a backup knows of no later erasure, unless another file does or an older version has
@@ -91,20 +85,14 @@ func TestErasedStaysErased(t *testing.T) {
 	if _, err := Restore(t.Context(), alone, t.TempDir(), alone+"x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("by a missing file: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(alone), ErasedName), []byte("1970-01-01T00:00:00Z "+id("c")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(alone), ErasedName), []byte("1970-01-01T00:00:00Z "+id("c")+"\n"), 0o600))
 	restored(alone, t.TempDir(), 1, "a", "b")
 
 	// A line that broke off does no harm.
-	if err := os.WriteFile(filepath.Join(data, ErasedName), []byte("1970-01-01T00:00:00Z "+id("a")+"\n1970-01"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(data, ErasedName), []byte("1970-01-01T00:00:00Z "+id("a")+"\n1970-01"), 0o600))
 	erase("b")
 	s.Close()
-	if err := os.Remove(s.path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(s.path))
 	restored(second, data, 1, "c")
 	if ids, err := ReadErased(data); err != nil || len(ids) != 2 {
 		t.Errorf("%q, %v", ids, err)
@@ -116,9 +104,7 @@ func TestErasedStaysErased(t *testing.T) {
 	// A file that --erasures names is a list or a database, of this store.
 	list := filepath.Join(t.TempDir(), "list")
 	other, err := sqlite.Create(filepath.Join(t.TempDir(), "other.db"), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	for text, want := range map[string]string{
 		"\ufeff2026-01-01T00:00:00Z " + strings.Repeat("c", 32) + "\r\n": "",
@@ -140,9 +126,7 @@ func TestErasedStaysErased(t *testing.T) {
 	}
 
 	unreadable := t.TempDir()
-	if err := os.Mkdir(filepath.Join(unreadable, ErasedName), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(unreadable, ErasedName), 0o700))
 	if _, err := Restore(t.Context(), first, unreadable); err == nil || !strings.Contains(err.Error(), "read the list of erasures") {
 		t.Errorf("a list that cannot be read: %v", err)
 	}

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 )
 
-// Table has the names of the applied files. It is wrangler's table, so that "d1 migrations apply" and
-// the native host agree.
+// Table has the names of the applied files. It is wrangler's table, so that "d1 migrations apply"
+// and the native host agree.
 const Table = "d1_migrations"
 
 // CreateTable makes Table if it is missing.
@@ -27,8 +27,8 @@ var Files embed.FS
 // Select returns the names of the applied files, one a row.
 const Select = "SELECT name FROM " + Table
 
-// Missing returns the names of the files that a store lacks, in order, from the rows of Select, or an
-// error if a newer program has migrated the store.
+// Missing returns the names of the files that a store lacks, in order, from the rows of Select, or
+// an error if a newer program has migrated the store.
 func Missing(applied [][]any) (names []string, err error) {
 	known := map[any]bool{}
 	files, err := fs.Glob(Files, "*.sql") // sorted

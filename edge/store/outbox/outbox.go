@@ -29,7 +29,7 @@ import (
 // LeaseSeconds is the time of a run. No relay takes as long for three messages.
 const LeaseSeconds = 50 * 60
 
-// MaxDigests is how many digests a host sends before it pauses, to spare a relay that fails.
+// MaxDigests bounds the digests of a host before it pauses, to spare a relay that fails.
 const MaxDigests = 16
 
 const (
@@ -85,10 +85,8 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	payload.Str("address", address)
 	payload.Str("who", who)
 	payload.Close('}')
-	return turn.Statement{
-		SQL:  "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + UnlessUsed,
-		Args: []any{recordID, kind, string(payload.Buf), t.Now},
-	}
+	return turn.SQL("INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0"+UnlessUsed,
+		recordID, kind, string(payload.Buf), t.Now)
 }
 
 // Deliver sends one digest of due rows or, without these, a reminder if that is due. The status is
@@ -96,17 +94,13 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 // due, 502 if the relay refuses the message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{
-		{SQL: correct, Args: []any{t.Now, t.Now + lastRetry + skew}},
-		{SQL: claim, Args: []any{t.Now, lease, t.Now + LeaseSeconds, int64(MaxRecords)}},
-	}})
-	switch {
-	case !ok:
-		return nil
-	case claimed.Failure != turn.None:
-		return failed("due rows were not claimed", claimed)
+	claimed, ok, failed := exec(t, "due rows were not claimed",
+		turn.SQL(correct, t.Now, t.Now+lastRetry+skew),
+		turn.SQL(claim, t.Now, lease, t.Now+LeaseSeconds, int64(MaxRecords)))
+	if !ok {
+		return failed
 	}
-	rows := read(claimed.Rows[1])
+	rows := read(claimed[1])
 	if len(rows) == 0 {
 		return remind(t)
 	}
@@ -124,7 +118,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 }
 
 func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.Response {
-	marking, status := turn.Statement{SQL: deliver, Args: []any{t.Now}}, 200
+	marking, status := turn.SQL(deliver, t.Now), 200
 	if sent.Failure != turn.None {
 		again, more := turn.TextOrNull(rows[0].digest), int64(0) // the claim has counted one try
 		status = 502
@@ -139,20 +133,30 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 			tries = max(tries, rows[i].tries+more)
 		}
 		next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
-		marking = turn.Statement{SQL: release, Args: []any{again, reason(sent), next, more, more, int64(maxTries)}}
+		marking = turn.SQL(release, again, reason(sent), next, more, more, int64(maxTries))
 	}
 	marking.Args = append(marking.Args, t.Now+LeaseSeconds, lease)
-	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{marking}})
-	switch {
-	case !ok:
-		return nil
-	case marked.Failure != turn.None:
-		return failed("a digest was sent and not marked, and will be sent again", marked)
+	if _, ok, failed := exec(t, "a digest was sent and not marked, and will be sent again", marking); !ok {
+		return failed
 	}
 	return &turn.Response{Status: status} // the host logs why a relay fails
 }
 
-// read returns claimed rows ordered by id.
+// exec returns the rows of statements. If ok is false, the caller returns failed, which is nil if
+// the statements have yet to be run.
+func exec(
+	t *turn.Turn, fault string, statements ...turn.Statement,
+) (rows [][][]any, ok bool, failed *turn.Response) {
+	result, ok := t.Do(turn.Exec{Statements: statements})
+	switch {
+	case !ok:
+		return nil, false, nil
+	case result.Failure != turn.None:
+		return nil, false, &turn.Response{Status: 503, Log: "outbox: " + fault + ": " + string(result.Failure)}
+	}
+	return result.Rows, true, nil
+}
+
 func read(claimed [][]any) []row {
 	rows := make([]row, 0, len(claimed))
 	for _, columns := range claimed {
@@ -163,13 +167,13 @@ func read(claimed [][]any) []row {
 		}
 		rows = slices.Insert(rows, at, row{
 			id: integer(columns[0]), record: text(columns[1]), kind: text(columns[2]), createdAt: integer(columns[4]),
-			digest: text(columns[5]), tries: integer(columns[6]), address: payload.Get("address").Text, who: payload.Get("who").Text,
+			digest: text(columns[5]), tries: integer(columns[6]),
+			address: payload.Get("address").Text, who: payload.Get("who").Text,
 		})
 	}
 	return rows
 }
 
-// reason is such as "refused: 554 5.7.1".
 func reason(sent *turn.Result) string {
 	if len(sent.Data) == 0 {
 		return string(sent.Failure)
@@ -177,7 +181,8 @@ func reason(sent *turn.Result) string {
 	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
-// MaxHeaderValue is the bound of Cloudflare's Email Sending for the value of a header field, in bytes.
+// MaxHeaderValue is the bound of Cloudflare's Email Sending for the value of a header field, in
+// bytes.
 const MaxHeaderValue = 2048
 
 const (
@@ -185,7 +190,7 @@ const (
 	separator = ", "
 )
 
-// MaxRecords is how many record ids fit into the header field of a digest.
+// MaxRecords is the number of record ids that fit into the header field of a digest.
 const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
 
 // words are the words of strangers in a digest.

@@ -10,7 +10,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Erased counts what was erased of a record.
+// Erased counts the erased rows of a record.
 type Erased struct {
 	Contacts int64    // 0 or 1
 	Messages int64    // of the outbox
@@ -21,13 +21,11 @@ type Erased struct {
 // charters that have it as a name, which is never erased. Case is ignored.
 func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, named int64, err error) {
 	rows, err := r.Read(ctx,
-		turn.Statement{SQL: "SELECT record_id FROM contacts WHERE lower(address) = lower(?)", Args: []any{address}},
-		turn.Statement{SQL: "SELECT record_id FROM outbox WHERE lower(json_extract(payload, '$.address')) = lower(?)", Args: []any{address}},
-		turn.Statement{
-			SQL: "SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + " +
-				"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
-			Args: []any{address, address, address},
-		},
+		turn.SQL("SELECT record_id FROM contacts WHERE lower(address) = lower(?)", address),
+		turn.SQL("SELECT record_id FROM outbox WHERE lower(json_extract(payload, '$.address')) = lower(?)", address),
+		turn.SQL("SELECT (SELECT count(*) FROM registrations WHERE lower(agent_name) = lower(?)) + "+
+			"(SELECT count(*) FROM charters WHERE lower(org_name) = lower(?) OR lower(commissioner) = lower(?))",
+			address, address, address),
 	)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find an address: %w", err)
@@ -49,21 +47,21 @@ const (
 // records as erased. Registrations and charters stay: their commitments are public. If address is
 // not "", Erase also deletes observed clients with it in their name, and returns the number of
 // their rows. A message that is being sent is not called back. Traces remain until Finish.
-func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (erased []Erased, observed int64, err error) {
+func Erase(
+	ctx context.Context, s Store, address string, recordIDs ...string,
+) (erased []Erased, observed int64, err error) {
 	now := recordIDs[:min(erasedAtOnce, len(recordIDs))]
 	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
 	erase := []turn.Statement{
 		addErased(now),
-		{SQL: mark + " OR EXISTS (SELECT 1 FROM observed WHERE " + client + ")", Args: []any{address, address}},
-		{SQL: "DELETE FROM observed WHERE " + client, Args: []any{address, address}},
+		turn.SQL(mark+" OR EXISTS (SELECT 1 FROM observed WHERE "+client+")", address, address),
+		turn.SQL("DELETE FROM observed WHERE "+client, address, address),
 	}
 	var sent []turn.Statement
 	for _, id := range now {
 		erase = append(erase, Erasure(id)...)
-		sent = append(sent, turn.Statement{
-			SQL:  "SELECT coalesce(digest, lease) FROM outbox WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL",
-			Args: []any{id},
-		})
+		sent = append(sent, turn.SQL("SELECT coalesce(digest, lease) FROM outbox "+
+			"WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL", id))
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
@@ -93,8 +91,8 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 // Erasure returns the statements that delete the addresses of records.
 func Erasure(recordIDs ...string) []turn.Statement {
 	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
-	list := []any{jsonList(recordIDs)}
-	return []turn.Statement{{SQL: "DELETE FROM contacts" + these, Args: list}, {SQL: "DELETE FROM outbox" + these, Args: list}}
+	list := jsonList(recordIDs)
+	return []turn.Statement{turn.SQL("DELETE FROM contacts"+these, list), turn.SQL("DELETE FROM outbox"+these, list)}
 }
 
 func jsonList(ids []string) string {
@@ -110,7 +108,7 @@ const mark = "UPDATE store SET erasing = max(coalesce(erasing, 0) + 1, CAST(unix
 	"OR EXISTS (SELECT 1 FROM erased CROSS JOIN outbox USING (record_id))"
 
 func addErased(ids []string) turn.Statement {
-	return turn.Statement{SQL: "INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?)", Args: []any{jsonList(ids)}}
+	return turn.SQL("INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?)", jsonList(ids))
 }
 
 // SelectErased selects the identifiers of erased records.
@@ -120,8 +118,8 @@ const SelectErased = "SELECT record_id FROM erased"
 // of the database may have brought them back. It returns the number of contacts and messages.
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
 	const these = " WHERE record_id IN (" + SelectErased + ")"
-	changes, err := s.Write(ctx, addErased(recordIDs), turn.Statement{SQL: mark},
-		turn.Statement{SQL: "DELETE FROM contacts" + these}, turn.Statement{SQL: "DELETE FROM outbox" + these})
+	changes, err := s.Write(ctx, addErased(recordIDs), turn.SQL(mark),
+		turn.SQL("DELETE FROM contacts"+these), turn.SQL("DELETE FROM outbox"+these))
 	if err != nil {
 		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}
@@ -131,7 +129,7 @@ func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error)
 // Unfinished returns the time of the newest erasure that may have traces in the files, in Unix
 // milliseconds, or 0.
 func Unfinished(ctx context.Context, r Reader) (int64, error) {
-	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT coalesce(max(erasing), 0) FROM store"})
+	rows, err := r.Read(ctx, turn.SQL("SELECT coalesce(max(erasing), 0) FROM store"))
 	if err != nil {
 		return 0, fmt.Errorf("look for unfinished erasures: %w", err)
 	}
@@ -148,22 +146,22 @@ func Finish(ctx context.Context, s Store) (reader string, err error) {
 	if reader, err = s.Forget(ctx); err != nil || reader != "" {
 		return reader, err
 	}
-	_, err = s.Write(ctx, turn.Statement{SQL: "UPDATE store SET erasing = NULL WHERE erasing = ?", Args: []any{since}})
+	_, err = s.Write(ctx, turn.SQL("UPDATE store SET erasing = NULL WHERE erasing = ?", since))
 	return "", err
 }
 
-const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, digest = NULL " +
-	"WHERE state = 'dead'"
+const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), " +
+	"lease = NULL, digest = NULL WHERE state = 'dead'"
 
 // Revive makes the dead messages of the given records, or without records all of them, due at once
 // with no tries. It returns the number of each record, or of all.
 func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
-	statements := []turn.Statement{{SQL: revive}}
+	statements := []turn.Statement{turn.SQL(revive)}
 	if len(recordIDs) > 0 {
 		statements = nil
 	}
 	for _, id := range recordIDs {
-		statements = append(statements, turn.Statement{SQL: revive + " AND record_id = ?", Args: []any{id}})
+		statements = append(statements, turn.SQL(revive+" AND record_id = ?", id))
 	}
 	changes, err := s.Write(ctx, statements...)
 	if err != nil {

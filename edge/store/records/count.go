@@ -30,7 +30,8 @@ type Counts struct {
 	OutboxError   *string          `json:"outbox_newest_error"` // of an undelivered message
 }
 
-// Burst is at least two registrations of one name, each at most BurstSeconds after the previous one.
+// Burst is at least two registrations of one name, each at most BurstSeconds after the previous
+// one.
 type Burst struct {
 	Name          string `json:"agent_name"`
 	Registrations int64  `json:"registrations"`
@@ -43,10 +44,10 @@ type Burst struct {
 func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
 	counted := func(columns, table, rest string) turn.Statement {
-		return turn.Statement{SQL: "SELECT " + columns + " FROM " + table + " WHERE " + day(table) + " <= ?" + rest, Args: []any{last}}
+		return turn.SQL("SELECT "+columns+" FROM "+table+" WHERE "+day(table)+" <= ?"+rest, last)
 	}
 	rows, err := r.Read(ctx,
-		turn.Statement{SQL: "SELECT coalesce(max(seq), 0) FROM registrations"},
+		turn.SQL("SELECT coalesce(max(seq), 0) FROM registrations"),
 		counted("count(*)", "charters", ""),
 		counted("kind, count(*)", "suggestions", " GROUP BY kind"),
 		counted("count(*)", "contacts", ""),
@@ -83,8 +84,8 @@ type run struct {
 	first, most int64 // earliest and latest time
 }
 
-// registrations counts the registrations up to a sequence number. Sorting them by name in the database
-// would take longer.
+// registrations counts the registrations up to a sequence number. Sorting them by name in the
+// database would take longer.
 func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through any, bursts int) error {
 	runs, ended := map[string]*run{}, []*run(nil)
 	end := func(r *run) {
@@ -94,8 +95,9 @@ func (c *Counts) registrations(ctx context.Context, r Reader, last int64, throug
 			ended = append(ended, r)
 		}
 	}
-	for row, err := range eachRow(ctx, r, beforeAll, countRows, "registrations", "seq", "agent_name, unixepoch(recorded_at)",
-		"seq <= ? AND "+day("registrations")+" <= ?", last, through) {
+	rows := eachRow(ctx, r, beforeAll, countRows, "registrations", "seq", "agent_name, unixepoch(recorded_at)",
+		"seq <= ? AND "+day("registrations")+" <= ?", last, through)
+	for row, err := range rows {
 		if err != nil {
 			return err
 		}

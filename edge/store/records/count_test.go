@@ -51,9 +51,7 @@ func TestCount(t *testing.T) {
 
 	// Count does not wait for a server that is in the midst of a write.
 	server, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Close()
 	server.SetMaxOpenConns(1)
 	if _, err := server.Exec("BEGIN IMMEDIATE"); err != nil {
@@ -99,9 +97,5 @@ func TestCount(t *testing.T) {
 				t.Errorf("through %q, %d bursts: %s, %v\nwant %s", test.through, bursts, a, err, b)
 			}
 		}
-	}
-	s.Close()
-	if _, err := Count(t.Context(), s, "", 5); err == nil {
-		t.Error("a closed database was counted")
 	}
 }

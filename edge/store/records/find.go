@@ -19,7 +19,8 @@ const (
 // CheckID returns an error unless text is a record identifier or the first digits of one.
 func CheckID(text string) error {
 	if len(text) < minDigits || len(text) > idDigits || strings.Trim(text, "0123456789abcdef") != "" {
-		return fmt.Errorf("record identifier: got %q, want %d digits of 0-9 and a-f, or the first %d or more", text, idDigits, minDigits)
+		return fmt.Errorf("record identifier: got %q, want %d digits of 0-9 and a-f, or the first %d or more",
+			text, idDigits, minDigits)
 	}
 	return nil
 }
@@ -33,10 +34,8 @@ func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err err
 	}
 	for _, text := range texts {
 		if len(text) < idDigits {
-			rows, err := r.Read(ctx, turn.Statement{
-				SQL:  "SELECT record_id FROM (" + strings.Join(tables, " UNION ") + ") WHERE substr(record_id, 1, ?) = ?",
-				Args: []any{int64(len(text)), text},
-			})
+			rows, err := r.Read(ctx, turn.SQL("SELECT record_id FROM ("+strings.Join(tables, " UNION ")+") "+
+				"WHERE substr(record_id, 1, ?) = ?", int64(len(text)), text))
 			if err != nil {
 				return nil, fmt.Errorf("find record %s: %w", text, err)
 			}
@@ -56,8 +55,8 @@ func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err err
 	return ids, nil
 }
 
-// Unique returns the only one of some record identifiers that begins with text, or text itself if it
-// is a whole identifier.
+// Unique returns the only one of some record identifiers that begins with text, or text itself if
+// it is a whole identifier.
 func Unique(text string, ids iter.Seq[string]) (string, error) {
 	if err := CheckID(text); err != nil || len(text) == idDigits {
 		return text, err
@@ -79,5 +78,6 @@ func Unique(text string, ids iter.Seq[string]) (string, error) {
 	if n := len(found) - maxMatches; n > 0 {
 		found, rest = found[:maxMatches], fmt.Sprintf(" and %d more", n)
 	}
-	return "", fmt.Errorf("several record identifiers begin with %s: %s%s (give more digits)", text, strings.Join(found, ", "), rest)
+	return "", fmt.Errorf("several record identifiers begin with %s: %s%s (give more digits)",
+		text, strings.Join(found, ", "), rest)
 }

@@ -30,29 +30,15 @@ type Column struct {
 // Lists are all lists. The payload of the outbox is left out, as contacts has its address.
 var Lists = []List{
 	{"registrations", plain("seq", "record_id", "recorded_at", "agent_name", "pubkey", "payload_sha256")},
-	{"charters", []Column{
-		{Name: "seq"},
-		{Name: "record_id"},
-		{Name: "recorded_at"},
-		{Name: "org_name"},
-		{Name: "commissioner"},
-		{Name: "roster", JSON: true},
-		{Name: "payload_sha256"},
-	}},
+	{"charters", slices.Concat(plain("seq", "record_id", "recorded_at", "org_name", "commissioner"),
+		[]Column{{Name: "roster", JSON: true}, {Name: "payload_sha256"}})},
 	{"suggestions", plain("seq", "record_id", "filed_at", "filed_as", "kind", "text_sha256")},
 	{"contacts", []Column{{Name: "record_id"}, {Name: "created_at"}, {Name: "address", Address: true}}},
-	{"outbox", []Column{
-		{Name: "id"},
-		{Name: "record_id"},
-		{Name: "kind"},
-		{Name: "state"},
-		{Name: "tries"},
+	{"outbox", slices.Concat(plain("id", "record_id", "kind", "state", "tries"), []Column{
 		{Name: "created_at", sql: instant("created_at")},
 		{Name: "next_try_at", sql: instant("max(created_at, next_try_at)")},
 		{Name: "delivered_at", sql: instant("delivered_at")},
-		{Name: "last_error"},
-		{Name: "digest"},
-	}},
+	}, plain("last_error", "digest"))},
 }
 
 func plain(names ...string) (columns []Column) {
@@ -72,9 +58,8 @@ func (l *List) columns() string {
 
 // Of returns the rows of a record. Without addresses, e-mail addresses are hidden.
 func Of(ctx context.Context, r Reader, list List, recordID string, addresses bool) ([][]any, error) {
-	rows, err := r.Read(ctx, turn.Statement{
-		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
-	})
+	query := "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid"
+	rows, err := r.Read(ctx, turn.SQL(query, recordID))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", list.Name, err)
 	}

@@ -13,13 +13,9 @@ import (
 func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 	t.Helper()
 	list, err := Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for row, err := range Rows(context.Background(), s, list, days, true, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(row) != len(list.Columns) {
 			t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
 		}

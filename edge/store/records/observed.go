@@ -39,10 +39,8 @@ func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 		return elsewhere.Observed(ctx, days.Since, days.Through)
 	}
 	since, through := days.bounds()
-	rows, err := s.Read(ctx, turn.Statement{
-		SQL:  "SELECT day, client, kind, n FROM observed WHERE day BETWEEN ? AND ? ORDER BY day, client, kind",
-		Args: []any{since, through},
-	})
+	rows, err := s.Read(ctx, turn.SQL("SELECT day, client, kind, n FROM observed "+
+		"WHERE day BETWEEN ? AND ? ORDER BY day, client, kind", since, through))
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
 	}
@@ -53,8 +51,8 @@ func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 	return observed, nil
 }
 
-// Bound counts the clients of a day beyond DayClients together, those seen the least, in observations
-// ordered as by Observed.
+// Bound counts the clients of a day beyond DayClients together, those seen the least, in
+// observations ordered as by Observed.
 func Bound(observed []Observation) []Observation {
 	type client struct{ day, name string }
 	seen := map[client]int64{}

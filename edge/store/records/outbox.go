@@ -27,15 +27,15 @@ func (o *Outbox) String() string {
 }
 
 // CountUndelivered returns one row: the number of pending and of dead messages.
-var CountUndelivered = turn.Statement{
-	SQL: "SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), (SELECT count(*) FROM outbox WHERE state = 'dead')",
-}
+var CountUndelivered = turn.SQL("SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), " +
+	"(SELECT count(*) FROM outbox WHERE state = 'dead')")
 
 // Undelivered counts the messages that are not delivered.
 func Undelivered(ctx context.Context, r Reader) (o Outbox, err error) {
 	rows, err := r.Read(ctx,
 		CountUndelivered,
-		turn.Statement{SQL: "SELECT last_error FROM outbox WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"},
+		turn.SQL("SELECT last_error FROM outbox "+
+			"WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"),
 	)
 	if err != nil {
 		return o, fmt.Errorf("count the outbox: %w", err)

@@ -32,7 +32,7 @@ type Store interface {
 	// Forget removes traces of deleted addresses from the files of the store. If a process that reads
 	// an earlier state prevents that, Forget returns its name.
 	Forget(ctx context.Context) (reader string, err error)
-	// RetentionNote says where the store keeps an erased address longer, or returns "".
+	// RetentionNote names where the store keeps an erased address longer, or returns "".
 	RetentionNote() string
 }
 
@@ -51,7 +51,6 @@ var recordedAt = map[string]string{
 	"contacts": "created_at", "outbox": instant("created_at"),
 }
 
-// instant returns SQL for a column of Unix seconds in RFC 3339.
 func instant(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%SZ', " + column + ", 'unixepoch')"
 }
@@ -62,7 +61,7 @@ const (
 	countRows = 20_000 // of short rows
 )
 
-// beforeAll is a key before those of all rows, and the least number that D1 takes.
+// beforeAll is less than the key of any row, and the least number that D1 takes.
 const beforeAll = -(1 << 53)
 
 // eachRow returns the rows of a table whose key is greater than after, ordered by the key, which is
@@ -78,7 +77,7 @@ func eachRow(
 			err := ctx.Err()
 			var page [][][]any
 			if err == nil {
-				page, err = r.Read(ctx, turn.Statement{SQL: query, Args: append([]any{after}, args...)})
+				page, err = r.Read(ctx, turn.SQL(query, append([]any{after}, args...)...))
 			}
 			if err != nil {
 				yield(nil, fmt.Errorf("read %s: %w", table, err))

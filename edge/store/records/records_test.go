@@ -4,20 +4,27 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func openStore(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Create(path, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -41,4 +48,32 @@ func putRegistration(t testing.TB, s *sqlite.Store, name any, at string) {
 func putMessage(t testing.TB, s *sqlite.Store, id, state string, at int64, failed any) {
 	t.Helper()
 	exec(t, s, "INSERT INTO outbox (record_id, kind, payload, state, tries, created_at, next_try_at, last_error) VALUES (?, 'registration', '{}', ?, 20, ?, 0, ?)", id, state, at, failed)
+}
+
+// TestClosed: a store that fails is an error of every call.
+func TestClosed(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	s.Close()
+	ctx := t.Context()
+	for want, call := range map[string]func() error{
+		"find an address":             func() error { _, _, err := WithAddress(ctx, s, "a@example.org"); return err },
+		"erase records":               func() error { _, _, err := Erase(ctx, s, "", "a"); return err },
+		"repeat erasures":             func() error { _, err := EraseAgain(ctx, s, nil); return err },
+		"look for unfinished erasure": func() error { _, err := Finish(ctx, s); return err },
+		"revive messages":             func() error { _, err := Revive(ctx, s); return err },
+		"find record 012345":          func() error { _, err := Find(ctx, s, "012345"); return err },
+		"read contacts":               func() error { _, err := Of(ctx, s, Lists[3], "a", false); return err },
+		"count records":               func() error { _, err := Count(ctx, s, "", 0); return err },
+		"count the outbox":            func() error { _, err := Undelivered(ctx, s); return err },
+		"read observations":           func() error { _, err := Observed(ctx, s, Days{}); return err },
+		"read charters":               func() error { _, err := Scan(ctx, s, &Kinds[1], 9); return err },
+		"measure the store":           func() error { _, err := Measure(ctx, s, nil); return err },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := Named("everything"); err == nil || err.Error() != `list: got "everything", want one of registrations, charters, suggestions, contacts, outbox` {
+		t.Error(err)
+	}
 }

@@ -86,16 +86,14 @@ type Waiting struct {
 // Measure reads the extent of a store in one transaction. covered has the last number of each of
 // Kinds that a verification covers; nil is none.
 func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
-	statements := []turn.Statement{{SQL: "SELECT id, host FROM store"}}
+	statements := []turn.Statement{turn.SQL("SELECT id, host FROM store")}
 	for i, kind := range Kinds {
 		after := int64(0)
 		if covered != nil {
 			after = covered[i]
 		}
-		statements = append(statements, turn.Statement{
-			SQL:  "SELECT (SELECT max(seq) FROM " + kind.Table + "), count(*), min(" + kind.At + ") FROM " + kind.Table + " WHERE seq > ?",
-			Args: []any{after},
-		})
+		statements = append(statements, turn.SQL("SELECT (SELECT max(seq) FROM "+kind.Table+"), count(*), min("+kind.At+") "+
+			"FROM "+kind.Table+" WHERE seq > ?", after))
 	}
 	rows, err := r.Read(ctx, statements...)
 	if err != nil {

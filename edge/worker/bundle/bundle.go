@@ -1,6 +1,6 @@
-// Package bundle makes the folder that wrangler deploys: the worker and the snapshot. edge.wasm and the
-// JavaScript are compiled in the folder of the source code. A released program, which build/release.sh
-// builds with the tag release, carries them.
+// Package bundle makes the folder that wrangler deploys: the worker and the snapshot. edge.wasm and
+// the JavaScript are compiled in the folder of the source code. A released program, which
+// build/release.sh builds with the tag release, carries them.
 package bundle
 
 import (
@@ -69,8 +69,8 @@ func Toolchain() string {
 	return strings.TrimSpace(string(files[toolchainFile]))
 }
 
-// worker returns the files of a bundle without the snapshot, compiled or carried. After compiling it
-// also returns the names of the module's functions, in lines of INDEX:NAME.
+// worker returns the files of a bundle without the snapshot, compiled or carried. After compiling
+// it also returns the names of the module's functions, in lines of INDEX:NAME.
 func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err == nil {
 		files, names, err = compile(ctx, progress)
@@ -86,8 +86,8 @@ func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, n
 		"(take a released program, or run this in the folder of the source code)", compileScript)
 }
 
-// commentLine matches a line of JavaScript with only a comment. It is left empty in a bundle, so that
-// line numbers stay.
+// commentLine matches a line of JavaScript with only a comment. It is left empty in a bundle, so
+// that line numbers stay.
 var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
 
 func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
@@ -141,7 +141,6 @@ func Build(ctx context.Context, folder string, s *snapshot.Snapshot, progress io
 	return files, err
 }
 
-// write replaces a bundle in a folder. It refuses a folder with other files.
 func write(folder string, files map[string][]byte) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +161,6 @@ func write(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// writeMigrations keeps the migrations of earlier programs in the folder.
 func writeMigrations(folder string) error {
 	files, err := read(migrations.Files, "*.sql")
 	if err == nil {

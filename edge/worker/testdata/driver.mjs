@@ -6,22 +6,16 @@
 //   {"call": ENTRY, "frame": turn}      {"frame": outcome, "changed": n, "stack": n, "memory": n}, or {"trap": "…"}
 //   {"encode": TURN}                    {"frame": turn}
 //   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
-//   {"vary": FRAME, "at": n, "times": n}  {"kept": n}: the bytes that are kept once an outcome was read so
-//                                       often, each time with another number at that place
 //
 // changed is where memory that is not a stack differs from what it was before the call, -1 for nowhere; stack is how
 // much of it was used, memory how much there is.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 import { Core } from '../core.mjs';
 import { decodeOutcome, encodeTurn } from '../wire.mjs';
 
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc');
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 let snapshot, core, before;
 
@@ -64,12 +58,6 @@ function call(entry, frame) {
   return reply;
 }
 
-function keptBytes() {
-  gc();
-  gc(); // ends what the first has left to threads of its own
-  return process.memoryUsage().arrayBuffers;
-}
-
 function answer(request) {
   if ('load' in request) {
     snapshot = request.load;
@@ -90,14 +78,6 @@ function answer(request) {
     }
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
-  if (request.vary) {
-    const { vary, at, times } = request, before = keptBytes();
-    for (let i = 0; i < times; i++) {
-      vary.set(Buffer.from(String(i).padStart(9, '0')), at);
-      decodeOutcome(vary);
-    }
-    return { kept: keptBytes() - before };
-  }
   const frame = request.outcome, misread = [];
   for (let n = 0; n < frame.length; n++) {
     try {

@@ -1,9 +1,9 @@
-// Package wire encodes turns and their outcomes for the WebAssembly module. One function for each type
-// both writes and reads it: see codec.
+// Package wire encodes turns and their outcomes for the WebAssembly module. One function for each
+// type both writes and reads it: see codec.
 //
-// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text" is
-// bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields, each
-// a line of its name, ": ", its value and LF. A frame is one item.
+// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
+// is bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields,
+// each a line of its name, ": ", its value and LF. A frame is one item.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
@@ -112,9 +112,9 @@ func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
 	return o, nil
 }
 
-// AppendFacts appends what a host needs to know of the core and the snapshot, or fault, the error of
-// loading that. messages is the path of the MCP server, and unfinished the answer to a POST there
-// that the host could not finish.
+// AppendFacts appends what a host needs to know of the core and the snapshot, or fault, the error
+// of loading that. messages is the path of the MCP server, and unfinished the answer to a POST
+// there that the host could not finish.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
 	c := codec{frame: b}
 	if c.text(&fault); fault != "" {
@@ -304,8 +304,8 @@ func as[T turn.Effect](c *codec, e *turn.Effect, code func(*T)) {
 	}
 }
 
-// codec reads a frame from its start, or writes one. Its methods take pointers to values, which they
-// set if it reads. After a fault it reads zeros, so that only done is checked.
+// codec reads a frame from its start, or writes one. Its methods take pointers to values, which
+// they set if it reads. After a fault it reads zeros, so that only done is checked.
 type codec struct {
 	frame  []byte // left to read, or written so far
 	reads  bool
@@ -314,7 +314,6 @@ type codec struct {
 
 func (c *codec) done() bool { return !c.failed && len(c.frame) == 0 }
 
-// take reads n bytes, or fails and returns nil.
 func (c *codec) take(n int) []byte {
 	if n < 0 || n > len(c.frame) {
 		c.failed, c.frame = true, nil

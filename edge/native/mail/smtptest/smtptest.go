@@ -15,9 +15,9 @@ import (
 	"anteroom/edge/store/outbox"
 )
 
-// Server refuses lines of more than 1,000 octets or without CRLF, content that is not dot-stuffed or
-// not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in a wrong order and, as mail services
-// do, header values over outbox.MaxHeaderValue.
+// Server refuses lines of more than 1,000 octets or without CRLF, content that is not dot-stuffed
+// or not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in a wrong order and, as mail
+// services do, header values over outbox.MaxHeaderValue.
 type Server struct {
 	Properties
 	Address string // host and port
@@ -130,7 +130,6 @@ func (s *session) answer(command, usual string) bool {
 	return reply != ""
 }
 
-// line reads a line. wrong is the reply that refuses it, or "".
 func (s *session) line(limit int) (line, wrong string, err error) {
 	if line, err = s.lines.ReadString('\n'); err != nil {
 		return "", "", err
