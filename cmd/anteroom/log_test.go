@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/canon"
@@ -243,6 +244,67 @@ func TestLogProveLookup(t *testing.T) {
 		server.Close()
 		if code != c.code || !strings.Contains(complaint.String(), c.want) {
 			t.Errorf("%s: code %d\n%s%s", c.want, code, &out, &complaint)
+		}
+	}
+}
+
+// A watch keeps every checkpoint that is validly signed, whatever else is wrong with the look, in a
+// folder of any name; so a later tree of the key, or of another key, is told. A look ends in time.
+func TestLogWatchKeeps(t *testing.T) {
+	signer, key, err := logSigner(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another, _, err := logSigner(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(signer note.Signer, key, record string) string {
+		l, public := tlog.New([]string{key}, nil), t.TempDir()
+		_, _, err := l.Append("2026-11-20", []tlog.Entry{
+			{Kind: tlog.Own, Hash: tlog.RecordHash(record, "")}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
+		}, signer)
+		if err = errors.Join(err, publishLog(l, public)); err != nil {
+			t.Fatal(err)
+		}
+		return public
+	}
+	_, other, _ := logSigner(6)
+	honest, forked, exchanged := publish(signer, key, "one"), publish(signer, key, "two"), publish(another, other, "one")
+	var files http.Handler
+	var pause time.Duration
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(pause)
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		first        string // the log at the first look
+		pause        time.Duration
+		flag, value  string
+		says         string
+		code         int
+		second, then string // the log at the second look, and what that says
+	}{
+		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, forked, "FORKED: the key signed two trees of 2 entries"},
+		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, exchanged, "which was not given"},
+		{honest, 200 * time.Millisecond, "--timeout", "900ms", "the look took longer than 900ms", cli.ExitUsage, forked, "FORKED: "},
+	} {
+		state := filepath.Join(t.TempDir(), "w[1]")
+		var out, complaint bytes.Buffer
+		files, pause = http.FileServer(http.Dir(c.first)), c.pause
+		code := run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state, c.flag, c.value}, nil, &out, &complaint)
+		if said := out.String() + complaint.String(); code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%s %s: code %d: %s", c.flag, c.value, code, said)
+		}
+		files, pause = http.FileServer(http.Dir(c.second)), 0
+		out.Reset()
+		code = run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state}, nil, &out, io.Discard)
+		if code != cli.ExitFailure || !strings.Contains(out.String(), c.then) {
+			t.Errorf("%s %s, then: code %d: %s", c.flag, c.value, code, &out)
+		}
+		if kept, err := checkpointsIn(state); err != nil || c.second == forked && len(kept) != 2 {
+			t.Errorf("kept %q, %v", kept, err)
 		}
 	}
 }

@@ -167,6 +167,12 @@ func (c *check) run() error {
 			c.compareKept(k)
 		}
 		c.checkQuorum()
+	} else {
+		for _, k := range kept { // with the trees that were read before the error
+			if slices.ContainsFunc(c.trees, func(t *checkedTree) bool { return t.Origin == k.Origin }) {
+				c.compareKept(k)
+			}
+		}
 	}
 	if err == nil {
 		err = c.compareFiles()
