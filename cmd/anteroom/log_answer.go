@@ -82,21 +82,21 @@ func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 }
 
 // readPromise reads the promise in an answer, and verifies that it names the answer's record and is
-// signed by the receipt key it names.
-func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
+// signed by the receipt key it names. Whether that key counts is decided by the log.
+func readPromise(stdin io.Reader, name string) (*tlog.Promised, error) {
 	answer, err := readAnswer(stdin, name)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	p = &tlog.Promised{}
+	p := &tlog.Promised{}
 	if p.Hash, err = hashOfAnswer(answer, name); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	given := answer.Get("promise")
 	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
 	said, err := jsondoc.Parse([]byte(text))
 	if err != nil || said.Kind != jsondoc.Object {
-		return nil, "", fmt.Errorf("%s has no promise, which a service that signs receipts adds (%s)", name, wholeAnswer)
+		return nil, fmt.Errorf("%s has no promise: anyone could have made this answer (%s)", name, wholeAnswer)
 	}
 	size := said.Get("size")
 	about := canon.Promised{
@@ -112,18 +112,18 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	_, noDay := time.Parse(time.DateOnly, about.CountedBy)
 	switch {
 	case canon.Promise(&about) != text || noDay != nil:
-		return nil, "", fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
+		return nil, fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
 	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize ||
 		!ed25519.Verify(public, []byte(text), signature):
-		return nil, "", fmt.Errorf("the promise in %s is not signed by the key it names", name)
+		return nil, fmt.Errorf("the promise in %s is not signed by the key it names", name)
 	}
-	p.By = about.CountedBy
+	p.By, p.Signer, p.Host, p.RecordedAt = about.CountedBy, key, about.IssuedBy, about.RecordedAt
 	if about.Log != "" {
 		root, err := tlog.ParseRoot(about.Root)
 		if err != nil {
-			return nil, "", fmt.Errorf("the promise in %s: root: %w", name, err)
+			return nil, fmt.Errorf("the promise in %s: root: %w", name, err)
 		}
 		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
 	}
-	return p, key, nil
+	return p, nil
 }

@@ -86,8 +86,10 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 	if log == "" {
 		without, noKey = "; this service keeps no log", "this service keeps no log"
 	}
+	_, host, _ := strings.Cut(baseURL, "://")
 	filled, err := site.Expand(string(text), map[string]string{
 		"base_url":           baseURL,
+		"canonical_host":     host,
 		"receipt_keys":       strings.Join(keys, ","),
 		"log_keys":           strings.Join(logKeys, ","),
 		"log_witnesses":      strings.Join(witnesses, ","),

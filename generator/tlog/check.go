@@ -85,9 +85,12 @@ type Checking struct {
 	Kept [][]byte                 // checkpoints, or proofs with one, that the log must extend
 	// Policy decides which cosignatures the newest checkpoint must have; nil requires none.
 	Policy *Policy
-	// Promised names a record that the log must have counted; nil for none.
-	Promised *Promised
-	Now      time.Time // no verification is later; zero skips this test
+	// Promised names a record that the log must have counted; nil for none. It counts if one of Hosts,
+	// or of the log's keys, issued it, and one of ReceiptKeys, or of the newest verification, signed it.
+	Promised    *Promised
+	Hosts       []string  // further host names of the service
+	ReceiptKeys []string  // further receipt keys that the service or the reader names: see CountsOn
+	Now         time.Time // no verification is later; zero skips this test
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
