@@ -55,7 +55,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
-	hash, err := recordHash(t.In, answer)
+	hash, _, err := readRecord(t.In, answer)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,10 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		return fmt.Errorf("check %s: no proof of %s: %w", o.proof, answer, hintKeys(err))
 	}
 	r := reportOf(p, trusted.From)
-	return t.Answer(r, func() { t.PrintLines(r.String()) })
+	if err := t.Answer(r, func() { t.PrintLines(r.String()) }); err != nil {
+		return err
+	}
+	return r.err()
 }
 
 func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
@@ -159,9 +162,13 @@ func promiseError(p *tlog.PromiseReport) error {
 	case tlog.Unverified:
 		return cli.Unusable("check the promise: unverified: %s (--receipt-key names further keys)", p.Why)
 	case tlog.SetApart:
-		return fmt.Errorf("check the promise: it is about %s, set apart by verification %s", p.State, p.Verification)
+		return errSetApart(p.Verification)
 	}
 	return nil
+}
+
+func errSetApart(verification string) error {
+	return fmt.Errorf("%s: verification %s set the record apart", tlog.SetApart, verification)
 }
 
 // namedIn returns the host and the receipt key that the manifest of a service names.

@@ -115,6 +115,13 @@ func reportOf(p *tlog.Proved, from string) *provedReport {
 	}
 }
 
+func (r *provedReport) err() error {
+	if r.Kind == tlog.Own {
+		return errSetApart(r.AsOf)
+	}
+	return nil
+}
+
 // String describes the proved facts.
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+

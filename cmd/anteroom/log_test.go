@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/canon"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -145,64 +142,6 @@ func TestLogFork(t *testing.T) {
 	}
 }
 
-// A promise is compared with the log. A receipt key that no verification names is warned about.
-func TestLogPromise(t *testing.T) {
-	signer, key, err := logSigner(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, payload := strings.Repeat("5b", 16), strings.Repeat("0a", 32)
-	receiptKey := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	named := base64.StdEncoding.EncodeToString(receiptKey.Public().(ed25519.PublicKey))
-	other := base64.StdEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize))
-	text := canon.Promise(&canon.Promised{
-		Kind: "registration", PayloadSHA256: payload, RecordID: id, RecordedAt: "2026-11-01T10:00:00Z",
-		IssuedBy: "www.anteroom.example", CountedBy: "2026-11-20",
-	})
-	answer, err := json.Marshal(map[string]any{"record_id": id, "payload_sha256": payload, "promise": map[string]string{
-		"text": text, "public_key_b64": named, "signature": base64.StdEncoding.EncodeToString(ed25519.Sign(receiptKey, []byte(text))),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	board := []byte(`{"as_of":"2026-11-20","pilot_waitlist":{"verified_organic_agent_conversions":0,"registrations_recorded":1},` +
-		`"orgs":{"charters_filed":0},"suggestions":{"received_external":0},` +
-		`"excluded_from_counts":{"development_seed_and_test_records":0}}`)
-	for _, c := range []struct {
-		receiptKey, record string
-		state              string
-		warns              bool
-		code               int
-	}{
-		{named, id, "kept", false, cli.ExitOK},
-		{named + "@2026-11-20", id, "kept", false, cli.ExitOK},
-		{other, id, "kept", true, cli.ExitOK},
-		{named, strings.Repeat("5c", 16), "broken", false, cli.ExitFailure},
-	} {
-		l := tlog.New([]string{key}, nil)
-		verified := tlog.VerificationOf("2026-11-20", "2026-11-20", board)
-		verified.ReceiptKeys, verified.Counts = []string{c.receiptKey}, tlog.Counts{Registrations: 1}
-		_, _, err := l.Append("2026-11-20", []tlog.Entry{{Kind: tlog.Registration, Hash: tlog.RecordHash(c.record, payload)}, verified}, signer)
-		public := t.TempDir()
-		if err == nil {
-			err = publishLog(l, public)
-		}
-		for _, file := range []string{verified.Board, "/scoreboard.json"} {
-			file = filepath.Join(public, filepath.FromSlash(file))
-			err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, board, 0o666))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out, complaint bytes.Buffer
-		code := run([]string{"log", "check", "--out", public, "--key", key, "--promise", "-"}, bytes.NewReader(answer), &out, &complaint)
-		warns := strings.Contains(complaint.String(), "the promise is signed by the receipt key "+named+", which no verification of the log names")
-		if !strings.Contains(out.String(), "the promise to count the record by 2026-11-20: "+c.state) || warns != c.warns || code != c.code {
-			t.Errorf("%+v: code %d\n%s%s", c, code, &out, &complaint)
-		}
-	}
-}
-
 // A lookup that the newest verification has not signed, or that changes while it is read, proves
 // nothing.
 func TestLogProveLookup(t *testing.T) {
@@ -213,7 +152,7 @@ func TestLogProveLookup(t *testing.T) {
 	l := tlog.New([]string{key}, nil)
 	hash := tlog.RecordHash("one", "")
 	if _, _, err = l.Append("2026-11-20", []tlog.Entry{
-		{Kind: tlog.Own, Hash: hash}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
+		{Kind: tlog.Charter, Hash: hash}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
 	}, signer); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +166,7 @@ func TestLogProveLookup(t *testing.T) {
 		want    string
 		code    int
 	}{
-		{0, "it counts as own now, signed by the verification as of 2026-11-20", cli.ExitOK},
+		{0, "it counts as charter now, signed by the verification as of 2026-11-20", cli.ExitOK},
 		{1, "lookup of verification 2026-11-20 does not match the entries", cli.ExitFailure},
 		{2, "prove what the record counts as", cli.ExitFailure},
 	} {

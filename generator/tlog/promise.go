@@ -51,32 +51,38 @@ func CountsOn(keys []string, key, day string) bool {
 	})
 }
 
-// unverified returns the reason why a promise is no evidence, or "". Anyone can sign a promise, so
-// it counts only under a key that the service names for the day of the record: in its newest
-// verification, in its documents, or to the reader. A key that is missing there was revoked.
-func (c *check) unverified(p *Promised) string {
-	hosts, keys := c.Hosts, c.ReceiptKeys
-	for _, key := range c.report.Keys {
-		host, _, _ := strings.Cut(key, "/")
-		hosts = append(hosts[:len(hosts):len(hosts)], host)
-	}
-	if last := c.log.Current(); last != nil {
-		keys = slices.Concat(keys, last.Entry.ReceiptKeys)
-	}
+// Unverified returns the reason why a promise is no evidence, or "". Anyone can sign a promise, so
+// it counts only if one of the hosts issued it, under one of the keys, in the form of CountsOn, that
+// counts for the day of the record.
+func (p *Promised) Unverified(hosts, keys []string) string {
 	day, _, _ := strings.Cut(p.RecordedAt, "T")
 	switch {
 	case !slices.Contains(hosts, p.Host):
 		return fmt.Sprintf("issued by %.100q, want %s", p.Host, strings.Join(slices.Compact(hosts), " or "))
 	case !CountsOn(keys, p.Signer, day):
-		return fmt.Sprintf("signed by %s, which the service does not name for %s", p.Signer, day)
+		return fmt.Sprintf("signed by %.100s, which the service does not name for %s", p.Signer, day)
 	}
 	return ""
+}
+
+// hosts returns the host names of a service by the names of its log keys, after known ones.
+func hosts(known, logKeys []string) []string {
+	all := slices.Clip(known)
+	for _, key := range logKeys {
+		host, _, _ := strings.Cut(key, "/")
+		all = append(all, host)
+	}
+	return all
 }
 
 func (c *check) comparePromise(p *Promised) error {
 	r := &PromiseReport{State: Broken, By: p.By, SignedBy: p.Signer, IssuedBy: p.Host}
 	c.report.Promise = r
-	if r.Why = c.unverified(p); r.Why != "" {
+	keys := c.ReceiptKeys
+	if last := c.log.Current(); last != nil { // a key that is missing there was revoked
+		keys = slices.Concat(keys, last.Entry.ReceiptKeys)
+	}
+	if r.Why = p.Unverified(hosts(c.Hosts, c.report.Keys), keys); r.Why != "" {
 		r.State = Unverified
 		return nil
 	}
