@@ -18,7 +18,6 @@
 //                 members below
 //   wasm          base64 of a module instead of the bundle's
 //   snapshot      text instead of the bundle's
-//   constants     text instead of the bundle's
 //   compatibility_date, compatibility_flags
 //   migrations    SQL texts that the store begins with; without them and a folder there is no store
 //   folder        where the store is, and stays after the service has stopped
@@ -109,7 +108,6 @@ function bundled(service) {
   if (service.main) modules['main.mjs'] = { type: 'esm', contents: service.main };
   modules['front.mjs'] = { type: 'esm', contents: front(service.main ? 'main.mjs' : 'worker.mjs', service.limit) };
   if (service.snapshot) modules['snapshot.txt'].contents = service.snapshot;
-  if (service.constants) modules['constants.txt'].contents = service.constants;
   const env = { SELF: { type: 'worker', worker: name } };
   if (service.migrations || service.folder) env.DB = { type: 'd1', id: name };
   if (service.mail) env.EMAIL = { type: 'send-email', destinationAddress: service.mail.to, allowedSenderAddresses: [service.mail.from] };

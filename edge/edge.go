@@ -1,5 +1,4 @@
-// Package edge answers the requests of the service: it is the one entry that both hosts call,
-// edge/native and edge/worker.
+// Package edge is the entry to the core, for both hosts: edge/native and edge/worker.
 package edge
 
 import (
@@ -14,14 +13,13 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Edge answers requests from one snapshot. It is made once, and no request changes it.
+// Edge answers requests from one snapshot. No request changes it.
 type Edge struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
 }
 
-// Load makes the state that all turns share. It returns an error where the snapshot lacks a
-// document.
+// Load returns the state that all turns share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot) (*Edge, error) {
 	a, err := api.Load(s)
 	if err != nil {
@@ -35,12 +33,11 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	return &Edge{s, a}, nil
 }
 
-// Prerender makes the documents that are the same for everybody, ahead of the requests for them. A
-// host whose process lives long calls it once. The worker does not: it would only start more
-// slowly.
+// Prerender makes the documents that do not depend on the request. A host with a long-lived process
+// calls it once.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
-// Handle gives the outcome of a request's turn. Package turn says what a host does with it.
+// Handle returns the outcome of a request's turn.
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	path, _, _ := strings.Cut(t.Request.Target, "?")
@@ -53,8 +50,8 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }
 
-// Deliver sends one digest from the outbox. Its response is 200 where more may be due: the host
-// calls again, outbox.MaxDigests times at most before it pauses. See outbox.Deliver.
+// Deliver sends one digest from the outbox. Its response is 200 if more may be due: the host calls
+// again, at most outbox.MaxDigests times before it pauses.
 func (e *Edge) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))

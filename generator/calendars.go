@@ -21,7 +21,8 @@ import (
 func calendars(a *contract.Answers) (files []File, err error) {
 	about := a.BusinessDays()
 	for _, c := range about.Calendars {
-		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`, c.ID, about.Range.First, about.Range.Last))
+		asked, err := jsondoc.Parse(fmt.Appendf(nil, `{"op":"holidays","calendar":%q,"start":%q,"end":%q}`,
+			c.ID, about.Range.First, about.Range.Last))
 		if err != nil {
 			return nil, fmt.Errorf("ask for the holidays of %s: %w", c.ID, err)
 		}
@@ -34,7 +35,8 @@ func calendars(a *contract.Answers) (files []File, err error) {
 		}
 		file := &calendarFile{c, about.Range, []string{"Saturday", "Sunday"}, about.DataVersion, about.Caveat, listed.Result}
 		ics := output.CalendarPath(c.ID, "ics")
-		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.JSON()), output.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
+		files = append(files, output.NewFile(output.CalendarPath(c.ID, "json"), file.JSON()),
+			output.NewFile(ics, file.ICS(a.Site.Service.CanonicalHost, a.URL(ics))))
 	}
 	return files, nil
 }
@@ -72,7 +74,8 @@ func (c *calendarFile) ICS(host, url string) []byte {
 	line("UID", c.ID+"@"+host)
 	line("NAME", escapeText(c.Name))
 	line("X-WR-CALNAME", escapeText(c.Name)) // what many programs read instead of NAME
-	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business days. Saturdays and Sundays are not business days either, "+
+	line("DESCRIPTION", escapeText("Weekdays from "+c.First+" to "+c.Last+" that are not business "+
+		"days. Saturdays and Sundays are not business days either, "+
 		"and are not listed. Authority: "+c.Authority+". Holds: "+c.Scope+". Leaves out: "+c.LeavesOut+". "+c.Caveat))
 	line("LAST-MODIFIED", stamp)
 	line("SOURCE;VALUE=URI", url)
@@ -91,7 +94,7 @@ func (c *calendarFile) ICS(host, url string) []byte {
 
 var escapeText = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace
 
-// maxLine is how many bytes a line of iCalendar may have, its end apart.
+// maxLine is the length of a line of iCalendar in bytes, without its end.
 const maxLine = 75
 
 // appendFolded folds a line between characters (RFC 5545, section 3.1).

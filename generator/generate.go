@@ -27,7 +27,7 @@ import (
 // File is one file of the published tree.
 type File = output.File
 
-// Output is what a content folder publishes.
+// Output holds the documents of a content folder.
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot

@@ -1,5 +1,4 @@
-// Shows the answers to the form of the business days page in the page. Without this script the form
-// opens the JSON answer.
+// Shows answers in the page. Without this script the form opens the JSON answer.
 const [form, answers, joint] = ["#ask", "#answer", "#ask-joint"].map((id) => document.querySelector(id));
 const [words, more] = answers.children;
 const { op, calendar, date, start, end, days, convention, year } = form.elements;
@@ -12,7 +11,7 @@ function put(parent, tag, text = "", attributes = {}) {
   return element;
 }
 
-// Only the fields that the operation reads are there: convention for 0 days alone.
+// Only the fields of the operation are shown: convention for 0 days alone.
 function choose() {
   for (const block of form.querySelectorAll("[data-for]")) {
     const control = block.querySelector("input, select"), readers = block.dataset.for.split(" ");

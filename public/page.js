@@ -4,7 +4,7 @@ said.className = "said"
 said.setAttribute("role", "status")
 document.body.append(said)
 
-// copyable gives a block of code its button. What is longer than its block can be scrolled by keys.
+// copyable adds a button to a block of code. A long block can be scrolled by keys.
 export function copyable(pre) {
   const code = pre.querySelector("code") ?? pre
   if (code.scrollWidth > code.clientWidth || code.scrollHeight > code.clientHeight) code.tabIndex = 0

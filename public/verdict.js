@@ -1,6 +1,6 @@
-// What the pages with a check share: a verdict, its steps, and a receipt as a card. The check is
-// that of the verify kit. Whatever an answer says is shown as text.
-import { KEYS, check, promised, read } from "/verify/verify.mjs";
+// Shared by the pages with a check: a verdict, its steps, and a receipt as a card. The check is the
+// verify kit's. All texts of an answer are shown as text.
+import { KEYS, check, read } from "/verify/verify.mjs";
 
 const symbols = { good: "\u2713", ok: "\u2713", bad: "\u2717", failed: "\u2717", open: "\u2013" };
 const reached = { ok: "Passed", failed: "Failed", open: "Not reached" };
@@ -19,7 +19,7 @@ export function folded(words, e) {
   return details;
 }
 
-// line is one step: its state in words, what it says, and what was found.
+// line is one step: its state in words, its text, and the details.
 export function line(state, name, what, detail) {
   const li = element("li", "", state);
   const color = { ok: "good", failed: "bad" }[state];
@@ -33,14 +33,14 @@ export function headed(state, title, text) {
   return [element("h3", `${symbols[state]} ${title}`, state), element("p", text)];
 }
 
-// publishedKeys are those that the documents publish, else that of the host of this page.
+// publishedKeys are the keys in the documents, or else the key of this page's host.
 export async function publishedKeys() {
   if (KEYS.length) return KEYS;
   const { public_key_b64: key } = await (await fetch("/api/receipt")).json();
   return key ? [key] : [];
 }
 
-// mint asks for a receipt, and gives it as JSON.
+// mint requests a receipt and returns it as JSON.
 export async function mint(members) {
   const answer = await fetch("/api/receipt", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(members),
@@ -50,7 +50,7 @@ export async function mint(members) {
   return JSON.stringify(o, null, 2);
 }
 
-// card is a receipt, in the words of whoever asked for it.
+// card shows a receipt.
 function card(o, json) {
   const article = element("article", "", "receipt");
   const list = document.createElement("dl");
@@ -62,19 +62,19 @@ function card(o, json) {
 }
 
 const outcomes = {
-  receipt: ["good", "Valid", "The service minted exactly this receipt. It attests that someone using this name asked for it at " +
-    "that time, and nothing else."],
-  registration: ["good", "The hash is right", "It is that of this registration. Without a promise, anyone could have made this."],
-  charter: ["good", "The hash is right", "It is that of this charter. Without a promise, anyone could have made this."],
-  fields: ["bad", "Not valid", "This is not what was minted or filed: its members and its canonical string differ."],
-  hash: ["bad", "Not valid", "The hash is that of another text."],
+  receipt: ["good", "Valid", "The service minted exactly this receipt. It attests only that someone using this name " +
+    "asked for it at that time."],
+  registration: ["good", "The hash is right", "It belongs to this registration. Without a promise, anyone could have made this."],
+  charter: ["good", "The hash is right", "It belongs to this charter. Without a promise, anyone could have made this."],
+  fields: ["bad", "Not valid", "This was changed after it was minted or filed: its members and its canonical string differ."],
+  hash: ["bad", "Not valid", "The hash belongs to another text."],
   promise: ["bad", "Not valid", "The promise is about another record."],
   key: ["bad", "Not valid", "The service did not sign at that time with the key that the receipt names."],
   signature: ["bad", "Not valid", "The signature is not one over this text."],
   unsigned: ["open", "Hash intact, not signed", "Anyone could have made this receipt, so it is not valid."],
 };
 
-// differences lists the members that differ from those in canonical: as signed, where it was.
+// differences lists the members that differ from canonical: as signed, if it was signed.
 async function differences({ kind, o }, keys) {
   const list = document.createElement("ul");
   try {
@@ -92,13 +92,12 @@ async function differences({ kind, o }, keys) {
   return list.childElementCount ? [list] : [];
 }
 
-// verdict is what the page says of an answer.
+// verdict shows the result for an answer.
 export async function verdict(json, keys) {
   const list = element("ol", "", "steps");
   const seen = new Set();
   let failed;
   const show = (name, what, ok, detail) => {
-    if (ok === undefined) return ok; // the outcome has it
     if (ok && name === "signature" && !seen.has("key")) return ok; // there is one: the last step checks it
     seen.add(name);
     list.append(line(ok ? "ok" : "failed", name, what, detail));
@@ -111,9 +110,9 @@ export async function verdict(json, keys) {
     answer = read(json);
     const valid = await check(answer, keys, show);
     const { kind, o } = answer;
-    const { counted_by: day } = kind === "receipt" ? {} : promised(o);
-    if (valid && day) {
-      return [...headed("good", "Valid", `The service has this ${kind} on record, and promises that a hand verification counts it by ${day}.`), list];
+    const { text: promised } = o.promise ?? {};
+    if (valid && kind !== "receipt" && promised) {
+      return [...headed("good", "Valid", `The service has this ${kind} on record, and promises that a hand verification takes it in by ${JSON.parse(promised).counted_by}.`), list];
     }
     outcome = outcomes[valid ? kind : failed === "signature" && kind === "receipt" && (o.signature ?? null) === null ? "unsigned" : failed];
   } catch (fault) {

@@ -10,6 +10,6 @@ rm -rf "$out"
 go run ./cmd/anteroom build --out "$out" >&2
 host=$(sed -n 's/^canonical_host: *//p' content/service.yaml)
 [ -n "$host" ] || { echo "content/service.yaml names no canonical host" >&2; exit 1; }
-sed -i "s/${host//./\\.}/127.0.0.1/g" "$out/snapshot.txt" "$out/constants.txt"
+sed -i "s/${host//./\\.}/127.0.0.1/g" "$out/snapshot.txt"
 sed -s "s/--.*//" edge/store/migrations/*.sql >"$out/schema.sql"
 cp build/bench/bench.json "$out/"

@@ -22,7 +22,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && backups == "" {
-				return cli.Usage(errors.New("FILE is missing, and no --backups names a folder"))
+				return cli.Usage(errors.New("FILE is missing (or name a folder with --backups)"))
 			} else if len(args) == 0 {
 				if err := disk.MakeFolder(backups); err != nil {
 					return err
@@ -41,7 +41,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day where no FILE is named")
+	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup may lie")
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -66,12 +66,12 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database may lie")
-	flags.StringArrayVar(&erasures, "erasures", nil, "a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
+	flags.StringArrayVar(&erasures, "erasures", nil,
+		"a newer `file` that knows what was erased: a database, a backup or a list; as often as needed")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 
-// printBackup prints what is in a backup: as a table, or as one JSON object.
 func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 	object := struct {
 		File   string           `json:"file"`
@@ -94,7 +94,8 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
 		if c.Erased > 0 {
-			t.Printf("erased again, as they were after this backup was made: the addresses of %s", cli.Plural(int(c.Erased), "record"))
+			t.Printf("erased again, as they were after this backup was made: the addresses of %s",
+				cli.Plural(int(c.Erased), "record"))
 		}
 		if c.ErasedBy != "" {
 			t.Printf("the newest file here that knows of erasures is %s: an address erased later is back "+

@@ -19,12 +19,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// deployment is a deployment, and the files that it is made from.
 type deployment struct {
 	cloudflare.Deployment
 	wrangler string
 	artifact artifactFlags
-	host     server.Options // that the key is of
+	host     server.Options // to find the receipt key
 	webhook  keys.Webhook
 }
 
@@ -62,17 +61,19 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f := cmd.Flags()
 	d.host.Receipt.AddFlag(f)
 	d.webhook.AddFlag(f)
-	f.StringVar(&d.host.Data, "data", server.DefaultData, "the `folder` whose receipt.key to use, if the documents publish it")
+	f.StringVar(&d.host.Data, "data", server.DefaultData,
+		"the `folder` whose receipt.key to use, if the documents publish it")
 	wranglerFlags(f, &d.Environment, &d.wrangler)
 	d.artifact.add(f)
-	f.StringVar(&d.Location, "location", "", "where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
-	f.StringVar(&d.Jurisdiction, "jurisdiction", "", "what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
+	f.StringVar(&d.Location, "location", "",
+		"where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
+	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
+		"what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
 	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
 	return cmd
 }
 
-// prepare reads the files that the caller has not read, and compares them with the live service.
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
 	if d.Config == nil {
@@ -97,8 +98,6 @@ func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	return d.Compare(ctx)
 }
 
-// readKey reads the receipt key that is named, or the one in the data folder if it is the published
-// one.
 func (d *deployment) readKey(t *cli.Terminal) (err error) {
 	d.Key, err = d.host.ReadKey(t)
 	if !d.host.Receipt.Given() && (err != nil || receiptkey.Public(d.Key) != d.Artifact.Snapshot.CurrentKey) {
@@ -111,7 +110,7 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	err := d.Run(ctx)
 	for _, a := range d.Allowances {
 		if !a.Needed {
-			t.Warnf("--allow %s was not needed, and is not noted", a.Name)
+			t.Warnf("--allow %s was not needed, so it is not noted", a.Name)
 		}
 	}
 	if err != nil {
@@ -119,7 +118,7 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	}
 	remarks, err := d.Config.Settings(ctx, d.Environment)
 	if err != nil {
-		t.Warnf("the settings on Cloudflare were not looked at: %v", err)
+		t.Warnf("the settings on Cloudflare were not read: %v", err)
 	}
 	for _, remark := range remarks {
 		t.Printf("%-12s %s", remark.Severity, remark)
@@ -128,7 +127,7 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	return nil
 }
 
-// artifactFlags say where what anteroom generate has written is.
+// artifactFlags name the files that anteroom generate has written.
 type artifactFlags struct{ public, snapshot string }
 
 func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.public, &a.snapshot) }
@@ -137,12 +136,60 @@ func (a *artifactFlags) read() (*output.Artifact, error) { return output.Read(a.
 
 func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
 	f := cmd.Flags()
-	f.StringArrayVar(allow, "allow", nil, "the `name` of what may go back; may be given several times, each with a --reason")
+	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
+		"each with a --reason")
 	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	f.StringArrayVar(reasons, "reason", nil, "the `text` that says why, kept with the version; one for each --allow")
+	f.StringArrayVar(reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
 }
 
-// reach is the way to a deployed host. It is a variable so that tests can lead elsewhere.
+// reach returns a deployed service. Tests replace it.
 var reach = func(host string) *live.Service {
 	return &live.Service{Base: &url.URL{Scheme: "https", Host: host}}
+}
+
+func rollbackCommand(t *cli.Terminal) *cobra.Command {
+	var environment, wrangler string
+	var allow, reasons []string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "rollback [VERSION]",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			allowances, err := cloudflare.ReadAllowances(allow, reasons, cloudflare.RollbackAllowances)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			w, err := cloudflare.FindWrangler(ctx, wrangler)
+			if err != nil {
+				return err
+			}
+			plan, err := w.PlanRollback(ctx, environment, strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			t.Printf("from %s", &plan.From)
+			t.Printf("to   %s", &plan.To)
+			t.Out.Flush()
+			if err := plan.Refusal(allowances); err != nil {
+				return err
+			}
+			if !yes && !t.Interactive {
+				return errors.New("rollback: no terminal to ask at (--yes rolls back without a question)")
+			}
+			if !yes {
+				if sure, err := t.Confirm(ctx, "Roll back?"); err != nil || !sure {
+					return errors.Join(err, errors.New("nothing was changed"))
+				}
+			}
+			if err := plan.Do(ctx, w, allowances); err != nil {
+				return fmt.Errorf("%w\n(wrangler deployments list shows the live version)", err)
+			}
+			t.Printf("%s is live (anteroom status compares it with public/)", &plan.To)
+			return nil
+		},
+	}
+	wranglerFlags(cmd.Flags(), &environment, &wrangler)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	addAllow(cmd, &allow, &reasons, cloudflare.RollbackAllowances)
+	return cmd
 }

@@ -1,30 +1,449 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/doctor"
+	"anteroom/cmd/anteroom/internal/git"
+	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/native"
+	"anteroom/edge/native/mail"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
+	"anteroom/generator/lineends"
+	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
 
 func doctorCommand(t *cli.Terminal) *cobra.Command {
-	s := doctor.Service{}
-	var store storeFlags
+	d := &doctor{t: t}
 	cmd := &cobra.Command{
-		Use: "doctor",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s.Data, s.Remote, s.Open = store.data, store.remote, store.reader
-			return s.Examine(cmd.Context(), t).Print(t)
-		},
+		Use:  "doctor",
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	contentFlag(flags, &s.Content)
-	hostFlags(flags, &s.Options)
-	store.add(flags)
-	s.LogKey.AddFlag(flags)
-	s.Webhook.AddFlag(flags)
-	flags.StringVar(&s.Backups, "backups", "", "a `folder` that anteroom backup writes to")
-	inboxFlag(flags, &s.Inbox)
+	contentFlag(flags, &d.content)
+	hostFlags(flags, &d.host)
+	d.store.add(flags)
+	d.logKey.AddFlag(flags)
+	d.webhook.AddFlag(flags)
+	flags.StringVar(&d.backups, "backups", "", "a `folder` that anteroom backup writes to")
+	inboxFlag(flags, &d.inbox)
 	jsonFlag(flags, &t.JSON)
 	return cmd
+}
+
+// doctor finds the faults of a service, and changes nothing.
+type doctor struct {
+	t       *cli.Terminal
+	host    server.Options
+	content string
+	store   storeFlags
+	logKey  keys.Log
+	webhook keys.Webhook
+	backups string // a folder, or ""
+	inbox   string // the Maildir that the operator reads, or ""
+
+	site     *site.Site // nil if the content cannot be loaded
+	findings []finding
+}
+
+// health is how bad a finding is. With a fault the service does not work, publishes something wrong
+// or loses something.
+type health string
+
+const (
+	healthy health = "ok"
+	warning health = "warning"
+	faulty  health = "fault"
+)
+
+type finding struct {
+	Check  string `json:"check"`
+	Status health `json:"status"`
+	What   string `json:"what"`
+	Fix    string `json:"fix,omitempty"` // what to do next; "" if healthy
+}
+
+func (d *doctor) add(check string, h health, fix, format string, args ...any) {
+	d.findings = append(d.findings, finding{check, h, fmt.Sprintf(format, args...), fix})
+}
+
+// addError adds each line of an error. fix is for lines without a hint in brackets.
+func (d *doctor) addError(check string, h health, err error, fix string) {
+	if errors.Is(err, fs.ErrPermission) {
+		fix = "run doctor as the user of the service"
+	}
+	for line := range strings.Lines(err.Error()) {
+		what, hint := cli.SplitHint(strings.TrimSpace(line))
+		d.add(check, h, cmp.Or(hint, fix), "%s", what)
+	}
+}
+
+func (d *doctor) run(ctx context.Context) error {
+	d.host.Data = d.store.data
+	t := d.t
+	silent := *t
+	silent.Err = io.Discard // the warnings of loading are findings here
+	d.t = &silent
+	d.checkDocuments()
+	if d.site != nil {
+		d.checkKeys()
+	}
+	d.checkGit(ctx)
+	d.checkBackups()
+	d.checkStore(ctx)
+	if d.store.remote == "" {
+		d.checkMail(ctx)
+	}
+	count := map[health]int{}
+	for _, f := range d.findings {
+		count[f.Status]++
+	}
+	err := t.Answer(map[string]any{"faults": count[faulty], "warnings": count[warning], "findings": d.findings}, func() {
+		for _, f := range d.findings {
+			fix := ""
+			if f.Fix != "" {
+				fix = " (" + f.Fix + ")"
+			}
+			t.Printf("%-7s %s: %s%s", f.Status, f.Check, f.What, fix)
+		}
+		t.Printf("%s, %s", cli.Plural(count[faulty], "fault"), cli.Plural(count[warning], "warning"))
+	})
+	if count[faulty] > 0 {
+		return cli.ErrSilent
+	}
+	return err
+}
+
+func (d *doctor) checkDocuments() {
+	const check, fix = "content", "run anteroom generate --check"
+	now := d.t.Now()
+	s, err := loadContent(d.content, now)
+	if err != nil {
+		d.addError(check, faulty, err, fix)
+		return
+	}
+	g := generation{content: d.content, public: d.host.Public, snapshot: d.host.Snapshot, check: true}
+	report, err := g.run(d.t, s, now)
+	if err != nil {
+		d.addError(check, faulty, err, fix)
+		if _, isContent := errors.AsType[cli.ContentError](err); !isContent {
+			d.site = s
+		}
+		return
+	}
+	d.site = s
+	if stale := report.Stale(d.content); stale != nil {
+		d.addError(check, warning, stale, "")
+	} else {
+		d.add(check, healthy, "", "%s loads, and %s is current: version %.12s", d.content, d.host.Public, report.Content)
+	}
+	for _, warned := range report.Warnings {
+		d.addError(check, warning, errors.New(warned), fix)
+	}
+}
+
+func (d *doctor) checkGit(ctx context.Context) {
+	const check = "git"
+	tree, err := git.Find(ctx, filepath.Dir(d.content))
+	if tree == nil && err == nil {
+		return
+	}
+	var changed []string
+	merged, public := "", d.host.Public
+	verifications, log := filepath.Join(d.content, "verifications"), filepath.Join(d.content, "log")
+	for _, folder := range []string{verifications, log, public, filepath.Dir(d.host.Snapshot)} {
+		value := ""
+		if err == nil {
+			value, err = tree.Attribute(ctx, "text", filepath.Join(folder, filepath.Base(d.host.Snapshot)))
+		}
+		if value != "unset" {
+			changed = append(changed, folder)
+		}
+	}
+	if err == nil {
+		merged, err = tree.Attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
+	}
+	if err != nil {
+		d.add(check, warning, "anteroom publish would stop at this: mend what git names, or call it with --no-commit",
+			"%s", strings.ReplaceAll(err.Error(), "\n", ": "))
+		return
+	}
+	if len(changed) > 0 {
+		d.add(check, warning, fmt.Sprintf("put %q first in .gitattributes, and run git add --renormalize .",
+			lineends.Attribute),
+			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
+	}
+	if merged == "union" {
+		d.add(check, warning, "replace merge=union by -merge in .gitattributes",
+			"git joins the lines of both sides of a merge, which damages the files in %s", public)
+	}
+	if len(changed) == 0 && merged != "union" {
+		d.add(check, healthy, "", "clones and merges keep the bytes of files")
+	}
+}
+
+// checkKeys compares the keys with the content. The key of a deployed service need not be here.
+func (d *doctor) checkKeys() {
+	const check, hint = "key", "name its file with --key-file, or give it in ANTEROOM_KEY"
+	file, remote := filepath.Join(d.content, serviceFile), d.store.remote != ""
+	published := d.site.Service.ReceiptKeys.Current
+	read := d.host.ReadKey
+	if remote {
+		read = d.host.Receipt.Read
+	}
+	key, err := read(d.t)
+	switch {
+	case err != nil:
+		d.addError(check, faulty, err, hint)
+	case d.host.Unsigned:
+		d.add(check, warning, "leave --unsigned out", "receipts are not signed")
+	case key != nil:
+		if _, err := keys.CheckReceipt(key, &d.site.Service, file); err == nil {
+			d.add(check, healthy, "", "receipts are signed with the key that the content publishes")
+		} else if published == "" {
+			d.addError(check, warning, err, "")
+		} else {
+			d.addError(check, faulty, err, "")
+		}
+	case remote:
+	case published == "":
+		d.add(check, warning, "anteroom key rotate makes one and publishes its public half",
+			"the content publishes no receipt key")
+	default:
+		d.add(check, faulty, hint, "the content publishes a receipt key, and its secret half is missing")
+	}
+	logKey, err := d.logKey.Read(d.t)
+	if err == nil && logKey != nil {
+		_, err = keys.CheckLog(logKey.Public, d.site.Service.Log.Keys, file)
+	}
+	if err != nil {
+		d.addError("log key", faulty, err, "name its file with --log-key-file")
+	}
+	if _, err := d.webhook.Read(d.t); err != nil {
+		d.addError("webhook", faulty, err, "name its file with --webhook-file")
+	}
+}
+
+func (d *doctor) checkBackups() {
+	const check, fix, stale = "backups", "run anteroom backup", 7 * 24 * time.Hour
+	if d.backups == "" {
+		return
+	}
+	files, _ := filepath.Glob(filepath.Join(d.backups, "*.db")) // fails for a bad pattern alone
+	newest, name := time.Time{}, ""
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
+			newest, name = info.ModTime(), file
+		}
+	}
+	switch age := d.t.Now().Sub(newest); {
+	case name == "":
+		d.add(check, warning, fix, "no backup in %s", d.backups)
+	case age > stale:
+		d.add(check, warning, fix, "the newest is %s, %s old", name, cli.Plural(int(age.Hours()/24), "day"))
+	default:
+		d.add(check, healthy, "", "the newest is %s, of %s", name, newest.UTC().Format(time.RFC3339))
+	}
+}
+
+func (d *doctor) checkStore(ctx context.Context) {
+	const check = "store"
+	remote := d.store.remote != ""
+	name := filepath.Join(d.store.data, sqlite.FileName)
+	if remote {
+		name = "the D1 database of " + d.store.remote
+	}
+	store, err := d.store.reader(ctx)
+	if errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData {
+		d.add(check, healthy, "", "anteroom serve will begin %s", name)
+		return
+	} else if err != nil {
+		d.addError(check, faulty, err, "name the right one with --data or --remote")
+		return
+	}
+	defer store.Close()
+	if err := sound(ctx, store, name); err != nil {
+		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
+			"with anteroom restore")
+		return
+	}
+	var covered []int64
+	verified := ""
+	if d.site != nil {
+		verified, covered = d.site.Covered()
+	}
+	extent, err := records.Measure(ctx, store, covered)
+	if err != nil {
+		d.addError(check, faulty, err, "stop the server and look at the file")
+		return
+	}
+	var foreign error
+	if d.site != nil {
+		foreign = verification.Belongs(extent, d.site, false)
+	}
+	switch {
+	case foreign != nil && verified != "":
+		d.addError(check, faulty, foreign, "")
+		return
+	case foreign != nil: // the service may have moved
+		d.addError(check, warning, foreign, "")
+	default:
+		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
+	}
+	d.checkRoom(store)
+	if since, err := records.Unfinished(ctx, store); err != nil {
+		d.addError(check, faulty, err, "try again")
+	} else if since > 0 && !remote {
+		what := fmt.Sprintf("an address that was erased at %s is still in %s",
+			time.UnixMilli(since).UTC().Format(time.RFC3339), name)
+		if readers := sqlite.Readers(name); len(readers) > 0 {
+			what += ", which is read by " + strings.Join(readers, ", ")
+		}
+		d.add(check, warning, "serve removes it within half a minute once no other process reads the database", "%s", what)
+	}
+	if err := d.checkRecords(ctx, store, extent); err != nil {
+		d.addError("records", faulty, err, "try again")
+	}
+}
+
+// sound has SQLite check the pages of a database on this machine. A large one is checked as a copy,
+// by anteroom backup.
+func sound(ctx context.Context, store records.Reader, file string) error {
+	const large = 256 << 20 // bytes
+	if info, err := os.Stat(file); err != nil || info.Size() > large {
+		return nil
+	}
+	rows, err := store.Read(ctx, turn.Statement{SQL: "PRAGMA quick_check(1)"})
+	if err == nil && rows[0][0][0] != "ok" {
+		err = fmt.Errorf("%s is damaged: %v", file, rows[0][0][0])
+	}
+	return err
+}
+
+func (d *doctor) checkRoom(store records.Reader) {
+	const check, full = "room", 0.8
+	used, most, err := store.Room()
+	if err != nil {
+		d.addError(check, faulty, err, "look at the disk")
+		return
+	}
+	h, fix := healthy, ""
+	if float64(used) >= full*float64(most) {
+		h, fix = warning, "see Capacity in OPERATIONS.md"
+	}
+	d.add(check, h, fix, "the store takes %s of %s", cli.ByteSize(used), cli.ByteSize(most))
+}
+
+// checkRecords reports undelivered messages, mail that never came, own records that were counted,
+// and records that wait for a verification.
+func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent *records.Extent) error {
+	const check, stale = "records", 30 // days without a verification while records wait
+	now := d.t.Now()
+	rows, err := store.Read(ctx, turn.Statement{
+		SQL: "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?", Args: []any{now.Add(-time.Hour).Unix()},
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := records.Undelivered(ctx, store)
+	if err != nil {
+		return err
+	}
+	if messages.Dead > 0 {
+		d.add(check, warning, "anteroom records outbox list shows them; once mail works, anteroom records outbox "+
+			"revive sends them",
+			"given up: %s; the newest error: %.200q", cli.Plural(int(messages.Dead), "message"), messages.Error)
+	}
+	if late, _ := rows[0][0][0].(int64); late > 0 {
+		d.add(check, warning, "anteroom records outbox list shows them; look at the mail check",
+			"undelivered for more than an hour: %s; the newest error: %.200q", cli.Plural(int(late), "message"), messages.Error)
+	}
+	if d.inbox != "" && d.site != nil {
+		found, err := lookIntoInbox(ctx, store, d.site,
+			d.store.mail(verification.Mail{Inbox: d.inbox, Outbox: d.host.Outbox}), now)
+		if err != nil {
+			return err
+		}
+		for _, line := range found.lost() {
+			d.add("mail", warning, hintLost, "%s", line)
+		}
+	}
+	if d.site != nil && len(d.site.Service.OwnNames) > 0 && d.store.remote == "" {
+		audited, err := verification.Audit(ctx, store, d.site)
+		if err != nil {
+			return err
+		}
+		for _, own := range audited.Own {
+			d.add(check, warning, "run anteroom verify, which proposes to set it apart", "%s", own)
+		}
+	}
+	waiting := cli.Plural(int(extent.New), "record")
+	if d.site != nil && extent.New > 0 {
+		day, err := time.Parse(time.DateOnly, d.site.Current().AsOf)
+		if age := int(now.Sub(day).Hours() / 24); err == nil && age > stale {
+			d.add(check, warning, "run anteroom verify", "to be verified: %s; the last verification is %s old", waiting,
+				cli.Plural(age, "day"))
+			return nil
+		}
+	}
+	d.add(check, healthy, "", "to be verified: %s", waiting)
+	return nil
+}
+
+func (d *doctor) checkMail(ctx context.Context) {
+	const check, timeout = "mail", 5 * time.Second
+	relay, err := d.host.Relay()
+	if err != nil {
+		d.addError(check, faulty, err, "name the file with --smtp-file")
+		return
+	}
+	relay = cmp.Or(relay, "maildir:"+filepath.Join(d.host.Data, native.MailFolder))
+	if folder, local := strings.CutPrefix(relay, "maildir:"); local {
+		entries, err := os.ReadDir(filepath.Join(folder, "new"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.addError(check, faulty, err, "name the mail folder with --outbox")
+			return
+		}
+		d.add(check, healthy, "", "serve puts it into the folder %s: %s unread", folder, cli.Plural(len(entries), "message"))
+		return
+	}
+	if d.site == nil {
+		d.add(check, warning, "repair the content first",
+			"the mail server was not asked: the content names sender and recipient")
+		return
+	}
+	if d.host.Copies() == "" {
+		d.add(check, warning, "give serve --outbox too, a folder for copies",
+			"a suggestion is lost if the mail server accepts its mail and loses it")
+	}
+	names := d.site.Service.Relay
+	to := &snapshot.Snapshot{
+		CanonicalHost: d.site.Service.CanonicalHost, RelayTo: names.To, RelayBounces: cmp.Or(names.Bounces, names.To),
+	}
+	switch err := mail.Check(ctx, relay, to, timeout); {
+	case errors.Is(err, mail.ErrUnreachable):
+		d.add(check, warning, "check the host and port of --smtp, and the network", "%v", err)
+	case errors.Is(err, mail.ErrBounces):
+		d.add(check, warning, "relay.bounces of service.yaml: name an address that takes mail", "%v", err)
+	case err != nil:
+		d.add(check, faulty, "see Mail in OPERATIONS.md; the server's words follow the step", "%v", err)
+	default:
+		d.add(check, healthy, "", "the mail server would take a message; nothing was sent")
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/doctor"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/native/sqlite"
@@ -109,16 +107,16 @@ func diagnose(t *testing.T, args ...string) (lines string) {
 	code := run(append([]string{"doctor", "--json"}, args...), strings.NewReader(""), &out, &complaint)
 	var report struct {
 		Faults, Warnings int
-		Findings         doctor.Report
+		Findings         []finding
 	}
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil || complaint.Len() > 0 {
 		t.Fatalf("code %d, %v: %s%s", code, err, &out, &complaint)
 	}
 	for _, f := range report.Findings {
-		if f.What == "" || (f.Fix == "") != (f.Status == doctor.OK) {
+		if f.What == "" || (f.Fix == "") != (f.Status == healthy) {
 			t.Errorf("a useless finding: %+v", f)
 		}
-		if f.Status != doctor.OK {
+		if f.Status != healthy {
 			lines += fmt.Sprintf("%s %s: %s (%s)\n", f.Status, f.Check, f.What, f.Fix)
 		}
 	}
@@ -202,18 +200,18 @@ func TestDoctorFinds(t *testing.T) {
 		want    string // an expression for a line that is not ok
 	}{
 		"content with faults": {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: .*service.yaml:\d+:1: `},
-		"stale documents":     {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 1 document not .*\(run anteroom generate\)`},
+		"stale documents":     {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 1 document not .*\(run anteroom generate`},
 		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 
 		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},
 		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* publishes no receipt key \(write this one into it`},
 		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key rotate makes one, `},
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
-		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and there is no key`},
+		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and its secret half is missing`},
 		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: .* publishes another receipt key \(sign with its secret`},
 		"an erased address":     {store("UPDATE store SET erasing = 1795000000000"), "", `^warning store: an address that was erased at 2026-11-18T11:06:40Z is still in data/anteroom.db \(serve removes it`},
 		"a webhook by http":     {write("a.url", "http://hooks.example.org/secret"), "--webhook-file a.url", `^fault webhook: [^/]*: want an absolute https URL`},
-		"a log without a key":   {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log key: .* lists no key of a log`},
+		"a log without a key":   {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log key: .* lists no log key`},
 
 		"another store": {func(t *testing.T) {
 			newStore(t)
@@ -222,8 +220,8 @@ func TestDoctorFinds(t *testing.T) {
 			operate(t, "verify", "--answers", "answers", "--yes")
 			os.Remove("data/anteroom.db")
 			newStore(t)
-		}, "", `^fault store: data/anteroom.db is store [0-9a-f]{32}, and the verifications are of store [0-9a-f]{32} \(name the right one`},
-		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning store: .* is of the service www.other.example, and the content of www.anteroom.example`},
+		}, "", `^fault store: wrong store: got [0-9a-f]{32}, verifications belong to [0-9a-f]{32} \(check --data`},
+		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning store: store belongs to www.other.example, content is for www.anteroom.example`},
 		"a missing migration": {store("DROP TABLE store", "DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`},
 		"damage": {func(t *testing.T) {
 			var rows []string
@@ -254,8 +252,8 @@ func TestDoctorFinds(t *testing.T) {
 			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "  to: operator@anteroom.example\n  bounces: relay@anteroom.example"), "--smtp smtp://" + bounces.Address + "?tls=none",
 			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
 		},
-		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion whose mail is lost .* is lost \(give serve --outbox too`},
-		"an inbox that is none": {store(), "--inbox .", `^fault records: look into the inbox: \. is no Maildir`},
+		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion is lost if .* \(give serve --outbox too`},
+		"an inbox that is none": {store(), "--inbox .", `^fault records: read the inbox: \. is not a Maildir`},
 		"a mail that never came": {
 			inMaildir("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
 			"--inbox mail", `^warning mail: the mail of suggestion 01234567 is not in mail: recorded \d+ days ago; no copy is in data/mail \(look for bounces`,
@@ -295,14 +293,11 @@ func TestDoctorOfAFullStore(t *testing.T) {
 func TestDoctorOfAnOldVerification(t *testing.T) {
 	inContentFolder(t)
 	newStore(t, "INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', 'lark', 'sum')")
-	term := cli.New(strings.NewReader(""), io.Discard, io.Discard)
-	term.Now = func() time.Time { return time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }
-	store := storeFlags{data: server.DefaultData}
-	options := server.Options{Public: publicFolder, Snapshot: snapshotFile, Data: store.data}
-	s := doctor.Service{Options: options, Content: contentFolder, Open: store.reader}
-	want := doctor.Finding{Check: "records", Status: doctor.Warning, What: "to be verified: 1 record; the last verification is 35 days old", Fix: "run anteroom verify"}
-	if r := s.Examine(t.Context(), term); !slices.Contains(r, want) {
-		t.Errorf("%+v", r)
+	var out bytes.Buffer
+	now := func() time.Time { return time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC) }
+	runAt(now, []string{"doctor"}, strings.NewReader(""), &out, io.Discard)
+	if want := "warning records: to be verified: 1 record; the last verification is 35 days old (run anteroom verify)\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("%s", &out)
 	}
 }
 

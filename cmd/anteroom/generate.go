@@ -4,23 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/worker/bundle"
 	"anteroom/generator"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
 
-// generation is where anteroom generate reads and writes.
 type generation struct {
 	content, public, snapshot string
 	secret                    keys.Receipt
@@ -38,7 +41,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 			}
 			r, err := g.run(t, nil, now)
 			if err != nil {
-				if date := (content.DateError{}); errors.As(err, &date) && os.Getenv(epochVariable) != "" {
+				if date := (project.DateError{}); errors.As(err, &date) && os.Getenv(epochVariable) != "" {
 					t.Warnf("the time is %s, from %s (unset it to use the clock)", now.UTC().Format(time.RFC3339), epochVariable)
 				}
 				return err
@@ -54,13 +57,12 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	contentFlag(flags, &g.content)
 	flags.StringVar(&g.public, "out", publicFolder, "the `folder` of the documents")
 	flags.StringVar(&g.snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
-	flags.BoolVar(&g.check, "check", false, "write nothing; fail where the documents are not up to date")
+	flags.BoolVar(&g.check, "check", false, "write nothing; fail if the documents are not up to date")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
 
-// run generates the documents of a site. If s is nil, it loads the content folder.
-func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*content.Report, error) {
+func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
 	if err != nil {
@@ -68,7 +70,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*content
 	}
 	if disk.Inside(g.content, g.public) || disk.Inside(g.public, g.content) {
 		return nil, fmt.Errorf("one of --content %s and --out %s is inside the other "+
-			"(name a folder of its own for the documents, such as %s)", g.content, g.public, publicFolder)
+			"(name a separate folder for the documents, such as %s)", g.content, g.public, publicFolder)
 	}
 	if disk.Inside(g.public, g.snapshot) {
 		return nil, fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
@@ -80,31 +82,29 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*content
 		}
 	}
 	output, err := generator.Generate(s)
-	err = content.InFolder(g.content, err)
+	err = project.InFolder(g.content, err)
 	if err == nil {
 		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
 	}
 	if err == nil {
-		err = content.RefuseSeed(output.Documents, key)
+		err = project.RefuseSeed(output.Documents, key)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r, err := content.Publish(t, g.public, g.snapshot, s, output, g.check, now)
+	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now)
 	return r, hintPermission(err)
 }
 
-// gcPercent lets the heap of a single run grow to nine times the memory in use (package runtime,
-// GOGC): nearly everything is in use until the end, and a service of a thousand entries is
-// generated before the first collection.
+// gcPercent lets the heap grow to nine times the memory in use (package runtime, GOGC): nearly all
+// memory is in use until the end.
 const gcPercent = 800
 
-// epochVariable sets the time of a build (reproducible-builds.org/specs/source-date-epoch). Shells
-// of build tools export it, often as 1980, so it decides nothing that is published: generate checks
-// dates against it, and man prints it.
+// epochVariable sets the time of a build (reproducible-builds.org/specs/source-date-epoch). Build
+// tools often export it as 1980, so it changes no document: generate checks dates against it, and
+// man prints it.
 const epochVariable = "SOURCE_DATE_EPOCH"
 
-// sourceDate returns the time in epochVariable, or now without it.
 func sourceDate(now time.Time) (time.Time, error) {
 	epoch := os.Getenv(epochVariable)
 	if epoch == "" {
@@ -117,11 +117,52 @@ func sourceDate(now time.Time) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-func loadContent(folder string, now time.Time) (*site.Site, error) { return content.Load(folder, now) }
+func loadContent(folder string, now time.Time) (*site.Site, error) { return project.Load(folder, now) }
 
 func hintPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
 	}
 	return err
+}
+
+func previewCommand(t *cli.Terminal) *cobra.Command {
+	var folder, address string
+	cmd := &cobra.Command{
+		Use: "preview",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return project.Preview(cmd.Context(), t, folder, address)
+		},
+	}
+	contentFlag(cmd.Flags(), &folder)
+	cmd.Flags().StringVar(&address, "addr", "127.0.0.1:8081", "the loopback `address` to listen at")
+	return cmd
+}
+
+func buildCommand(t *cli.Terminal) *cobra.Command {
+	var public, snapshot, out string
+	cmd := &cobra.Command{
+		Use: "build",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			generated, err := output.Read(public, snapshot)
+			if err != nil {
+				return err
+			}
+			files, err := bundle.Build(cmd.Context(), out, generated.Snapshot, t.Err)
+			if err != nil {
+				return hintPermission(err)
+			}
+			var sum int64
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				sum += int64(len(files[name]))
+				t.Printf("%9d  %s", len(files[name]), name)
+			}
+			t.Printf("%9d  %s", sum, out)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	generatedFlags(flags, &public, &snapshot)
+	flags.StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
+	return cmd
 }

@@ -3,13 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
-	"anteroom/cmd/anteroom/internal/inbox"
+	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/native"
 	"anteroom/edge/store/records"
+	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,19 +26,19 @@ const exitWaiting = 3
 func inboxCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
 	var folder string
-	var mail inbox.Mail
+	var mail verification.Mail
 	cmd := &cobra.Command{
 		Use: "inbox",
-		RunE: w.reads(func([]string) error { return nil }, func(ctx context.Context, r records.Reader, _ []string) error {
-			s, err := content.Load(folder, t.Now())
+		RunE: w.reads(nil, func(ctx context.Context, r records.Reader, _ []string) error {
+			s, err := loadContent(folder, t.Now())
 			if err != nil {
 				return err
 			}
-			found, err := inbox.Look(ctx, r, s, w.flags.mail(mail), t.Now())
+			found, err := lookIntoInbox(ctx, r, s, w.flags.mail(mail), t.Now())
 			if err == nil {
-				err = t.Answer(found, func() { found.Print(t) })
+				err = t.Answer(found, func() { found.print(t) })
 			}
-			if err == nil && found.Waits() {
+			if err == nil && found.waits() {
 				err = cli.Failure{Code: exitWaiting, Err: cli.ErrSilent}
 			}
 			return err
@@ -46,17 +51,157 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-func mailFlags(flags *pflag.FlagSet, mail *inbox.Mail) {
+func mailFlags(flags *pflag.FlagSet, mail *verification.Mail) {
 	inboxFlag(flags, &mail.Inbox)
-	flags.StringVar(&mail.Outbox, "outbox", "", "the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
+	flags.StringVar(&mail.Outbox, "outbox", "",
+		"the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
 }
 
 func inboxFlag(flags *pflag.FlagSet, folder *string) {
 	flags.StringVar(folder, "inbox", "", "the `folder` of the mail that you read, a Maildir")
 }
 
-// mail is where the mail is, of which only some may be named.
-func (s *storeFlags) mail(named inbox.Mail) inbox.Mail {
+func (s *storeFlags) mail(named verification.Mail) verification.Mail {
 	named.Outbox = cmp.Or(named.Outbox, filepath.Join(s.data, native.MailFolder))
 	return named
+}
+
+// inbox lists what waits for the operator.
+type inbox struct {
+	Verified    *string             `json:"verified_through"` // null before the first verification
+	New         []records.Waiting   `json:"new"`              // since then, by kinds
+	Suggestions []waitingSuggestion `json:"suggestions"`      // the new ones
+	Outbox      records.Outbox      `json:"outbox"`
+
+	now  time.Time
+	mail verification.Mail
+}
+
+type waitingSuggestion struct {
+	ID      string  `json:"record_id"`
+	At      string  `json:"filed_at"`
+	Kind    string  `json:"kind"`
+	Subject string  `json:"subject"` // how the subject of its mail begins
+	Text    *string `json:"text"`    // null if no Maildir has it
+	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or within an hour of filing
+}
+
+func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail verification.Mail,
+	now time.Time,
+) (*inbox, error) {
+	if err := mail.Check(); err != nil {
+		return nil, err
+	}
+	_, covered := s.Covered()
+	extent, err := records.Measure(ctx, r, covered)
+	if err == nil {
+		err = verification.Belongs(extent, s, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the inbox: %w", err)
+	}
+	found := &inbox{New: extent.Waiting, Suggestions: []waitingSuggestion{}, now: now, mail: mail}
+	if n := len(s.Verifications); n > 0 {
+		found.Verified = &s.Verifications[n-1].Through
+	}
+	i := slices.IndexFunc(records.Kinds, func(kind records.Kind) bool { return kind.Name == records.Suggestion })
+	if extent.Waiting[i].New > 0 {
+		list, err := records.Scan(ctx, r, &records.Kinds[i], extent.Last[i])
+		if err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
+		texts, arrived := mail.Texts(list), mail.Arrived(list)
+		for _, r := range list {
+			one := waitingSuggestion{
+				ID: r.ID, At: r.At, Kind: r.Values[0],
+				Subject: suggest.Subject(s.Service.Name, r.Values[0], r.ID),
+			}
+			if text, is := texts[r.ID]; is {
+				one.Text = &text
+			}
+			if _, is := arrived[r.ID]; mail.Inbox != "" && (is || r.At < now.Add(-time.Hour).UTC().Format(time.RFC3339)) {
+				one.Arrived = &is
+			}
+			found.Suggestions = append(found.Suggestions, one)
+		}
+	}
+	found.Outbox, err = records.Undelivered(ctx, r)
+	return found, err
+}
+
+func (r *inbox) waits() bool {
+	return r.Outbox.Pending+r.Outbox.Dead > 0 ||
+		slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
+}
+
+func (r *inbox) lost() (lost []string) {
+	for _, s := range r.Suggestions {
+		if s.Arrived == nil || *s.Arrived {
+			continue
+		}
+		copies := "no copy"
+		if s.Text != nil {
+			copies = "a copy"
+		}
+		lost = append(lost, fmt.Sprintf("the mail of suggestion %.8s is not in %s: recorded %s ago; %s is in %s",
+			s.ID, r.mail.Inbox, sinceThen(s.At, r.now), copies, r.mail.Outbox))
+	}
+	return lost
+}
+
+const hintLost = "look for bounces and spam; serve keeps copies with --outbox"
+
+const maxShown = 50 // suggestions, and lines about lost mail
+
+func (r *inbox) print(t *cli.Terminal) {
+	if !r.waits() {
+		t.Printf("Nothing waits.")
+		return
+	}
+	for _, kind := range r.New {
+		if kind.New > 0 {
+			t.Printf("%s since %s (%s)", cli.Plural(int(kind.New), "new "+kind.Kind), kind.Oldest, sinceThen(kind.Oldest, r.now))
+		}
+	}
+	for _, s := range r.Suggestions[:min(maxShown, len(r.Suggestions))] {
+		shown := s.Subject
+		if s.Text != nil {
+			shown = fmt.Sprintf("%.8s  %-10s  %s", s.ID, s.Kind, firstLine(*s.Text))
+		}
+		t.Printf("  %s  %s", s.At, shown)
+	}
+	if n := len(r.Suggestions) - maxShown; n > 0 {
+		t.Printf("  and %d more", n)
+	}
+	if lost := r.lost(); len(lost) > 0 {
+		for _, line := range lost[:min(maxShown, len(lost))] {
+			t.Printf("%s", line)
+		}
+		t.Printf("(%s)", hintLost)
+	}
+	if r.Outbox.Pending+r.Outbox.Dead > 0 {
+		t.Printf("addresses that were not delivered: %s", &r.Outbox)
+	}
+	t.Printf("Next: anteroom publish.")
+}
+
+func sinceThen(at string, now time.Time) string {
+	then, err := time.Parse(time.RFC3339, at)
+	switch hours := int(now.Sub(then).Hours()); {
+	case err != nil || hours < 0:
+		return "in the future"
+	case hours < 48:
+		return cli.Plural(hours, "hour")
+	default:
+		return cli.Plural(hours/24, "day")
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if letters := []rune(strings.TrimSpace(line)); len(letters) > 100 {
+		return string(letters[:100]) + "…"
+	}
+	return strings.TrimSpace(line)
 }

@@ -8,21 +8,20 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
-	"anteroom/cmd/anteroom/internal/scaffold"
+	"anteroom/cmd/anteroom/internal/project"
 
 	"github.com/spf13/cobra"
 )
 
 func initCommand(t *cli.Terminal) *cobra.Command {
-	s := &scaffold.Service{}
+	s := &project.Service{}
 	questions := s.Questions()
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "init DIR",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ask := t.Interactive && !yes
-			dir, err := scaffold.Vacant(args[0])
+			dir, err := project.Vacant(args[0])
 			if err = errors.Join(err, checkAnswers(questions, ask, yes)); err != nil {
 				return cli.Usage(err)
 			}
@@ -31,7 +30,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 					return fmt.Errorf("init %s: %w (nothing was written; flags answer too)", args[0], err)
 				}
 			}
-			if err := content.InFolder(filepath.Join(args[0], "content"), scaffold.Write(dir, s, t.Now())); err != nil {
+			if err := project.InFolder(filepath.Join(args[0], "content"), project.Scaffold(dir, s, t.Now())); err != nil {
 				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
 			t.Printf("%s: %s, a service of your own (its README.md has the next steps). Run next:", args[0], s.Name)
@@ -49,9 +48,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// checkAnswers checks what flags have answered and, unless questions follow, takes the presets of
-// what they have not.
-func checkAnswers(questions []*scaffold.Question, ask, yes bool) (faults error) {
+func checkAnswers(questions []*project.Question, ask, yes bool) (faults error) {
 	for _, q := range questions {
 		if *q.Value == "" && !ask && q.Preset != nil && (yes || q.Optional) && faults == nil {
 			*q.Value = q.Preset()
@@ -66,7 +63,7 @@ func checkAnswers(questions []*scaffold.Question, ask, yes bool) (faults error) 
 	return faults
 }
 
-func askAnswers(ctx context.Context, t *cli.Terminal, questions []*scaffold.Question) (err error) {
+func askAnswers(ctx context.Context, t *cli.Terminal, questions []*project.Question) (err error) {
 	lines := bufio.NewReader(t.In)
 	for _, q := range questions {
 		if *q.Value != "" {

@@ -1,44 +1,49 @@
 package main
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
+	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
 )
 
-// serviceFile is the file of the content that publishes the keys.
+// serviceFile publishes the keys.
 const serviceFile = "service.yaml"
 
-// keyChoice is which key a command about keys is about: the one that signs receipts or, with --log,
-// the one that signs the log.
+// keyChoice is the receipt key or, with --log, the key that signs the log.
 type keyChoice struct {
 	isLog   bool
 	receipt keys.Receipt
 	log     keys.Log
-	secret  ed25519.PrivateKey // the receipt key that was read
+	secret  ed25519.PrivateKey // the receipt key, once read
 }
 
 func (k *keyChoice) addFlags(cmd *cobra.Command, reads bool) {
-	cmd.Flags().BoolVar(&k.isLog, "log", false, "the key that signs the log of what was counted, instead of that of receipts")
+	cmd.Flags().BoolVar(&k.isLog, "log", false, "the key that signs the public log, instead of the receipt key")
 	if reads {
 		k.receipt.AddFlag(cmd.Flags())
 		k.log.AddFlag(cmd.Flags())
 	}
 }
 
-// read reads the key and gives its public half. It refuses a file of the other kind of key.
+// read returns the public half. It refuses a file with the other kind of key.
 func (k *keyChoice) read(cmd *cobra.Command, t *cli.Terminal) (public string, err error) {
 	switch {
 	case k.isLog && cli.OnCommandLine(cmd.Flags(), "key-file"):
-		return "", cli.Usage(errors.New("--key-file names a receipt key: with --log, the file is named with --log-key-file"))
+		return "", cli.Usage(errors.New("--key-file names a receipt key (with --log, use --log-key-file)"))
 	case !k.isLog && cli.OnCommandLine(cmd.Flags(), "log-key-file"):
-		return "", cli.Usage(errors.New("--log-key-file names a key of the log, which --log is about"))
+		return "", cli.Usage(errors.New("--log-key-file names a log key (add --log, or use --key-file)"))
 	case k.isLog:
 		key, err := k.log.MustRead(t)
 		if err != nil {
@@ -76,7 +81,8 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 			}
 			t.Printf("%s", public)
 			t.Printf("")
-			t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)", filepath.Join(content, serviceFile))
+			t.Printf("List it as the last of log.keys in %s. (anteroom key rotate --log does both.)",
+				filepath.Join(content, serviceFile))
 			return nil
 		},
 	}
@@ -88,7 +94,7 @@ func keyNewCommand(t *cli.Terminal) *cobra.Command {
 
 func checkOut(out, content string) error {
 	if out == "" {
-		return cli.Usage(errors.New("--out is missing: it names the file for the secret key"))
+		return cli.Usage(errors.New("--out is missing (name a file for the secret key)"))
 	}
 	return refusePublic("--out", out, content, publicFolder)
 }
@@ -107,4 +113,124 @@ func keyPublicCommand(t *cli.Terminal) *cobra.Command {
 	}
 	choice.addFlags(cmd, true)
 	return cmd
+}
+
+func keyCheckCommand(t *cli.Terminal) *cobra.Command {
+	var choice keyChoice
+	var content string
+	cmd := &cobra.Command{
+		Use: "check",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			public, err := choice.read(cmd, t)
+			if err != nil {
+				return err
+			}
+			s, err := loadContent(content, t.Now())
+			if err != nil {
+				return err
+			}
+			file, as := filepath.Join(content, serviceFile), ""
+			if choice.isLog {
+				as, err = keys.CheckLog(public, s.Service.Log.Keys, file)
+			} else {
+				as, err = keys.CheckReceipt(choice.secret, &s.Service, file)
+			}
+			if as != "" {
+				t.Printf("%s: %s", as, public)
+			}
+			return err
+		},
+	}
+	choice.addFlags(cmd, true)
+	contentFlag(cmd.Flags(), &content)
+	return cmd
+}
+
+func keyRotateCommand(t *cli.Terminal) *cobra.Command {
+	var out, content, data string
+	var choice keyChoice
+	cmd := &cobra.Command{
+		Use: "rotate",
+		RunE: func(*cobra.Command, []string) error {
+			named := choice.receipt.File
+			if choice.isLog {
+				named = choice.log.File
+			}
+			if named == "-" {
+				named = ""
+			}
+			if named == "" && !choice.isLog {
+				named = filepath.Join(data, server.ReceiptKey)
+				if out == "" {
+					if err := disk.MakeFolder(data); err != nil {
+						return hintPermission(err)
+					}
+				}
+			}
+			out = cmp.Or(out, named)
+			if err := checkOut(out, content); err != nil {
+				return err
+			}
+			s, err := loadContent(content, t.Now())
+			if err != nil {
+				return err
+			}
+			rotate := rotateReceipt
+			if choice.isLog {
+				rotate = rotateLog
+			}
+			return hintPermission(rotate(t, s, out, named == out, filepath.Join(content, serviceFile)))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "the `file` for the new secret key (default the one that the flags below name)")
+	cmd.Flags().StringVar(&data, "data", server.DefaultData, "the `folder` that holds the receipt key if no file is named")
+	contentFlag(cmd.Flags(), &content)
+	choice.addFlags(cmd, true)
+	return cmd
+}
+
+// rotateReceipt makes a receipt key in the file out, lists it in service.yaml, the file, and prints
+// the next steps. known says that commands look for the key there.
+func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
+	public, err := keys.RotateReceipt(t, s, file, out, t.Now().UTC().Format(time.DateOnly))
+	if err != nil {
+		return err
+	}
+	t.Printf("current: %s", public)
+	if old := s.Service.ReceiptKeys.Current; old != "" {
+		t.Printf("retired: %s", old)
+	}
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
+	t.Printf("2. %s.", keepFile(out, known, "key-file"))
+	t.Printf("3. Start the server again, or run anteroom deploy: the key and the content that publishes it go " +
+		"live together.")
+	return nil
+}
+
+func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
+	public, err := keys.RotateLog(file, out, &s.Service)
+	if err != nil {
+		return err
+	}
+	begins := "a new tree, whose first entry is the end of the previous tree"
+	if s.Log.Current() == nil {
+		begins = "the log, with all earlier counts"
+	}
+	t.Printf("%s", public)
+	t.Printf("")
+	t.Printf("Next, in this order:")
+	t.Printf("1. %s.", keepFile(out, known, "log-key-file"))
+	t.Printf("2. Look at the diff of %s, and commit it.", file)
+	t.Printf("3. Run anteroom verify: it begins %s.", begins)
+	return nil
+}
+
+func keepFile(out string, known bool, setting string) string {
+	what := fmt.Sprintf("Keep a copy of %s offline, where only you can read it, and never in version control", out)
+	if !known {
+		what = fmt.Sprintf("Write %s = %q into %s, so that every command finds it. ", setting, out, cli.SettingsFile) + what
+	}
+	return what
 }

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// logSigner is a key of the log of www.anteroom.example. It is the same each time for a seed.
+// logSigner is a log key of www.anteroom.example. It is the same each time for a seed.
 func logSigner(seed byte) (signer note.Signer, key string, err error) {
 	secret, key, err := note.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{seed}, 64)), tlog.Origin("www.anteroom.example", 1))
 	if err == nil {

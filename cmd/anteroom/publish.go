@@ -1,11 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/git"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
@@ -15,8 +23,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// publication is one run of anteroom publish. What is done is seen in the files, in git and in what
-// is live: nothing else remembers it.
+// publication is one run of anteroom publish. It keeps no state: the files, git and the live service
+// show which steps are done.
 type publication struct {
 	t                 *cli.Terminal
 	verify            *verification.Options
@@ -32,8 +40,8 @@ type publication struct {
 	artifact          *output.Artifact
 	service           *live.Service
 	waiting           int64 // records that no verification covers
-	written, deployed bool  // whether a verification is not yet public; whether this run has deployed
-	changed           bool  // whether this run has changed the content
+	written           bool  // a verification is not public yet
+	deployed, changed bool  // this run has deployed, or changed the content
 	close             []func() error
 }
 
@@ -55,13 +63,13 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
 	flags.StringVar(&p.address, "addr", defaultAddress, "the `address` at which the server on this machine listens")
-	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with --remote, the canonical host)")
+	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with "+
+		"--remote, the canonical host)")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
-	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not look at what is live then")
+	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
 	return cmd
 }
 
-// run takes all steps in their order. Each does only what is due.
 func (p *publication) run(ctx context.Context) (err error) {
 	defer func() {
 		for _, end := range p.close {
@@ -76,7 +84,7 @@ func (p *publication) run(ctx context.Context) (err error) {
 	for _, step := range []struct {
 		name string
 		take func(context.Context) (string, error)
-		not  bool // left out
+		skip bool
 	}{
 		{"look", p.look, false},
 		{"verify", p.decide, false},
@@ -87,14 +95,15 @@ func (p *publication) run(ctx context.Context) (err error) {
 		{"check", p.check, p.noLive},
 	} {
 		did, err := "left out", ctx.Err()
-		if err == nil && !step.not {
+		if err == nil && !step.skip {
 			did, err = step.take(ctx)
 		}
 		if errors.Is(err, context.Canceled) {
 			err = cli.ErrInterrupted
 		}
 		if err != nil {
-			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on from there)", step.name))
+			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on "+
+				"from there)", step.name))
 		}
 		if did != "" {
 			p.t.Printf("%-9s %s", step.name, did)
@@ -110,8 +119,8 @@ func (p *publication) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// cosign asks the witnesses of the public log that have not cosigned it, if it has any. One that
-// fails holds nothing up: the next run asks it again.
+// cosign asks the witnesses of the public log that have not cosigned it. If one fails, the next run
+// asks it again.
 func (p *publication) cosign(ctx context.Context) (string, error) {
 	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
 		return "", nil
@@ -136,7 +145,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 func (p *publication) generate(context.Context) (string, error) {
 	now := p.t.Now()
 	var err error
-	if p.changed { // so what is published is what is committed
+	if p.changed { // the same as is committed
 		if p.site, err = loadContent(p.verify.Content, now); err != nil {
 			return "", err
 		}
@@ -152,4 +161,183 @@ func (p *publication) generate(context.Context) (string, error) {
 		return p.generation.public + " is current", nil
 	}
 	return cli.Plural(r.Changes, "changed document"), nil
+}
+
+func (p *publication) look(ctx context.Context) (string, error) {
+	s, unlock, err := verification.Begin(p.verify.Content, p.t.Now())
+	if err != nil {
+		return "", err
+	}
+	p.close = append(p.close, func() error { unlock(); return nil })
+	p.site = s
+	address := p.live
+	if address == "" && p.store.remote == "" {
+		host, port, err := net.SplitHostPort(p.address)
+		if err != nil {
+			return "", fmt.Errorf("--addr %q is not of the form HOST:PORT", p.address)
+		}
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		address = "http://" + net.JoinHostPort(host, port)
+	}
+	if p.service, err = live.New(cmp.Or(address, s.Service.BaseURL())); err != nil {
+		return "", err
+	}
+	if p.live == "" && p.store.remote != "" {
+		p.service = reach(s.Service.CanonicalHost)
+	}
+	p.verify.Live = p.service.Facts
+	if p.public, err = p.verify.Compare(ctx, s); err != nil {
+		return "", err
+	}
+	p.written = !p.public.ByService && !(p.verify.Offline && p.public.InFolder)
+	if p.records, err = p.store.reader(ctx); err != nil {
+		return "", err
+	}
+	p.close = append(p.close, p.records.Close)
+	_, after := s.Covered()
+	extent, err := records.Measure(ctx, p.records, after)
+	if err == nil {
+		err = verification.Belongs(extent, s, false)
+	}
+	if err != nil {
+		return "", err
+	}
+	p.waiting = extent.New
+	return cli.Plural(int(p.waiting), "record") + " to be verified", nil
+}
+
+func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
+	if len(p.site.Service.OwnNames) > 0 {
+		found, err := verification.Audit(ctx, p.records, p.site)
+		if err != nil {
+			return "", err
+		}
+		for _, own := range found.Own {
+			p.t.Warnf("%s (anteroom verify proposes to set it apart; then run anteroom publish)", own)
+		}
+	}
+	return "nothing waits (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
+}
+
+func (p *publication) decide(ctx context.Context) (string, error) {
+	before := len(p.site.Verifications)
+	_, err := os.Stat(verification.Draft(p.verify.Content))
+	switch {
+	case p.written && before > 1:
+		return p.site.Current().File + " is written, and is published now", nil
+	case p.waiting == 0 && err != nil:
+		return p.warnOfOwn(ctx)
+	}
+	verified, err := p.verify.Make(ctx, p.t, p.site, p.public)
+	if err != nil {
+		return "", err
+	}
+	if verified == nil {
+		return "", errors.New("verify: nothing was written")
+	}
+	p.site, p.changed = verified, true
+	return p.site.Current().File + " is written", nil
+}
+
+func (p *publication) commit(ctx context.Context) (string, error) {
+	done, err := p.commitTo(ctx)
+	if failed := (*git.Error)(nil); errors.As(err, &failed) {
+		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s",
+			failed.Command, failed.Err, failed.Words)
+	}
+	return done, err
+}
+
+func (p *publication) commitTo(ctx context.Context) (string, error) {
+	tree, err := git.Find(ctx, filepath.Dir(p.verify.Content))
+	if err != nil {
+		return "", err
+	}
+	if tree == nil {
+		return "no .git here to commit to", nil
+	}
+	var ours []string
+	for _, place := range []string{p.verify.Content, p.generation.public, p.generation.snapshot} {
+		absolute, err := filepath.Abs(place)
+		if err != nil {
+			return "", err
+		}
+		ours = append(ours, absolute)
+	}
+	others := []string{"diff", "--cached", "--name-only", "--", ":/"}
+	for _, place := range ours {
+		others = append(others, ":(exclude)"+place)
+	}
+	if staged, err := tree.Run(ctx, others...); err != nil {
+		return "", err
+	} else if staged != "" {
+		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out with "+
+			"--no-commit)",
+			strings.ReplaceAll(staged, "\n", ", "))
+	}
+	add := append([]string{"add", "--"}, ours...)
+	for _, pattern := range site.IgnoredNames { // not content
+		add = append(add, ":(exclude,glob)"+filepath.Base(p.verify.Content)+"/**/"+pattern)
+	}
+	if _, err := tree.Run(ctx, add...); err != nil {
+		return "", err
+	}
+	changed, err := tree.Run(ctx, "diff", "--cached", "--name-only")
+	if err != nil || changed == "" {
+		return "nothing has changed", err
+	}
+	message := "Publish the content"
+	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
+		message = "Hand verification of " + p.site.Current().File
+	}
+	_, err = tree.Run(ctx, "commit", "--quiet", "--message", message)
+	return message, err
+}
+
+// liveWait is how long a server may take to show new documents.
+const liveWait = 30 * time.Second
+
+func (p *publication) goLive(ctx context.Context) (string, error) {
+	version, err := p.service.Version(ctx)
+	if err == nil && version == p.artifact.Snapshot.ShortVersion() {
+		return fmt.Sprintf("%s already shows content %s", p.service, version), nil
+	}
+	if p.deployed = p.store.remote != ""; p.deployed {
+		p.deployment.Config, p.deployment.Artifact = p.store.config, p.artifact
+		if err := p.deployment.prepare(ctx, p.t); err != nil {
+			return "", err
+		}
+		return "deployed", p.deployment.run(ctx, p.t)
+	}
+	if p.reload == "" {
+		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload the "+
+			"server yourself)",
+			p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
+	}
+	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
+	command.Env = git.Environment(ctx) // it may well be a git push
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Stdout, command.Stderr = p.t.Err, p.t.Err
+	if err := command.Run(); ctx.Err() != nil {
+		return "", ctx.Err()
+	} else if err != nil {
+		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)
+	}
+	return "ran " + p.reload, nil
+}
+
+func (p *publication) check(ctx context.Context) (string, error) {
+	if !p.deployed { // a deployment does so
+		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: liveWait})
+		if err != nil {
+			return "", err
+		}
+		if err := r.Err(p.generation.public); err != nil {
+			r.Print(p.t, p.generation.public)
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s shows the board of %s", p.service, p.site.Current().File), nil
 }

@@ -28,7 +28,7 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 			var keys []snapshot.Key
 			for _, key := range given {
 				if raw, err := base64.StdEncoding.Strict().DecodeString(key); err != nil || !tlog.ValidKey(raw) {
-					// What was given is not repeated, because it may be a secret key.
+					// The value is not repeated: it may be a secret key.
 					return cli.Usage(fmt.Errorf("--key is not base64 of the %d bytes of a public key (anteroom key public prints one)",
 						ed25519.PublicKeySize))
 				}
@@ -75,14 +75,16 @@ func publishedKeys(folder string, now time.Time) ([]snapshot.Key, error) {
 	return keys, nil
 }
 
-// printVerdict prints the answer to a verification: the verdict, the checks, and the problems.
 func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
 	if t.JSON {
 		t.PrintJSON(v.Raw)
 		return
 	}
 	t.Printf("%s", v.Get("verdict").Text)
-	for _, name := range []string{"fields_match", "hash_ok", "signature_ok", "checked_against_public_key", "recomputed_sha256"} {
+	for _, name := range []string{
+		"fields_match", "hash_ok", "signature_ok", "checked_against_public_key",
+		"recomputed_sha256",
+	} {
 		member := v.Get(name)
 		text := string(member.Raw)
 		if member.Kind == jsondoc.String {
@@ -95,19 +97,18 @@ func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
 	}
 }
 
-// readReceipt reads a receipt in a file, or on stdin if name is "-".
 func readReceipt(stdin io.Reader, name string) (*jsondoc.Value, error) {
-	sent, err := cli.ReadObject(stdin, name, turn.MaxBody, "give the whole receipt as it was received, a JSON object")
+	sent, err := cli.ReadObject(stdin, name, turn.MaxBody, "give the whole receipt, unchanged, a JSON object")
 	if err != nil {
 		return nil, fmt.Errorf("read receipt: %w", err)
 	}
 	return sent, nil
 }
 
-// verifyReceipt returns the response of the verification endpoint, without the service. keys are
-// the service's public keys, the current one first.
+// verifyReceipt calls the core of the verification endpoint. keys are the service's public keys, the
+// current one first.
 func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*jsondoc.Value, error) {
-	// Without the service, the programs that a receipt links are compared with its own host.
+	// The programs that a receipt links are compared with the receipt's own host.
 	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
 	current := &turn.Turn{
 		Now: now.Unix(), Request: turn.Request{Host: "localhost"},
@@ -119,7 +120,7 @@ func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) (*js
 		return current.Outcome(receipt.Verify(current, given))
 	}, checkSignatures)
 	if answer == nil || answer.Status != 200 {
-		return nil, errors.New("verify receipt: it cannot be verified")
+		return nil, errors.New("verify receipt: the endpoint refused it")
 	}
 	verdict, err := jsondoc.Parse(answer.Body)
 	return &verdict, err

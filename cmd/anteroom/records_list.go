@@ -2,13 +2,39 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"strings"
+	"time"
+	"unicode/utf8"
 
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/native/disk"
+	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// listing is a list of records, and the form in which it is written.
+type listing struct {
+	t         *cli.Terminal
+	list      records.List
+	days      records.Days
+	addresses bool
+	format    string // jsonl, csv or tabs
+	mark      bool   // begin a CSV with a byte order mark
+	follow    bool   // wait for more records
+	visible   bool   // the words of strangers must not act on a terminal
+}
+
+const jsonl, asCSV, tabs = "jsonl", "csv", "tabs"
 
 func recordsListCommand(work *storeWork) *cobra.Command {
 	l := listing{t: work.t}
@@ -65,7 +91,7 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 				}
 			}
 			if !found {
-				return fmt.Errorf("there is no record %s in %s", args[0], store.Name())
+				return fmt.Errorf("no record %s in %s", args[0], store.Name())
 			}
 			return nil
 		}),
@@ -73,4 +99,150 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 	cmd.Flags().BoolVar(&t.JSON, "json", false, "print a JSON object for each row")
 	addressesFlag(cmd.Flags(), &addresses)
 	return cmd
+}
+
+func recordsExportCommand(work *storeWork) *cobra.Command {
+	t := work.t
+	var l listing
+	var out, public string
+	cmd := &cobra.Command{
+		Use: "export " + strings.Join(records.ListNames(), "|"),
+		RunE: work.reads(func(args []string) error {
+			err := l.check(args)
+			if out != "" {
+				err = errors.Join(err, refusePublic("--out", out, public))
+			}
+			if l.format != jsonl && l.format != asCSV {
+				err = errors.Join(err, fmt.Errorf("--format %q is neither jsonl nor csv", l.format))
+			}
+			if l.mark && l.format != asCSV {
+				err = errors.Join(err, errors.New("--bom is for --format csv"))
+			}
+			return err
+		}, func(ctx context.Context, store records.Reader, _ []string) error {
+			if out == "" {
+				f, is := t.Stdout.(*os.File)
+				l.visible = is && isatty.IsTerminal(f.Fd())
+				return l.write(ctx, store, t.Out)
+			}
+			err := disk.Create(out, func(w io.Writer) error { return l.write(ctx, store, w) })
+			switch {
+			case errors.Is(err, fs.ErrExist):
+				err = errors.New("file exists (name another one)")
+			case errors.Is(err, fs.ErrPermission):
+				err = fmt.Errorf("%w (give this user access to its folder)", err)
+			}
+			if err != nil {
+				err = fmt.Errorf("write %s: %w", out, err)
+			}
+			return err
+		}),
+	}
+	l.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&l.format, "format", jsonl, "how records are written: `jsonl|csv`")
+	cmd.Flags().BoolVar(&l.mark, "bom", false, "begin a CSV with a byte order mark, by which Excel reads it as UTF-8")
+	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
+	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export may lie")
+	return cmd
+}
+
+func (l *listing) addFlags(flags *pflag.FlagSet) {
+	sinceFlag(flags, &l.days.Since)
+	throughFlag(flags, &l.days.Through)
+	addressesFlag(flags, &l.addresses)
+}
+
+func addressesFlag(flags *pflag.FlagSet, addresses *bool) {
+	flags.BoolVar(addresses, "addresses", false, "show e-mail addresses, which are hidden otherwise")
+}
+
+func (l *listing) check(args []string) (err error) {
+	l.list, err = records.Named(args[0])
+	return errors.Join(err, checkDays(l.days))
+}
+
+func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error {
+	if l.format, l.visible = tabs, true; l.t.JSON {
+		l.format = jsonl
+	}
+	return l.write(ctx, r, l.t.Out)
+}
+
+func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) error {
+	lines, cells := csv.NewWriter(w), l.list.Names()
+	line := func() error { return lines.Write(cells) }
+	if l.format == tabs {
+		line = func() error {
+			_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+			return err
+		}
+	}
+	if l.mark {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return err
+		}
+	}
+	if l.format != jsonl {
+		if err := line(); err != nil {
+			return err
+		}
+	}
+	var place records.Place
+	for {
+		err := l.rows(ctx, r, w, cells, line, &place)
+		if lines.Flush(); err == nil {
+			err = lines.Error()
+		}
+		if err != nil && ctx.Err() == nil || !l.follow {
+			return err
+		}
+		if err := l.t.Out.Flush(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error,
+	place *records.Place,
+) error {
+	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses, place) {
+		if err != nil {
+			return err
+		}
+		if l.format == jsonl {
+			_, err = w.Write(append(cli.VisibleJSON(l.list.JSON(row)), '\n'))
+		} else {
+			for i, v := range row {
+				if cells[i] = records.Text(v); l.format == asCSV {
+					cells[i] = defused(v)
+				}
+				if l.visible {
+					cells[i], _ = quote.Visible(cells[i])
+				}
+			}
+			err = line()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defused returns a value as a cell of a spreadsheet, which would calculate a text that begins like
+// a formula (OWASP, CSV injection).
+func defused(v any) string {
+	text, is := v.(string)
+	if !is {
+		return records.Text(v)
+	}
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + text
+	}
+	return text
 }

@@ -93,7 +93,7 @@ func TestRemoteCommands(t *testing.T) {
 		{"records list contacts --json", 0, []string{`"address":"\(hidden\)"`}, "wner@"},
 		{"records list charters --json --since 2026-11-21", 0, []string{`^$`}, ""},
 		{"records show " + recordID(11), 0, []string{`(?m)^charters$`, `(?m)^  address +\(hidden\)$`, `(?m)^outbox$`}, "wner@"},
-		{"records show " + recordID(99), 1, []string{`^anteroom: there is no record 0{30}63 in D1 database anteroom \(production\)\n$`}, ""},
+		{"records show " + recordID(99), 1, []string{`^anteroom: no record 0{30}63 in D1 database anteroom \(production\)\n$`}, ""},
 		{"records export registrations --format csv", 0, []string{`^seq,record_id,recorded_at,agent_name,pubkey,payload_sha256\n1,0{31}1,`, "\n3,0{31}3,2026-11-20T13:00:20Z,'=odd\u202eowl,,"}, ""},
 		{"records observed", 0, []string{`(?m)^2026-11-20 +3 +0 +0 +0  tern$`}, ""},
 		{"records outbox list", 0, []string{`(?m)^1\t0{31}1\tregistration\tdead\t20\t2026-11-20T\S+Z\t.*\trefused\tdigest-1$`}, "wner@"},
@@ -143,7 +143,7 @@ func TestRemoteTarget(t *testing.T) {
 	before := files()
 	other := s.Config("production", "www.anteroom.example", "www.tern.example")
 	if said := s.run(1, other, verify); !regexp.MustCompile(
-		`D1 database anteroom \(production\) belongs to www.tern.example, and the content is of www.anteroom.example \(choose another environment with --remote\)`).MatchString(said) {
+		`D1 database anteroom \(production\) belongs to www.tern.example, content is for www.anteroom.example \(choose another environment with --remote\)`).MatchString(said) {
 		t.Errorf("another service: %s", said)
 	}
 	for call := range 4 { // the calls of a verification fail in turn
@@ -165,7 +165,7 @@ func TestRemoteTarget(t *testing.T) {
 	s.run(0, s.config, verify)
 	s.Exec("UPDATE store SET id = ?", strings.Repeat("0", 32))
 	for _, arguments := range []string{verify, "records audit --content CONTENT"} {
-		if said := s.run(1, s.config, arguments); !regexp.MustCompile(`this is store 0{32}, and the verifications are of store [0-9a-f]{32} \(name the right one`).MatchString(said) {
+		if said := s.run(1, s.config, arguments); !regexp.MustCompile(`wrong store: got 0{32}, verifications belong to [0-9a-f]{32} \(check --data`).MatchString(said) {
 			t.Errorf("another store: %s", said)
 		}
 	}

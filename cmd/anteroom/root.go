@@ -45,9 +45,8 @@ func runAt(now func() time.Time, args []string, stdin io.Reader, stdout, stderr 
 	return code
 }
 
-// wantsJSON reports whether a call asked for JSON, also where its flags could not be read.
 func wantsJSON(called *cobra.Command, args []string) bool {
-	cli.Bind(called) // a call that failed early has not done so; what is wrong here, it says
+	cli.Bind(called) // a call that failed early has not done so
 	if f := called.Flags().Lookup("json"); f != nil && f.Changed {
 		return f.Value.String() == "true"
 	}
@@ -57,11 +56,9 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// otherCommands is the group of the commands of cobra, and of those like them.
 const otherCommands = "Other:"
 
-// helpWidth is how many characters a line of a help text has at most.
-const helpWidth = 110
+const helpWidth = 110 // characters of a line
 
 func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{
@@ -75,7 +72,8 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	root.SetOut(t.Out)
 	root.SetErr(t.Err)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ",
+		fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.SetFlagErrorFunc(cli.FlagError)
 	for _, group := range []struct {
 		title    string
@@ -84,13 +82,17 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		{"Begin a service:", []*cobra.Command{
 			initCommand(t), parent("key", keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t)),
 		}},
-		{"Publish and serve:", []*cobra.Command{publishCommand(t), verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t)}},
-		{"Deploy, and look after what is live:", []*cobra.Command{
+		{"Publish and serve:", []*cobra.Command{
+			publishCommand(t), verifyCommand(t), generateCommand(t),
+			previewCommand(t), serveCommand(t),
+		}},
+		{"Deploy, and look after the live service:", []*cobra.Command{
 			deployCommand(t), statusCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
 		}},
-		{"Look after what was recorded:", []*cobra.Command{
+		{"Look after the records:", []*cobra.Command{
 			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
-			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t), logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
+			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t),
+				logWitnessCommand(t)), backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
 	} {

@@ -18,7 +18,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 		Use: "serve",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.SMTP != os.Getenv("ANTEROOM_SMTP") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
-				return cli.Usage(errors.New("--smtp holds a password, which every user of this machine could see " +
+				return cli.Usage(errors.New("--smtp contains a password, which every user of this machine could see " +
 					"(give the URL in ANTEROOM_SMTP, or in a file of your own that --smtp-file names)"))
 			}
 			if cmd.Flags().Changed("write-limit") {
@@ -38,12 +38,17 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	hostFlags(flags, &o)
 	flags.StringVar(&o.Address, "addr", defaultAddress, "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
-	flags.BoolVar(&o.Create, "create", false, "begin with a new database where the data folder has none")
-	flags.StringVar(&o.TakeOver, "take-over", "", "the `host` of another service, whose database is of this one from now on")
-	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the `header` in which a proxy in front gives the caller's address")
-	flags.StringSliceVar(&o.Hosts, "host", nil, "a host `name` to answer for besides those of the content; may be given several times")
-	flags.Int64Var(&writesPerMinute, "write-limit", 0, "writes a minute for one caller, 0 for no limit (default as the content says)")
-	flags.StringVar(&o.LogFormat, "log-format", server.LogText, "the form of the log, `text|json`; JSON has durations in seconds")
-	flags.StringVar(&o.MetricsAddress, "metrics-addr", "", "an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464")
+	flags.BoolVar(&o.Create, "create", false, "begin with a new database if the data folder has none")
+	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of this other service, a `host`")
+	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "",
+		"the `header` in which a proxy in front sends the caller's address")
+	flags.StringSliceVar(&o.Hosts, "host", nil,
+		"an extra host `name` to serve, beyond those of the content; may be given several times")
+	flags.Int64Var(&writesPerMinute, "write-limit", 0,
+		"writes a minute for one caller, 0 for no limit (default as the content says)")
+	flags.StringVar(&o.LogFormat, "log-format", server.LogText,
+		"the form of the log, `text|json`; JSON has durations in seconds")
+	flags.StringVar(&o.MetricsAddress, "metrics-addr", "",
+		"an `address` at which to show metrics for Prometheus, such as 127.0.0.1:9464")
 	return cmd
 }

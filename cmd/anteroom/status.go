@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// statusOptions are the flags of status.
 type statusOptions struct {
 	artifact artifactFlags
 	host     string
@@ -27,7 +26,7 @@ type statusOptions struct {
 	store    storeFlags
 }
 
-// status is what status prints. A member is null if nothing was asked about it.
+// status is the result. A member is null if it was not asked for.
 type status struct {
 	*live.Report
 	Outbox   *records.Outbox     `json:"outbox"`
@@ -49,7 +48,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 			}
 			address := strings.Join(args, "")
 			if address == "" && artifact == nil {
-				return cli.Usage(fmt.Errorf("there is no folder %s, and no address of a service was given", o.artifact.public))
+				return cli.Usage(fmt.Errorf("no folder %s and no address of a service (name one of them)", o.artifact.public))
 			} else if address == "" {
 				address = artifact.Snapshot.BaseURL()
 			}
@@ -75,14 +74,14 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	o.artifact.add(flags)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.DurationVar(&o.inspect.Wait, "wait", 0, "how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
+	flags.DurationVar(&o.inspect.Wait, "wait", 0,
+		"how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)
 	return cmd
 }
 
-// generated is what to compare with. It is nil if there is no public/ and none was chosen.
 func (o *statusOptions) generated(chosen bool) (*output.Artifact, error) {
 	if _, err := os.Stat(o.artifact.public); errors.Is(err, fs.ErrNotExist) && !chosen {
 		return nil, nil
@@ -104,7 +103,6 @@ func (o *statusOptions) askStore(ctx context.Context, found *status) error {
 	return err
 }
 
-// print prints what was found. It is an error if something differs.
 func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 	if o.asJSON {
 		if err := t.PrintObject(found); err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/disk"
@@ -16,17 +17,72 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// storeFlags say which store a command works on.
+// Default folders and files.
+const (
+	contentFolder = "content"
+	publicFolder  = "public"
+	snapshotFile  = "build/snapshot.txt"
+	wranglerFile  = "wrangler.toml"
+)
+
+const defaultAddress = "127.0.0.1:8080"
+
+func contentFlag(flags *pflag.FlagSet, folder *string) {
+	flags.StringVar(folder, "content", contentFolder, "the content `folder`")
+}
+
+func jsonFlag(flags *pflag.FlagSet, asJSON *bool) {
+	flags.BoolVar(asJSON, "json", false, "print one JSON object")
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func generatedFlags(flags *pflag.FlagSet, public, snapshot *string) {
+	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
+	flags.StringVar(snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
+}
+
+func wranglerFlags(flags *pflag.FlagSet, environment, wrangler *string) {
+	flags.StringVar(environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
+	flags.StringVar(wrangler, "wrangler", wranglerFile, "the `file` with the names of the service on Cloudflare")
+}
+
+func refusePublic(what, place string, published ...string) error {
+	for _, folder := range published {
+		if disk.Inside(folder, place) {
+			return cli.Usage(fmt.Errorf("%s %s is inside %s, where everybody could read it", what, place, folder))
+		}
+	}
+	return nil
+}
+
+func hostFlags(flags *pflag.FlagSet, o *server.Options) {
+	generatedFlags(flags, &o.Public, &o.Snapshot)
+	o.Receipt.AddFlag(flags)
+	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
+	flags.StringVar(&o.Outbox, "outbox", "",
+		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
+	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
+	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
+}
+
+// storeFlags choose the store of a command.
 type storeFlags struct {
 	data     string
 	remote   string
 	wrangler string
-	config   *cloudflare.Config // of wrangler, once it was read
+	config   *cloudflare.Config // read from wrangler, or nil
 }
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&s.remote, "remote", "", "the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
+	flags.StringVar(&s.remote, "remote", "",
+		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
 }
 
@@ -44,7 +100,6 @@ func (s *storeFlags) deployed(ctx context.Context) (*cloudflare.Store, error) {
 	return s.config.Open(ctx, s.remote)
 }
 
-// reader opens the store to read it. It makes and changes nothing.
 func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
 		return s.deployed(ctx)
@@ -52,7 +107,6 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
 }
 
-// store opens the store to read and repair it. It creates none.
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
 	if s.remote != "" {
 		return s.deployed(ctx)

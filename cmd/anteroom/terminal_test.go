@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -118,7 +118,7 @@ func putRow(t *testing.T, store *sqlite.Store, sql string, args ...any) {
 // The name of a file that somebody put into public/ does nothing to a terminal, in text and as
 // JSON.
 func TestReportOfStrangers(t *testing.T) {
-	r := &content.Report{Documents: []output.Entry{{Path: "/" + unseen, Status: output.Kept}}}
+	r := &project.Report{Documents: []output.PlannedFile{{Path: "/" + unseen, Status: output.Kept}}}
 	for _, asJSON := range []bool{false, true} {
 		var out, complaint bytes.Buffer
 		term := cli.New(nil, &out, &complaint)

@@ -39,10 +39,11 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	verifyFlags(flags, o, &store)
-	flags.StringVar(&o.Through, "through", "", "cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
+	flags.StringVar(&o.Through, "through", "",
+		"cover what was recorded up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.BoolVar(&o.Template, "template", false, "print the file in which to decide, and write nothing")
-	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, as the one that was verified is gone for good")
-	flags.BoolVar(&undo, "undo", false, "take the newest verification back, as long as it is not public")
+	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, as the verified one is gone for good")
+	flags.BoolVar(&undo, "undo", false, "remove the newest verification, as long as it is not public")
 	return cmd
 }
 
@@ -53,5 +54,5 @@ func verifyFlags(flags *pflag.FlagSet, o *verification.Options, store *storeFlag
 	o.LogKey.AddFlag(flags)
 	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
-	flags.BoolVar(&o.Offline, "offline", false, "do not ask the service whether it publishes more than the content has")
+	flags.BoolVar(&o.Offline, "offline", false, "do not ask the service whether its content is newer")
 }

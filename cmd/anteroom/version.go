@@ -32,14 +32,14 @@ func versionCommand(t *cli.Terminal) *cobra.Command {
 // program identifies a build of this program.
 type program struct {
 	Version    string  `json:"version"`
-	Commit     *string `json:"commit"`      // null where it was built outside a repository
+	Commit     *string `json:"commit"`      // null if it was built outside a repository
 	CommitTime *string `json:"commit_time"` // RFC 3339, UTC
 	Modified   *bool   `json:"modified"`    // whether files differed from the commit
 	Go         string  `json:"go"`
 	OS         string  `json:"os"`
 	Arch       string  `json:"arch"`
 	Snapshot   string  `json:"snapshot_format"`
-	Edge       *core   `json:"edge"` // null where the program carries none
+	Edge       *core   `json:"edge"` // null if the program carries none
 }
 
 // core is the edge core that a released program carries.
@@ -48,11 +48,14 @@ type core struct {
 	SHA256    string `json:"sha256"`
 }
 
-// What build/release.sh stamps on a release, instead of what Go finds out about the repository.
+// Set by build/release.sh, instead of Go's own information about the repository.
 var stampedVersion, stampedCommit, stampedTime, stampedModified string
 
 func thisProgram() *program {
-	p := &program{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Snapshot: snapshot.Format}
+	p := &program{
+		Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Snapshot: snapshot.Format,
+	}
 	stamps := map[string]string{"vcs.revision": stampedCommit, "vcs.time": stampedTime, "vcs.modified": stampedModified}
 	if stampedVersion != "" {
 		p.Version = stampedVersion
@@ -71,7 +74,7 @@ func thisProgram() *program {
 	return p
 }
 
-// String is all of it in one line.
+// String returns the identification in one line.
 func (p *program) String() string {
 	line := "anteroom " + p.Version
 	if p.Commit != nil {

@@ -57,7 +57,7 @@ func TestWrangler(t *testing.T) {
 		{`relay@anteroom.example`, `other@anteroom.example`, "send_email.allowed_sender_addresses is"},
 		{`operator@anteroom.example`, `other@anteroom.example`, "send_email.destination_address is"},
 		{`limit = 30`, `limit = 31`, "the limit of ratelimits is 31, want 30"},
-		{`"417263052"`, `"417263051"`, `production: namespace_id "417263051" is missing, or also that of preview`},
+		{`"417263052"`, `"417263051"`, `production: namespace_id "417263051" is already used by preview`},
 		{`000000000002"`, `000000000001"`, "database_id"},
 		{`redact_query_string = true`, `redact_query_string = false`, "observability may log e-mail addresses"},
 		{`invocation_logs = false`, `invocation_logs = true`, "observability may log e-mail addresses"},
@@ -65,6 +65,9 @@ func TestWrangler(t *testing.T) {
 		{`"/healthz", `, ``, "assets.run_worker_first is"},
 		{`D1_QUERIES = "1000"`, `D1_QUERIES = "49"`, `production: vars.D1_QUERIES is "49", want at least 50`},
 		{`html_handling = "none"`, ``, "assets.html_handling is"},
+		{`[[env.preview.services]]`, `[env.preview.other]`, "preview needs one each of d1_databases, send_email, ratelimits and services"},
+		{`binding = "DB"`, `binding = "DATA"`, "d1_databases needs the binding DB, a database_name, and as database_id an id or 00000000-0000-0000-0000-…"},
+		{"[env.preview]\n", "[env.preview]\nroutes = [{ pattern = \"x.example\", custom_domain = true }]\n", "preview is at x.example, which is missing in preview_hosts of the content"},
 		{`name = "anteroom-preview"`, `name = "anteroom"`, `name "anteroom"`},
 	} {
 		changed := strings.ReplaceAll(text, c.old, c.with)

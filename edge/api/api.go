@@ -1,6 +1,5 @@
 // Package api is the HTTP API: the table of its routes, and the way of a request through it.
-// Contracts, OpenAPI, llms.txt, the manifest, 404 and 405 bodies and MCP tools derive from the
-// table.
+// Contracts, OpenAPI, llms.txt, the manifest and MCP tools derive from the table.
 package api
 
 import (
@@ -23,32 +22,33 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Cache says how long an answer may be kept.
+// Cache is a Cache-Control header field.
 type Cache string
 
 // The cache policies of answers.
 const (
 	NoStore  Cache = "no-store"
-	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // the answer changes with the content only
-	Spec     Cache = "public, max-age=60"                                // the answer changes with the receipt key too
+	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // changes with the content
+	Spec     Cache = "public, max-age=60"                                // changes with the receipt key too
 )
 
-// The request header fields that an answer may depend on, by the kind of request. A host passes
-// them with lower-case names and each once, several lines joined with ", ". Read a
-// field that may come once by Request.Single. The fuzzers send values for each of RequestHeaders.
+// The request header fields that an answer may depend on. A host passes each at most once, with a
+// lower-case name, and several lines joined with ", ": see Request.Single.
 var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
-	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query, besides
-	BodyHeaders    = []string{"content-type", "content-encoding"}               // of a request with any other method
-	KeyHeaders     = []string{"idempotency-key"}                                // of a GET with a query and of other methods, besides
-	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD and of messages to the MCP server, besides
-	StreamHeaders  = []string{"accept"}                                         // of a request with any method to the MCP server, besides
-	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // the same
+	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query
+	BodyHeaders    = []string{"content-type", "content-encoding"}               // of other methods
+	KeyHeaders     = []string{"idempotency-key"}                                // of a GET with a query and of other methods
+	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
+	StreamHeaders  = []string{"accept"}                                         // to the MCP server
+	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
 
-	singles  = append([]string{"content-type"}, MessageHeaders...) // may have one value
+	singles  = append([]string{"content-type"}, MessageHeaders...) // must have one value
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
-	RequestHeaders = slices.Concat(ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, StreamHeaders, MessageHeaders, MarkHeaders)
+	RequestHeaders = slices.Concat(
+		ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, StreamHeaders, MessageHeaders, MarkHeaders,
+	)
 )
 
 // Fault codes of a request as a whole.
@@ -58,60 +58,61 @@ const (
 	RateLimited = "rate_limited"
 )
 
-// Codes are all fault codes in use, in the order of the documentation.
+// Codes lists the fault codes, in the order of the documentation.
 var Codes = []string{
-	input.Required, input.TooShort, input.TooLong, input.BelowMinimum, org.OverCap, input.NotAnEmail, input.NotAnInteger,
-	input.NotADate, input.OutOfRange, input.WrongCount, org.UnknownPosition, org.DuplicatePosition, bizday.UnknownCalendar,
-	input.UnknownValue, input.UnknownField, input.WrongType, input.RepeatedParameter, input.ConflictingAlias, input.Conflict,
-	input.ControlCharacter, input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
+	input.Required, input.TooShort, input.TooLong, input.BelowMinimum, org.OverCap, input.NotAnEmail,
+	input.NotAnInteger, input.NotADate, input.OutOfRange, input.WrongCount, org.UnknownPosition,
+	org.DuplicatePosition, bizday.UnknownCalendar, input.UnknownValue, input.UnknownField, input.WrongType,
+	input.RepeatedParameter, input.ConflictingAlias, input.Conflict, input.ControlCharacter,
+	input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
 	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, selftest.NestedSelftest,
 }
 
-// Route is one path under /api/.
+// Route is a path under /api/.
 type Route struct {
-	ID         string // "waitlist": key of its wording in the content
+	ID         string // "waitlist": key of its texts in the content
 	Path       string // "/api/waitlist"
 	Tag        string // group in the OpenAPI document
 	Contract   *Document
-	Refusal    *Document    // further members of its 405; nil for none
-	NoStream   *Document    // those of its 405 to a GET for nothing but a stream of events, which has no contract; nil for none
-	Operations []*Operation // of one method those with Chosen come first
+	Refusal    *Document    // further members of its 405, or nil
+	NoStream   *Document    // the members of its 405 if only a stream of events is accepted, or nil
+	Operations []*Operation // of one method, those with Chosen come first
 }
 
-// Operation is one thing that can be done at a route.
+// Operation is an operation of a route.
 type Operation struct {
-	ID      string        // "registerAgent": key of its wording in the content
+	ID      string        // "registerAgent": key of its texts in the content
 	Methods []string      // "GET", "POST"
-	Fields  []input.Field // input fields, read from the query of a GET and from the body of a POST
-	Example string        // JSON text of a body; "" where the examples of Fields make one
-	AnyOf   []string      // fields of which at least one must be given
-	Strict  bool          // a field that is not among Fields is a fault
-	Writes  bool          // something is stored, sent or signed: counted by the rate limiter
-	DryRun  bool          // it makes a record: it reads DryRun and an idempotency key besides Fields
+	Fields  []input.Field // of the query of a GET or the body of a POST
+	Example string        // JSON text of a body; "" if the examples of Fields make one
+	AnyOf   []string      // fields of which at least one is required
+	Strict  bool          // it refuses unknown fields
+	Writes  bool          // it stores, sends or signs: counted by the rate limiter
+	DryRun  bool          // it makes a record: it also reads DryRun and an idempotency key
 	Cache   Cache
-	Errors  []*respond.ProblemType // problems that it may answer besides those of every endpoint
-	Rule    string                 // the rule of the canonical string in its answer, "" when there is none
+	Errors  []*respond.ProblemType // further problems, beyond those of every endpoint
+	Rule    string                 // the rule of the canonical string in its answer, or ""
 
-	// Answers are zero values of the types of its 200 answers, without the trailer. Only an operation
-	// with Handle has them, and none in a build for the edge.
+	// Answers are zero values of the types of the 200 answers of Handle, without the trailer. A build
+	// for the edge has none.
 	Answers []any
 
 	// Chosen reports whether an input asks for this operation. If it is nil, every input does.
 	Chosen func(in *input.Input) bool
 
-	// An operation has one of these three: a document, messages of a protocol that the handler of
-	// API.ServeProtocol answers (Fields are then those of one message), or a handler of its own.
+	// An operation has one of these three: a document, messages of a protocol (Fields are the members
+	// of one) for the handler of API.ServeProtocol, or a handler.
 	Document *Document
 	Protocol bool
 	Handle   func(*turn.Turn, *input.Input) *turn.Response
 }
 
-// Document is a document of the snapshot, with the checks and members that the edge adds.
+// Document is a document of the snapshot, with the checks and members the edge adds.
 type Document struct {
 	ID    string                                // key in the snapshot
-	Check func(t *turn.Turn) *turn.Response     // refuses the document, or gives nil; may be nil
+	Check func(t *turn.Turn) *turn.Response     // refuses the document, or returns nil; may be nil
 	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; may be nil
-	OfNow bool                                  // Tail depends on the time alone, which the entity tag leaves out: it is weak
+	OfNow bool                                  // Tail depends on the time alone: the entity tag is weak
 }
 
 var (
@@ -119,7 +120,7 @@ var (
 	waitlistContract = &Document{ID: "waitlist"}
 	receiptSpec      = &Document{ID: "receipt", Tail: receipt.WriteKey}
 	calendars        = &Document{ID: "business-days"}
-	endpoints        = &Document{ID: "endpoints"} // an array: what is live
+	endpoints        = &Document{ID: "endpoints"} // the array of live endpoints
 	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge, OfNow: true}
 )
 
@@ -129,7 +130,7 @@ var (
 	getPost = []string{"GET", "POST"}
 )
 
-// storing are the problems of an operation that writes into the store.
+// storing lists the problems of an operation that writes into the store.
 var storing = []*respond.ProblemType{respond.TooManyWrites, respond.StoreUnavailable}
 
 // Routes is the route table, in the order of the documentation.
@@ -142,8 +143,10 @@ var Routes = []*Route{
 		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
 		Operations: []*Operation{
 			{
-				ID: "fileCharter", Methods: getPost, Fields: org.Fields, Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule, Chosen: anything, Handle: org.File,
+				ID: "fileCharter", Methods: getPost, Fields: org.Fields,
+				Writes: true, DryRun: true, Cache: NoStore,
+				Answers: answers[org.Answer](), Errors: storing, Rule: canon.CharterRule,
+				Chosen: anything, Handle: org.File,
 			},
 			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
 		},
@@ -152,8 +155,10 @@ var Routes = []*Route{
 		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract,
 		Operations: []*Operation{
 			{
-				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule, Chosen: anything, Handle: waitlist.Register,
+				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf,
+				Writes: true, DryRun: true, Cache: NoStore,
+				Answers: answers[waitlist.Answer](), Errors: storing, Rule: canon.RegistrationRule,
+				Chosen: anything, Handle: waitlist.Register,
 			},
 			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},
 		},
@@ -167,32 +172,45 @@ var Routes = []*Route{
 				Answers: answers[receipt.Verdict](), Chosen: receipt.Chosen, Handle: receipt.Verify,
 			},
 			{
-				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields, Strict: true, Writes: true, Cache: NoStore,
-				Answers: answers[receipt.Minted](), Errors: []*respond.ProblemType{respond.TooManyWrites}, Rule: canon.ReceiptRule, Handle: receipt.Mint,
+				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields,
+				Strict: true, Writes: true, Cache: NoStore,
+				Answers: answers[receipt.Minted](), Errors: []*respond.ProblemType{respond.TooManyWrites},
+				Rule: canon.ReceiptRule, Handle: receipt.Mint,
 			},
 		},
 	},
 	{
 		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
 		Operations: []*Operation{{
-			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true, Cache: NoStore,
-			Answers: answers[suggest.Answer](), Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
+			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields,
+			Writes: true, DryRun: true, Cache: NoStore, Answers: answers[suggest.Answer](),
+			Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
 		}},
 	},
 	{
 		ID: "signal", Path: "/api/signal", Tag: "read", Contract: contract("signal"),
 		Operations: []*Operation{
 			{
-				ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true, Cache: NoStore, Answers: answers[signal.Fired](),
-				Errors: []*respond.ProblemType{respond.TooManyWrites, respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay}, Chosen: signal.Chosen, Handle: signal.Fire,
+				ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true, Cache: NoStore,
+				Answers: answers[signal.Fired](),
+				Errors: []*respond.ProblemType{
+					respond.TooManyWrites, respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay,
+				},
+				Chosen: signal.Chosen, Handle: signal.Fire,
 			},
-			{ID: "readSignal", Methods: get, Cache: NoStore, Answers: answers[signal.Report](), Handle: signal.Read},
+			{
+				ID: "readSignal", Methods: get, Cache: NoStore,
+				Answers: answers[signal.Report](), Handle: signal.Read,
+			},
 		},
 	},
 	{
 		ID: "selftest", Path: selftest.Path, Tag: "read", Contract: contract("selftest"),
 		Operations: []*Operation{
-			{ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore, Answers: eitherAnswer[selftest.Funnel, selftest.MCP](), Handle: selftest.Run},
+			{
+				ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore,
+				Answers: eitherAnswer[selftest.Funnel, selftest.MCP](), Handle: selftest.Run,
+			},
 		},
 	},
 	{
@@ -203,14 +221,15 @@ var Routes = []*Route{
 				Answers: answers[bizday.BatchAnswer](), Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
 			},
 			{
-				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example, Cache: NoStore,
-				Answers: answers[bizday.Answer](), Chosen: bizday.Chosen, Handle: bizday.Compute,
+				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example,
+				Cache: NoStore, Answers: answers[bizday.Answer](), Chosen: bizday.Chosen, Handle: bizday.Compute,
 			},
 			{ID: "readCalendars", Methods: get, Cache: Constant, Document: calendars},
 		},
 	},
 	{
-		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"), Refusal: &Document{ID: MCPInstall}, NoStream: &Document{ID: MCPNoStream},
+		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"),
+		Refusal: &Document{ID: MCPInstall}, NoStream: &Document{ID: MCPNoStream},
 		Operations: []*Operation{
 			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},
 			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: none},
@@ -219,26 +238,29 @@ var Routes = []*Route{
 }
 
 func reading(id string, op *Operation) *Route {
-	return &Route{ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op}}
+	return &Route{
+		ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op},
+	}
 }
 
-// anything chooses an operation for a query with any parameter at all, so that a mistyped parameter
-// is refused and does not get the contract.
+// anything chooses an operation for any parameter, so that a mistyped one is refused.
 func anything(in *input.Input) bool { return in.Names() > 0 }
 
 func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, string(NoStore)) }
 
 func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }
 
-// Contract is the document that a 400 shows of the operation that was asked for: its fields.
+// Contract returns the document about an operation that its 400 contains.
 func (op *Operation) Contract() *Document { return contract(op.ID) }
 
-// Answers reports whether a route has an operation of a method, HEAD and OPTIONS apart.
+// Answers reports whether a route has an operation of a method. HEAD and OPTIONS have none.
 func (r *Route) Answers(method string) bool {
-	return slices.ContainsFunc(r.Operations, func(op *Operation) bool { return slices.Contains(op.Methods, method) })
+	return slices.ContainsFunc(r.Operations, func(op *Operation) bool {
+		return slices.Contains(op.Methods, method)
+	})
 }
 
-// Methods are the methods of a route besides HEAD and OPTIONS.
+// Methods returns the methods of a route, without HEAD and OPTIONS.
 func (r *Route) Methods() (methods []string) {
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		if r.Answers(method) {
@@ -248,7 +270,7 @@ func (r *Route) Methods() (methods []string) {
 	return methods
 }
 
-// Documents are the documents that a route answers with: its contract, and those of its operations.
+// Documents returns the contract of a route and the documents of its operations.
 func (r *Route) Documents() []*Document {
 	documents := []*Document{r.Contract}
 	for _, op := range r.Operations {
@@ -259,7 +281,7 @@ func (r *Route) Documents() []*Document {
 	return documents
 }
 
-// Protocol is the operation of a method that is a protocol of its own, or nil.
+// Protocol returns the operation of a method that is a Protocol, or nil.
 func (r *Route) Protocol(method string) *Operation {
 	for _, op := range r.Operations {
 		if op.Protocol && slices.Contains(op.Methods, method) {
@@ -269,7 +291,7 @@ func (r *Route) Protocol(method string) *Operation {
 	return nil
 }
 
-// Operation is the operation of a route with the given ID, or nil.
+// Operation returns the operation of a route with an ID, or nil.
 func (r *Route) Operation(id string) *Operation {
 	for _, op := range r.Operations {
 		if op.ID == id {

@@ -2,9 +2,9 @@ package api
 
 import "strings"
 
-// callerKey is the key under which the rate limiter counts a caller: an IPv4 address, or the first
-// 64 bits of an IPv6 address, since one caller usually has all of a /64. A host gives addresses in
-// the form of RFC 5952; any other text is its own key.
+// callerKey returns the key under which the rate limiter counts a caller: an IPv4 address, or the
+// first 64 bits of an IPv6 address in the form of RFC 5952, since one caller usually has a /64. Any
+// other text is its own key.
 func callerKey(address string) string {
 	if v4, mapped := strings.CutPrefix(address, "::ffff:"); mapped && strings.IndexByte(v4, '.') > 0 {
 		return v4

@@ -2,26 +2,25 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
 
-// Pages is the ID of the document of the snapshot that lists the pages with a twin in Markdown, by
-// their paths.
+// Pages is the ID of the snapshot's document that lists the paths of pages with a twin in Markdown.
 const Pages = "pages"
 
-// NotFoundPage is what a host answers with, under the status 404, if neither it nor Undocumented
-// has a body.
+// NotFoundPage is the page a host returns with a 404 of Undocumented that has no body.
 const NotFoundPage = "/404.html"
 
-// IsDynamic reports whether the routes answer for a path, and not the documents.
+// IsDynamic reports whether a path belongs to the routes, and not to the documents.
 func IsDynamic(path string) bool {
 	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
 }
 
-// Twin is the path of the Markdown twin of a page.
+// Twin returns the path of the Markdown twin of a page.
 func Twin(page string) string {
 	if page == "/" {
 		page = "/index.html"
@@ -29,49 +28,49 @@ func Twin(page string) string {
 	return page + ".md"
 }
 
-// TakesPage reports whether an Accept field prefers HTML to a twin, as those of browsers do. Then
-// Undocumented need not be asked about a document that is there.
+// TakesPage reports whether an Accept field prefers HTML, as those of browsers do. A host with a
+// document at the path then need not call Undocumented.
 func TakesPage(accept string) bool {
 	return accept == "" || accept == "*/*" || accept == "text/html" || strings.HasPrefix(accept, "text/html,")
 }
 
-// Published is the header field that a host adds to a request for the path of a document.
+// Published is the header field a host adds to a request for the path of a document.
 var Published = turn.Header{Name: "published", Value: "1"}
 
-// documentMethods are the methods of a document, as Allow has them.
+// documentMethods is the Allow header field of a document.
 const documentMethods = "GET, HEAD, OPTIONS"
 
-// Undocumented answers about a path that is not dynamic. A host that has a document there asks in
-// case its caller prefers the twin of a page (RFC 9110, section 12.5.1): then the answer is 200
-// without a body, and names the twin as Content-Location. With Published, a method other than GET
-// and HEAD gets a 405. Else the answer is 404, for a host that has nothing there: a short problem
-// or, if Accept names HTML, no body, for NotFoundPage. OPTIONS gets a 204 at every path.
+// Undocumented answers a request for a path that is not dynamic:
+//   - OPTIONS gets a 204.
+//   - A GET that prefers the twin of a page (RFC 9110, section 12.5.1) gets a 200 without a body,
+//     whose Content-Location is the twin.
+//   - Another method, with Published, gets a 405.
+//   - All others get a 404, for a host without a document there: a short problem or, if Accept
+//     names HTML, no body. See NotFoundPage.
 func (a *API) Undocumented(t *turn.Turn, path string) turn.Outcome {
-	accept, method := t.Request.Get("accept"), t.Request.Method
-	reads := method == "GET" || method == "HEAD"
+	method := t.Request.Method
 	if method == "OPTIONS" {
 		return t.Outcome(preflight(nil))
 	}
 	if r := redirect(t, path); r != nil {
 		return t.Outcome(r)
 	}
+	accept := t.Request.Get("accept")
 	html := wishFor("text/html", accept)
 	prefersTwin := wishFor("text/markdown", accept).over(html) || wishFor("text/plain", accept).over(html)
-	problem, detail := respond.NotFound, "Nothing is published at this path. /llms.txt lists what there is to read, and /manifest.json every document and endpoint."
-	refused := !reads && t.Request.Get(Published.Name) != ""
-	if refused {
-		problem, detail = respond.MethodNotAllowed, "A document allows "+documentMethods+"."
-	}
+	reads := method == "GET" || method == "HEAD"
 	r := respond.Empty(404, string(NoStore))
 	switch {
-	case prefersTwin && reads && a.hasTwin(path):
+	case reads && prefersTwin && a.hasTwin(path):
 		r = &turn.Response{Status: 200, Header: []turn.Header{{Name: "content-location", Value: Twin(path)}}}
-	case refused || html.weight == 0 || html.exact < named:
-		r = respond.ShortProblem(t, problem, detail)
-	}
-	if r.Set("vary", "Accept"); refused {
+	case !reads && t.Request.Get(Published.Name) != "":
+		r = respond.ShortProblem(t, respond.MethodNotAllowed, "A document allows "+documentMethods+".")
 		r.Set("allow", documentMethods)
+	case html.weight == 0 || html.exact < named:
+		r = respond.ShortProblem(t, respond.NotFound,
+			"Nothing is published at this path. /llms.txt lists the texts, and /manifest.json every document and endpoint.")
 	}
+	r.Set("vary", "Accept")
 	o := t.Outcome(r)
 	if len(r.Body) > 0 {
 		o = a.Finish(t, o)
@@ -86,25 +85,18 @@ func (a *API) hasTwin(path string) bool {
 // wish is how much an Accept field wants a type of text.
 type wish struct {
 	weight int // in thousandths
-	exact  int // how specific the range is that the type matches, up to named
+	exact  int // of the range that matches the type: 1 for any type, 2 for text, or named
 	place  int // of that range in the field
 }
 
 const named = 3
 
-// wishFor is the wish for a type, by the most specific range that matches it. A range with a faulty
-// weight is wanted by nobody.
-func wishFor(mediaType, accept string) (found wish) {
-	if accept == "" {
-		accept = "*/*"
-	}
-	for place := 0; accept != ""; place++ {
-		var item string
-		item, accept, _ = strings.Cut(accept, ",")
-		name, parameters, _ := strings.Cut(item, ";")
+// wishFor returns the wish for a type, by the most specific range that matches it.
+func wishFor(wanted, accept string) (found wish) {
+	for place, item := range strings.Split(cmp.Or(accept, "*/*"), ",") {
 		exact := 0
-		switch lower(strings.TrimSpace(name)) {
-		case mediaType:
+		switch mediaType(item) {
+		case wanted:
 			exact = named
 		case "text/*":
 			exact = 2
@@ -112,39 +104,33 @@ func wishFor(mediaType, accept string) (found wish) {
 			exact = 1
 		}
 		if exact > found.exact {
-			found = wish{weight(parameters), exact, place}
+			found = wish{weight(item), exact, place}
 		}
 	}
 	return found
 }
 
-func weight(parameters string) int {
-	for parameters != "" {
-		var parameter string
-		parameter, parameters, _ = strings.Cut(parameters, ";")
+// weight returns the weight of an item of an Accept field in thousandths: 0 for an invalid one.
+func weight(item string) int {
+	for _, parameter := range strings.Split(item, ";")[1:] {
 		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
 		if lower(name) == "q" {
 			whole, fraction, _ := strings.Cut(value, ".")
-			return thousandths(whole + (fraction + "000")[:3])
+			n := 0
+			for _, digit := range []byte(whole + (fraction + "000")[:3]) {
+				if digit < '0' || digit > '9' {
+					return 0
+				}
+				n = min(10*n+int(digit-'0'), 1000)
+			}
+			return n
 		}
 	}
 	return 1000
 }
 
-// thousandths reads digits, up to 1000; 0 if there is another character. The error of strconv.Atoi
-// would bring Unicode's tables of printable characters to the edge: 4 kB of a bundle, compressed.
-func thousandths(digits string) (n int) {
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0
-		}
-		n = min(10*n+int(digits[i]-'0'), 1000)
-	}
-	return n
-}
-
-// over reports whether a type is preferred to another. Of two with one weight it is the one that is
-// named, and then the one that is named first: clients that name Markdown before HTML mean it.
+// over reports whether a type is preferred to another: by weight, then the one that is named, then
+// the one that comes first. Clients that name Markdown before HTML mean it.
 func (w wish) over(other wish) bool {
 	switch {
 	case w.weight != other.weight || w.weight == 0:

@@ -14,8 +14,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// MostStatements is the number of statements that a call asks the store for at most, in two
-// transactions if the first had no answer.
+// MostStatements is the most statements a call asks the store for. It has two transactions if the
+// first one times out.
 const MostStatements = 10
 
 const (
@@ -23,101 +23,14 @@ const (
 	policyName = "writes" // the name of the limit in header fields
 )
 
-// DryRun is the field that asks for everything but the writing, in a body or in any query.
-var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: input.Switches}
-
-// ReadDryRun sets in.DryRun. query is the query of a POST, or nil if in is the query itself. An
-// operation that is strict and has no dry run refuses to be asked for one.
-func ReadDryRun(op *Operation, in, query *input.Input) {
-	if !op.DryRun {
-		for _, sent := range []*input.Input{in, query} {
-			if op.Strict && sent != nil && sent.Refuse(&DryRun, "this stores nothing, and has no dry run") {
-				in.DryRun = true
-			}
-		}
-		return
-	}
-	on, sent := in.Switch(&DryRun)
-	if query != nil {
-		onThere, sentThere := query.Switch(&DryRun)
-		if sent && sentThere && on != onThere {
-			in.Add(DryRun.Name, input.Conflict, "the body and the query disagree: send one of them")
-		}
-		on = on || onThere
-	}
-	in.DryRun = on
-}
-
-// Key is the header field with which the same call, sent again, makes no second record. A tool has
-// it as the argument KeyArgument.
-var Key = input.Field{Name: "Idempotency-Key", Type: input.Name, Min: 16, Max: 64, Placeholder: "<a UUID of your own>"}
-
-// KeyArgument is the name of the argument of a tool that is the Key.
-const KeyArgument = "idempotency_key"
-
-// ReadKey sets in.Key to a key that was sent under a name, quoted (RFC 9651, section 3.3.3) or
-// bare.
-func ReadKey(op *Operation, in *input.Input, name, sent string) {
-	if !op.DryRun || sent == "" {
-		return
-	}
-	key, ok := sent, true
-	if sent[0] == '"' {
-		key, ok = unquoted(sent[1:])
-	}
-	for i := range len(key) {
-		ok = ok && ' ' <= key[i] && key[i] <= '~'
-	}
-	if !ok {
-		in.Add(name, input.BadForm, "must be printable ASCII, bare or in quotation marks")
-	} else if in.CheckText(&Key, name, key) {
-		in.Key = key
-	}
-}
-
-// readKeyHeader is ReadKey for the header field of a request. An empty field asks for a key too.
-func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
-	sent, one := t.Request.Single(KeyHeaders[0])
-	switch {
-	case !op.DryRun || sent == "" && !t.Request.Has(KeyHeaders[0]):
-	case !one:
-		in.Add(Key.Name, input.Conflict, differ+", in quotation marks if it has a comma")
-	case sent == "":
-		in.CheckText(&Key, Key.Name, sent)
-	default:
-		ReadKey(op, in, Key.Name, sent)
-	}
-}
-
-// differ is the fault of a header field with several values that may have one.
-const differ = "has several values, which differ: send one"
-
-// unquoted reads a text up to the quotation mark that ends it, where a backslash is before each
-// other one and before each backslash.
-func unquoted(s string) (text string, ok bool) {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '"' {
-			return string(b), i == len(s)-1
-		}
-		if s[i] == '\\' {
-			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
-				return "", false
-			}
-		}
-		b = append(b, s[i])
-	}
-	return "", false
-}
-
-// API answers requests from one snapshot. It is made once, and no request changes it.
+// API answers requests from one snapshot. No request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
-	prerendered map[*Document]text   // the documents without a Tail, as the canonical host answers them; nil before Prerender
+	prerendered map[*Document]text   // documents without a Tail, on the canonical host; nil before Prerender
 	weakTags    map[*Document]string // of the documents that are OfNow
 	links       string
 	policy      string
-	protocol    func(*turn.Turn) *turn.Response // answers the requests for an operation that is a Protocol
+	protocol    func(*turn.Turn) *turn.Response // answers requests for an operation that is a Protocol
 }
 
 // text is a document with its trailer, and its entity tag.
@@ -126,8 +39,7 @@ type text struct {
 	etag string
 }
 
-// Load makes the state that all requests share. It returns an error where the snapshot lacks a
-// document.
+// Load returns the state that all requests share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
@@ -164,7 +76,7 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	return a, nil
 }
 
-// Prerender makes the documents that are the same for everybody ahead of the requests for them.
+// Prerender makes the documents that do not depend on the request.
 func (a *API) Prerender() {
 	a.prerendered = map[*Document]text{}
 	canonical := &turn.Turn{Snapshot: a.snapshot, Request: turn.Request{Host: a.snapshot.CanonicalHost}}
@@ -177,33 +89,38 @@ func (a *API) Prerender() {
 	}
 }
 
-// ServeProtocol has handle answer the requests for an operation that is a Protocol.
+// ServeProtocol makes handle answer the requests for an operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
-// Finish gives the answer to a GET or a HEAD the Link header field, and that to a HEAD the length
-// instead of the body. A HEAD performs no effect: if its answer needs one, it gets the header
-// alone.
+// Finish adds the Link header field to the answer to a GET or a HEAD, and gives the latter the
+// length instead of the body. A HEAD performs no effect: if its answer needs one, it has no length
+// either.
 func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
-	method := t.Request.Method
-	if method == "HEAD" && len(o.Effects) > 0 {
-		o = turn.Outcome{Response: respond.JSON(200, respond.MediaJSON, string(NoStore), nil)}
-		o.Response.Set("link", a.links)
+	head := t.Request.Method == "HEAD"
+	if t.Request.Method != "GET" && !head {
 		return o
 	}
-	if r := o.Response; r != nil && (method == "GET" || method == "HEAD") {
-		r.Set("link", a.links)
-		if method == "HEAD" && r.Status != 304 {
-			r.Set("content-length", strconv.Itoa(len(r.Body)))
-			r.Body = nil
-		}
+	needsEffects := len(o.Effects) > 0
+	if head && needsEffects {
+		o = turn.Outcome{Response: respond.JSON(200, respond.MediaJSON, string(NoStore), nil)}
+	}
+	r := o.Response
+	if r == nil {
+		return o
+	}
+	r.Set("link", a.links)
+	if head && !needsEffects && r.Status != 304 {
+		r.Set("content-length", strconv.Itoa(len(r.Body)))
+		r.Body = nil
 	}
 	return o
 }
 
-// Handle answers a request, without what Finish adds.
+// Handle answers a request. Finish completes the answer.
 func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
-		return respond.Problem(t, respond.Misdirected, "This service does not answer for the host that the request names. Use the canonical host.", nil, nil)
+		const detail = "This service does not serve the host name of the request. Use the canonical host."
+		return respond.Problem(t, respond.Misdirected, detail, nil, nil)
 	}
 	path, query, hasQuery := strings.Cut(t.Request.Target, "?")
 	route := find(path)
@@ -224,71 +141,69 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !route.Answers(method) {
 		return a.notAllowed(t, route)
 	}
-	asks, refusal := parse(t, route, method, query)
-	switch {
-	case refusal != nil:
+	if refusal := longQuery(query); refusal != nil {
 		return refusal.Answer(t)
-	case asks.op.Document != nil && !asks.unread:
-		return a.document(t, asks.op, hasQuery && (asks.dropped || route.writesByGET()))
-	case asks.unread:
-		asks.in.Writes = asks.op.Writes
-		asks.in.Skip(asks.op.Fields)
-		if asks.op.Strict {
-			asks.in.RejectUnknown()
-		}
-		return respond.Invalid(t, asks.in)
-	}
-	return a.Perform(t, asks.op, asks.in)
-}
-
-// asked is what a request asks of a route.
-type asked struct {
-	op      *Operation
-	in      *input.Input // of the query of a GET, or of the body of a POST
-	unread  bool         // the query or the body cannot be read as a whole: in has the faults
-	dropped bool         // the query was not looked at
-}
-
-// parse reads the query and the body of a request, and chooses the operation. The query of a HEAD
-// is dropped if it could ask for a write, and that of a speculative GET also if it is invalid. No
-// cache may keep such an answer: the request proper would get it, and never arrive.
-func parse(t *turn.Turn, route *Route, method, query string) (asks asked, refusal *Refusal) {
-	if refusal = longQuery(query); refusal != nil {
-		return asks, refusal
 	}
 	sent := input.ParseQuery(query)
-	switch {
-	case t.Request.Method == "HEAD":
-		asks.dropped = route.writesByGET()
-	case method == "GET" && speculative(&t.Request):
-		asks.dropped = sent.Total > 0 || route.writesByGET()
-	}
-	if asks.dropped {
-		sent = &input.Input{}
-	}
-	asks.in = sent
 	if method == "POST" {
-		if refusal = unreadable(t, singles[:1]); refusal != nil {
-			t.Operation = choose(route, method, &input.Input{}).ID
-			return asks, refusal
-		}
-		asks.in = input.ParseBody(t.Request.Body)
-	} else {
-		sent = nil
+		return a.post(t, route, sent)
 	}
-	asks.op = choose(route, method, asks.in)
-	t.Operation = asks.op.ID
-	asks.unread = asks.in.Total > 0 || sent != nil && sent.Total > 0
-	ReadDryRun(asks.op, asks.in, sent)
-	readKeyHeader(t, asks.op, asks.in)
-	if sent != nil {
-		asks.in.Merge(sent)
+	return a.read(t, route, method, sent, hasQuery)
+}
+
+// read answers a request without a body. The query of a HEAD is dropped if it could ask for a
+// write, and that of a speculative GET also if it is invalid. No cache may keep such an answer, or
+// the request proper would get it and never arrive.
+func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
+	writes := route.writesByGET()
+	dropped := writes && t.Request.Method == "HEAD" ||
+		t.Request.Method == "GET" && (writes || in.Total > 0) && speculative(&t.Request)
+	if dropped {
+		in = &input.Input{}
 	}
-	return asks, nil
+	op := choose(route, method, in)
+	t.Operation = op.ID
+	valid := in.Total == 0
+	ReadDryRun(op, in, nil)
+	readKeyHeader(t, op, in)
+	if op.Document != nil && valid {
+		return a.document(t, op, hasQuery && (dropped || writes))
+	}
+	return a.performValid(t, op, in, valid)
+}
+
+// post answers a POST, whose query may ask for a dry run.
+func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Response {
+	if refusal := unreadable(t, singles[:1]); refusal != nil {
+		t.Operation = choose(route, "POST", &input.Input{}).ID
+		return refusal.Answer(t)
+	}
+	in := input.ParseBody(t.Request.Body)
+	op := choose(route, "POST", in)
+	t.Operation = op.ID
+	valid := in.Total == 0 && query.Total == 0
+	ReadDryRun(op, in, query)
+	readKeyHeader(t, op, in)
+	in.Merge(query)
+	return a.performValid(t, op, in, valid)
+}
+
+// performValid performs an operation, unless the query or the body could not be read as a whole.
+func (a *API) performValid(t *turn.Turn, op *Operation, in *input.Input, valid bool) *turn.Response {
+	if valid {
+		return a.Perform(t, op, in)
+	}
+	in.Writes = op.Writes
+	in.Skip(op.Fields)
+	if op.Strict {
+		in.RejectUnknown()
+	}
+	return respond.Invalid(t, in)
 }
 
 func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
-	r := respond.Problem(t, respond.MethodNotAllowed, route.Path+" answers "+Allow(route)+".", nil, func(w *jsondoc.Writer) {
+	detail := route.Path + " allows " + Allow(route) + "."
+	r := respond.Problem(t, respond.MethodNotAllowed, detail, nil, func(w *jsondoc.Writer) {
 		if route.NoStream != nil && wantsStream(&t.Request) {
 			a.members(t, route.NoStream, w)
 			return
@@ -304,22 +219,28 @@ func (a *API) notAllowed(t *turn.Turn, route *Route) *turn.Response {
 	return r
 }
 
+// wantsStream reports whether a stream of events is the only type a GET or HEAD accepts.
 func wantsStream(r *turn.Request) bool {
-	only, one := r.Single("accept")
-	accepted, _, _ := strings.Cut(only, ";") // its parameters
-	return (r.Method == "GET" || r.Method == "HEAD") && one && lower(strings.TrimSpace(accepted)) == "text/event-stream"
+	accept, one := r.Single("accept")
+	return (r.Method == "GET" || r.Method == "HEAD") && one && mediaType(accept) == "text/event-stream"
 }
 
-// Call performs an operation of a route for an MCP tool, on the input of a body. No cache may keep
-// its answer. A 400 shows no contract. Clients add extra arguments to every call: the result
-// lists those that the tool does not know.
+// mediaType returns a media type in lower case, without its parameters.
+func mediaType(field string) string {
+	name, _, _ := strings.Cut(field, ";")
+	return lower(strings.TrimSpace(name))
+}
+
+// Call performs an operation of a route for an MCP tool. No cache may keep its answer, and a 400
+// has no contract. Clients add arguments of their own to every call: the result lists those
+// ignored.
 func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *turn.Response {
 	t.ContractURL, t.Embedded = route.Path, true
 	d := op.Document
 	if d == nil {
 		return a.Perform(t, op, in)
 	}
-	if refusal := d.refusal(t); refusal != nil {
+	if refusal := d.check(t); refusal != nil {
 		return refusal
 	}
 	result := &Document{ID: MCPResult + d.ID, Tail: d.Tail}
@@ -334,15 +255,16 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	})
 }
 
-// Perform performs an operation that is not a document. If it writes, the caller's allowance is
-// checked first.
+// Perform performs an operation that is not a document. A write must be within the bounds of the
+// store and of the caller's allowance.
 func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
-	if most := t.Host.Queries; op.Writes && !in.DryRun && most > 0 && t.Statements+MostStatements > most {
+	writes := op.Writes && !in.DryRun
+	if most := t.Host.Queries; writes && most > 0 && t.Statements+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
 			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
 	}
-	if op.Writes && !in.DryRun && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
+	if writes && t.Host.Limiter && (!in.FromQuery || names(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
 		left, ok := t.Do(limit)
 		if !ok {
@@ -355,8 +277,8 @@ func (a *API) Perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return op.Handle(t, in)
 }
 
-// limited refuses a write beyond the caller's allowance. It returns nil if the write is allowed,
-// and also if the limiter has failed.
+// limited refuses a write beyond the caller's allowance. It returns nil if the write is allowed, or
+// if the limiter failed.
 func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
 	if left.Failure != turn.None {
 		return nil
@@ -380,9 +302,9 @@ func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.R
 	return r
 }
 
-// document answers with a document. Where fresh is set, no cache may keep the answer.
+// document returns a document. If fresh, no cache may keep the answer.
 func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
-	if refusal := op.Document.refusal(t); refusal != nil {
+	if refusal := op.Document.check(t); refusal != nil {
 		return refusal
 	}
 	made, ready := a.prerendered[op.Document]
@@ -392,18 +314,15 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 	if fresh {
 		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
 	}
-	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r := respond.Empty(304, string(op.Cache))
-		r.Set("etag", made.etag)
-		return r
+	r := respond.Empty(304, string(op.Cache))
+	if !NoneMatch(t.Request.Get("if-none-match"), made.etag) {
+		r = respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
 	}
-	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
 	r.Set("etag", made.etag)
 	return r
 }
 
-// refusal is the answer of Check where there is one.
-func (d *Document) refusal(t *turn.Turn) *turn.Response {
+func (d *Document) check(t *turn.Turn) *turn.Response {
 	if d.Check == nil {
 		return nil
 	}
@@ -430,8 +349,8 @@ func (a *API) members(t *turn.Turn, d *Document, w *jsondoc.Writer) {
 	}
 }
 
-// redirect answers a path that needs none of its escapes with the path of the route that it names,
-// as a CDN does (RFC 3986, section 6.2.2.2). It returns nil if no route has that path.
+// redirect leads a path with needless escapes to its route, as a CDN does (RFC 3986, section
+// 6.2.2.2). It returns nil if no route has that path.
 func redirect(t *turn.Turn, path string) *turn.Response {
 	plain, ok := input.Unescape(path)
 	if !ok || plain == path || find(plain) == nil {
@@ -446,9 +365,10 @@ func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
 	if r := redirect(t, path); r != nil {
 		return r
 	}
-	p, detail := respond.NotFound, "There is no such endpoint. \"live_endpoints\" lists all there are; a path is matched exactly, without a trailing slash."
+	p, detail := respond.NotFound,
+		`There is no such endpoint. "live_endpoints" lists every one; a path is matched exactly, without a trailing slash.`
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
-		p, detail = respond.NotLiveYet, "The pilot API under /v1/ is not live yet. \"live_endpoints\" lists what is."
+		p, detail = respond.NotLiveYet, `The pilot API under /v1/ is not live yet. "live_endpoints" lists the live endpoints.`
 	}
 	return respond.Problem(t, p, detail, nil, func(w *jsondoc.Writer) {
 		w.Raw("live_endpoints", string(a.snapshot.Documents[endpoints.ID]))
@@ -464,8 +384,7 @@ func find(path string) *Route {
 	return nil
 }
 
-// choose is the operation of a method that an input asks for: the first that is Chosen, else the
-// last.
+// choose returns the operation of a method for an input: the first that is Chosen, or the last.
 func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	for _, op := range route.Operations {
 		if slices.Contains(op.Methods, method) {
@@ -478,6 +397,7 @@ func choose(route *Route, method string, in *input.Input) (chosen *Operation) {
 	return chosen
 }
 
+// names reports whether a query names a field of an operation.
 func names(op *Operation, in *input.Input) bool {
 	return slices.ContainsFunc(op.Fields, func(f input.Field) bool {
 		return len(f.QueryNames) == 0 && in.Has(f.Name) || in.Has(f.QueryNames...) || in.Has(f.Aliases...)
@@ -485,11 +405,13 @@ func names(op *Operation, in *input.Input) bool {
 }
 
 func (r *Route) writesByGET() bool {
-	return slices.ContainsFunc(r.Operations, func(op *Operation) bool { return op.Writes && slices.Contains(op.Methods, "GET") })
+	return slices.ContainsFunc(r.Operations, func(op *Operation) bool {
+		return op.Writes && slices.Contains(op.Methods, "GET")
+	})
 }
 
-// speculative reports whether a GET was sent before anybody decided to send it (Sec-Purpose and its
-// forerunners), or for a resource embedded in a page (Sec-Fetch-Mode).
+// speculative reports whether a GET is a browser's guess (Sec-Purpose and its forerunners), or was
+// sent for a resource embedded in a page (Sec-Fetch-Mode).
 func speculative(r *turn.Request) bool {
 	for _, name := range purposes {
 		value := lower(r.Get(name))
@@ -503,8 +425,8 @@ func speculative(r *turn.Request) bool {
 	return lower(mode) == "no-cors"
 }
 
-// lower is a text with its ASCII letters in lower case, for comparing header fields. The tables of
-// strings.ToLower would be a twentieth of all that runs on the edge.
+// lower returns a text with its ASCII letters in lower case. The tables of strings.ToLower would
+// take a twentieth of the edge's module.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -515,7 +437,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// Refusal is the one reason why a request as a whole is not read.
+// Refusal is the reason why a request as a whole is not read.
 type Refusal struct {
 	Problem      *respond.ProblemType
 	Code, Detail string
@@ -526,32 +448,35 @@ func (r *Refusal) Answer(t *turn.Turn) *turn.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }
 
-// Unreadable returns why messages to the MCP server are not read, for their header, query or body,
-// or nil.
+// Unreadable returns why a request to the MCP server is not read, or nil.
 func Unreadable(t *turn.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {
 		return r
 	}
-	if asked := input.ParseQuery(query); asked.Total > 0 {
-		return &Refusal{respond.InvalidInput, asked.List[0].Code, "in the query, " + asked.List[0].Field + " " + asked.List[0].Detail}
+	if sent := input.ParseQuery(query); sent.Total > 0 {
+		fault := sent.List[0]
+		return &Refusal{respond.InvalidInput, fault.Code, "in the query, " + fault.Field + " " + fault.Detail}
 	}
 	return unreadable(t, singles)
 }
 
 func longQuery(query string) *Refusal {
-	if n := len(query); n > turn.MaxQuery {
-		return &Refusal{respond.QueryTooLong, TooLarge, "the query has " + strconv.Itoa(n) + " bytes, and at most " + strconv.Itoa(turn.MaxQuery) + " are read"}
+	if len(query) <= turn.MaxQuery {
+		return nil
 	}
-	return nil
+	return &Refusal{
+		respond.QueryTooLong, TooLarge,
+		"the query has " + strconv.Itoa(len(query)) + " bytes, and at most " + strconv.Itoa(turn.MaxQuery) + " are read",
+	}
 }
 
-// unreadable says why a body is not read: one of the header fields has several values, or the body
-// is incomplete, too large, encoded, or not declared as JSON.
+// unreadable returns why a body is not read, or nil: one of the header fields has several values,
+// or the body is incomplete, too large, encoded, or not declared as JSON.
 func unreadable(t *turn.Turn, once []string) *Refusal {
 	for _, name := range once {
 		if _, one := t.Request.Single(name); !one {
-			return &Refusal{respond.InvalidInput, input.Conflict, "the header " + name + " " + differ}
+			return &Refusal{respond.InvalidInput, input.Conflict, "the header " + name + " " + severalValues}
 		}
 	}
 	if t.Request.Incomplete {
@@ -565,17 +490,20 @@ func unreadable(t *turn.Turn, once []string) *Refusal {
 	}
 	if encoding, _ := t.Request.Single("content-encoding"); encoding != "" && lower(encoding) != "identity" {
 		t.SetHeader("accept-encoding", "identity") // RFC 9110, section 15.5.16
-		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it as it is"}
+		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it without"}
 	}
 	declared, _ := t.Request.Single("content-type")
-	declared, _, _ = strings.Cut(declared, ";")
-	declared = lower(strings.TrimSpace(declared))
-	if declared == "" || declared == respond.MediaJSON || strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json") {
+	declared = mediaType(declared)
+	suffixed := strings.HasPrefix(declared, "application/") && strings.HasSuffix(declared, "+json")
+	if declared == "" || declared == respond.MediaJSON || suffixed {
 		return nil
 	}
 	t.SetHeader("accept", respond.MediaJSON)
-	return &Refusal{respond.UnsupportedType, NotJSON, "the body is not declared as JSON: send it with the header content-type: application/json" +
-		", as curl does with --json, or with -d and -H 'content-type: application/json'"}
+	return &Refusal{
+		respond.UnsupportedType, NotJSON,
+		"the body is not declared as JSON: send it with the header content-type: application/json, " +
+			"as curl does with --json, or with -d and -H 'content-type: application/json'",
+	}
 }
 
 func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Response {
@@ -584,7 +512,7 @@ func refused(t *turn.Turn, p *respond.ProblemType, code, detail string) *turn.Re
 	return respond.Problem(t, p, "Nothing was recorded by this call: "+detail+".", faults, nil)
 }
 
-// Allow lists the methods that a route answers, as the Allow header field has them.
+// Allow returns the Allow header field of a route.
 func Allow(route *Route) string {
 	allowed := make([]string, 0, 4)
 	for _, method := range route.Methods() {
@@ -595,13 +523,13 @@ func Allow(route *Route) string {
 	return strings.Join(append(allowed, "OPTIONS"), ", ")
 }
 
-// anyHeader admits every request header field of a page: the star all but Authorization (Fetch
+// anyHeader admits every request header field: the star means all but Authorization (Fetch
 // standard, section 3.2.5). The other names are for browsers that do not know the star.
 const anyHeader = "*, Authorization, Content-Type, Accept, If-None-Match, Idempotency-Key, " +
 	"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID"
 
-// preflight answers OPTIONS at any path, so that a page of another origin can read every answer,
-// refusals too. route is nil for a path that has none.
+// preflight answers OPTIONS at any path, so that a page of another origin can read every answer and
+// every refusal. route may be nil.
 func preflight(route *Route) *turn.Response {
 	allow := documentMethods
 	if route != nil {
@@ -616,15 +544,17 @@ func preflight(route *Route) *turn.Response {
 }
 
 // HeadTooLarge refuses a request whose header fields have more than turn.MaxHead bytes.
-var HeadTooLarge = &Refusal{respond.HeadTooLarge, TooLarge, "the header fields have more than " + strconv.Itoa(turn.MaxHead) + " bytes"}
+var HeadTooLarge = &Refusal{
+	respond.HeadTooLarge, TooLarge,
+	"the header fields have more than " + strconv.Itoa(turn.MaxHead) + " bytes",
+}
 
-// NoneMatch reports whether an If-None-Match field holds the tag by weak comparison (RFC 9110,
+// NoneMatch reports whether an If-None-Match field has the tag by weak comparison (RFC 9110,
 // section 13.1.2).
 func NoneMatch(field, etag string) bool {
-	for field != "" {
-		var tag string
-		tag, field, _ = strings.Cut(field, ",")
-		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {
+	opaque := strings.TrimPrefix(etag, "W/")
+	for tag := range strings.SplitSeq(field, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == opaque {
 			return true
 		}
 	}

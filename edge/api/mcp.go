@@ -7,26 +7,25 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Tool is a tool of the MCP server: an operation under a name of its own. Its arguments are the
+// Tool is a tool of the MCP server: an operation under another name. Its arguments are the
 // operation's fields, and its result is the operation's answer.
 type Tool struct {
-	Name      string // without the prefix that the content gives; key of its wording in the content
+	Name      string // without the content's prefix; key of its texts in the content
 	Operation string // ID of the operation
-	Requires  string // a field that is optional for the operation and required by the tool; "" for none
-	Omits     string // a field of the operation that is not an argument of the tool; "" for none
-	Renames   string // a field of the operation that has the name As as an argument; "" for none
-	As        string // the argument's name for the field Renames
+	Requires  string // an optional field that the tool requires, or ""
+	Omits     string // a field that the tool lacks, or ""
+	Renames   string // a field that is the argument As, or ""
+	As        string
 }
 
-// Omitted are members of answers that no result of a tool has: links, notes that say the same in
-// every answer, and, at any depth of a document, what only a caller by HTTP needs.
+// Omitted lists members of answers that no result of a tool has, at any depth: links, constant
+// notes, and members for callers by HTTP.
 var Omitted = []string{
 	respond.KitMember, "next_actions", "get_template", "curl", "convert", "file",
 	"counts_age_note", "monitoring_note", "reconciliation", "what_they_are", "tool_calls_note", "caveat",
 }
 
-// Tools are all tools, in the order of the list. A tool that writes only adds: nothing is deleted
-// or overwritten.
+// Tools lists the tools, in the order of tools/list. One that writes only adds.
 var Tools = []Tool{
 	{Name: "scoreboard", Operation: "getScoreboard"},
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
@@ -41,19 +40,22 @@ var Tools = []Tool{
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
 
-// Prompt is a prompt of the MCP server. The value of an argument is a string. For an argument of
-// type Object, that string is the JSON text of an object.
+// Prompt is a prompt of the MCP server. An argument of type Object is the JSON text of an object.
 type Prompt struct {
-	Name      string // without the prefix that the content gives; key of its wording in the content
+	Name      string // without the content's prefix; key of its texts in the content
 	Arguments []input.Field
 }
 
-// Prompts are all prompts, in the order of the list.
+// Prompts lists the prompts, in the order of prompts/list.
 var Prompts = []Prompt{
 	{Name: "onboard"},
 	{Name: "audit_this_server"},
-	{Name: "verify_receipt", Arguments: []input.Field{{Name: "receipt", Type: input.Object, Required: true}}},
-	{Name: "draft_org", Arguments: []input.Field{org.OrgName, {Name: "mission", Type: input.Text, Max: 1000}}},
+	{Name: "verify_receipt", Arguments: []input.Field{
+		{Name: "receipt", Type: input.Object, Required: true},
+	}},
+	{Name: "draft_org", Arguments: []input.Field{
+		org.OrgName, {Name: "mission", Type: input.Text, Max: 1000},
+	}},
 }
 
 // Documents of the MCP server in the snapshot.
@@ -62,12 +64,12 @@ const (
 	MCPTools    = "mcp:tools"     // the result of tools/list
 	MCPPrompts  = "mcp:prompts"   // the result of prompts/list
 	MCPInstall  = "mcp:install"   // further members of the answer to a GET
-	MCPNoStream = "mcp:no-stream" // further members of the answer to a GET for a stream: the first request of every SDK
+	MCPNoStream = "mcp:no-stream" // the same if it asks for a stream, as the first request of every SDK
 	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
-	MCPResult   = "mcp:result:"   // before the ID of a document: the result of a tool, where that is not the whole document
+	MCPResult   = "mcp:result:"   // before the ID of a document: the part that is a tool's result
 )
 
-// Find is the operation with the given ID and its route, or nil.
+// Find returns the operation with an ID and its route, or nil.
 func Find(id string) (*Route, *Operation) {
 	for _, route := range Routes {
 		if op := route.Operation(id); op != nil {

@@ -5,16 +5,16 @@ import (
 	"encoding/hex"
 )
 
-// File is one published document, for all that make, write, serve or deploy documents.
+// File is one published document.
 type File struct {
 	Path      string // with its leading slash: "/scoreboard/2026-11-20.json"
 	MediaType string // Content-Type; "" for the CDN's own configuration files
-	Cache     string // Cache-Control; "" if there is none
+	Cache     string // Cache-Control, or ""
 	Bytes     []byte
-	Make      func() []byte // makes the bytes when they are wanted; nil if Bytes has them
+	Make      func() []byte // makes the bytes on demand, unless it is nil
 }
 
-// Content is the bytes of the file.
+// Content returns the bytes of the file.
 func (f *File) Content() []byte {
 	if f.Make != nil {
 		return f.Make()
@@ -22,7 +22,7 @@ func (f *File) Content() []byte {
 	return f.Bytes
 }
 
-// SumOf is the SHA-256 of a text, in hexadecimal, by which documents are listed.
+// SumOf returns the SHA-256 of a text in hexadecimal, as lists of documents have it.
 func SumOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -1,6 +1,6 @@
-// Package assets reads the files that tell a CDN how to serve documents, _headers and _redirects,
-// as Cloudflare reads them. Whoever writes these files, serves by them or compares a live service
-// with them has this one understanding of what they say. File is what they are about.
+// Package assets describes published documents, and reads the files that tell a CDN how to serve
+// them, _headers and _redirects, as Cloudflare reads them. Generator, host and live checks share
+// it.
 package assets
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// HeadersPath and RedirectsPath are the paths of the two files. They are not served.
+// The paths of the two files, which are not served.
 const (
 	HeadersPath   = "/_headers"
 	RedirectsPath = "/_redirects"
@@ -23,30 +23,30 @@ const (
 	MaxLine  = 2000 // characters
 )
 
-// Headers are the rules of a _headers file, in their order. The zero value has none.
+// Headers are the rules of a _headers file, in order.
 type Headers []rule
 
-// rule says what a block of a _headers file does to the headers of the paths that it matches.
 type rule struct {
 	pattern string
 	remove  []string
 	set     [][2]string
 }
 
-// Matches reports whether a pattern is for a path. One "*" in the pattern matches any text,
+// Matches reports whether a pattern matches a path. Its "*", if it has one, matches any text,
 // slashes included.
 func Matches(pattern, path string) bool {
 	before, after, open := strings.Cut(pattern, "*")
 	if !open {
 		return pattern == path
 	}
-	return len(path) >= len(before)+len(after) && strings.HasPrefix(path, before) && strings.HasSuffix(path, after)
+	rest, begins := strings.CutPrefix(path, before)
+	return begins && strings.HasSuffix(rest, after)
 }
 
-// ParseHeaders reads a _headers file: path patterns, each followed by indented lines "Name: value",
-// or "! Name" to take a field away. It refuses what the published documents do not use, host
-// patterns and placeholders, and what the CDN would leave out: a pattern with two stars, a second
-// rule of a pattern, and whatever is beyond its limits. The error lists each fault.
+// ParseHeaders parses a _headers file: path patterns, each followed by indented lines "Name:
+// value", or "! Name" to remove a field. It refuses patterns the published documents do not use,
+// with hosts or placeholders, and rules the CDN would ignore: with two stars, a pattern's second
+// rule, or beyond its limits. The error lists each fault.
 func ParseHeaders(text string) (rules Headers, err error) {
 	fault := func(line int, format string, args ...any) {
 		err = errors.Join(err, fmt.Errorf("_headers:%d: "+format, append([]any{line}, args...)...))
@@ -56,31 +56,32 @@ func ParseHeaders(text string) (rules Headers, err error) {
 		number++
 		content := strings.TrimSpace(line)
 		if len(content) > MaxLine {
-			fault(number, "the line is longer than %d characters", MaxLine)
+			fault(number, "line of %d characters, want at most %d", len(content), MaxLine)
 		}
 		switch {
 		case content == "" || content[0] == '#':
 		case line[0] == '/':
 			switch same := func(r rule) bool { return r.pattern == content }; {
 			case strings.Contains(content, ":"):
-				fault(number, "a placeholder in a path is not supported: use *")
+				fault(number, "placeholder in path %s (use *)", content)
 			case strings.Count(content, "*") > 1:
-				fault(number, "a path has one * at most")
+				fault(number, "path %s has more than one *", content)
 			case slices.ContainsFunc(rules, same):
-				fault(number, "%s is there twice", content)
+				fault(number, "duplicate path %s", content)
 			}
 			rules = append(rules, rule{pattern: content})
 		case line[0] != ' ' && line[0] != '\t':
-			fault(number, "a path begins with /, and a header line with a space")
+			fault(number, "got a line that begins with neither / nor a space")
 		case len(rules) == 0:
-			fault(number, "a header line comes before any path")
+			fault(number, "header line before the first path")
 		case content[0] == '!':
 			last := &rules[len(rules)-1]
 			last.remove = append(last.remove, strings.TrimSpace(content[1:]))
 		default:
 			name, value, ok := strings.Cut(content, ":")
-			if name, value = strings.TrimSpace(name), strings.TrimSpace(value); !ok || name == "" || value == "" {
-				fault(number, "a header line is Name: value, or ! Name")
+			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+			if !ok || name == "" || value == "" {
+				fault(number, "got %q, want Name: value or ! Name", content)
 				continue
 			}
 			last := &rules[len(rules)-1]
@@ -88,12 +89,12 @@ func ParseHeaders(text string) (rules Headers, err error) {
 		}
 	}
 	if len(rules) > MaxRules {
-		err = errors.Join(err, fmt.Errorf("_headers has %d rules, and the CDN takes %d", len(rules), MaxRules))
+		err = errors.Join(err, fmt.Errorf("_headers: got %d rules, want at most %d", len(rules), MaxRules))
 	}
 	return rules, err
 }
 
-// Apply changes the headers of a path as the rules say. The value of a rule replaces a default. The
+// Apply applies the rules to the headers of a path. The value of a rule replaces a default, and the
 // values of two rules are joined.
 func (all Headers) Apply(path string, h http.Header) {
 	given := map[string]bool{}
@@ -116,7 +117,7 @@ func (all Headers) Apply(path string, h http.Header) {
 	}
 }
 
-// Of are the headers that the rules give to a path.
+// Of returns the headers that the rules set for a path.
 func (all Headers) Of(path string) http.Header {
 	h := http.Header{}
 	all.Apply(path, h)

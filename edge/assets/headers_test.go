@@ -24,7 +24,7 @@ func TestHeadersFaults(t *testing.T) {
 	if rules, err := ParseHeaders(most.String()); err != nil || len(rules) != MaxRules {
 		t.Errorf("%d rules: %v", len(rules), err)
 	}
-	if _, err := ParseHeaders(most.String() + "/more\n  A: b\n"); err == nil || !strings.Contains(err.Error(), "101 rules") {
+	if _, err := ParseHeaders(most.String() + "/more\n  A: b\n"); err == nil || !strings.Contains(err.Error(), "got 101 rules") {
 		t.Errorf("one rule more: %v", err)
 	}
 }

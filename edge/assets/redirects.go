@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// Redirects are the rules of a _redirects file, by the exact paths that they are for.
+// Redirects are the rules of a _redirects file, by their exact paths.
 type Redirects map[string]Redirect
 
-// Redirect says what is answered at a path, whatever the method is: a redirect or, with status 200,
-// the document of another path.
+// Redirect is the answer at a path to any method: a redirect or, with status 200, the document of
+// another path.
 type Redirect struct {
-	To     string // a path, which may have a query
+	To     string // a path, perhaps with a query
 	Status int
 }
 
-// redirectStatuses are those that the CDN takes.
+// redirectStatuses are the statuses the CDN supports.
 var redirectStatuses = []int{
 	http.StatusOK, http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 	http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
 }
 
-// ParseRedirects reads a _redirects file: lines of a path, where it leads to, and a status, which
-// is 302 if it is missing. It refuses what the published documents do not use: patterns,
-// placeholders and other hosts. The error lists each fault.
+// ParseRedirects parses a _redirects file: lines of a path, its target, and a status, which
+// defaults to 302. It refuses patterns, placeholders and other hosts, which the published documents
+// do not use. The error lists each fault.
 func ParseRedirects(text string) (Redirects, error) {
 	all, number := Redirects{}, 0
 	var faults []error
 	for line := range strings.Lines(text) {
 		number++
-		fault := func(what string) { faults = append(faults, fmt.Errorf("_redirects:%d: %s", number, what)) }
+		fault := func(problem string) { faults = append(faults, fmt.Errorf("_redirects:%d: %s", number, problem)) }
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
@@ -42,7 +42,7 @@ func ParseRedirects(text string) (Redirects, error) {
 			words = append(words, strconv.Itoa(http.StatusFound))
 		}
 		if len(words) != 3 {
-			fault("a line is a path, where it leads to, and a status")
+			fault("want a path, a target and a status")
 			continue
 		}
 		from, to := words[0], words[1]
@@ -50,13 +50,13 @@ func ParseRedirects(text string) (Redirects, error) {
 		_, twice := all[from]
 		switch {
 		case !strings.HasPrefix(from, "/") || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//"):
-			fault("a redirect leads from a path to a path")
+			fault("path and target must begin with one slash")
 		case strings.ContainsAny(from, "*:"):
-			fault("a pattern is not supported")
+			fault("unsupported pattern " + from)
 		case err != nil || !slices.Contains(redirectStatuses, status):
-			fault("no status of a redirect: " + words[2])
+			fault("unsupported status " + words[2])
 		case twice:
-			fault(from + " is there twice")
+			fault("duplicate path " + from)
 		default:
 			all[from] = Redirect{To: to, Status: status}
 		}
@@ -64,8 +64,8 @@ func ParseRedirects(text string) (Redirects, error) {
 	return all, errors.Join(faults...)
 }
 
-// Location is where a redirect leads a request with a query: to the target, with the query of the
-// request unless the target has one of its own.
+// Location returns the target of a redirect for a query, which is appended unless the target has
+// its own.
 func (r Redirect) Location(query string) string {
 	if query == "" || strings.Contains(r.To, "?") {
 		return r.To

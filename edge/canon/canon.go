@@ -1,15 +1,13 @@
 // Package canon makes canonical strings. A canonical string is the exact sequence of bytes that is
 // hashed for a registration or a charter, and signed for a receipt or a promise.
 //
-// It is the text that ECMAScript's JSON.stringify gives for an object whose keys are in the
-// published order: no white space, non-ASCII left as it is, an absent optional field as null. So
-// one line of JavaScript or of Python rebuilds it:
+// It is ECMAScript's JSON.stringify of an object whose keys are in the published order: no white
+// space, non-ASCII unescaped, an absent optional field null. One line of code rebuilds it:
 //
 //	JSON.stringify(Object.fromEntries(keys.map(k => [k, o[k]])))
 //	json.dumps({k: o[k] for k in keys}, separators=(',', ':'), ensure_ascii=False)
 //
-// payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. The registration of
-// ledger-lark with the key MCowBQYDK2VwAyEA has this canonical string and payload_sha256:
+// payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. An example of both:
 //
 //	{"commitment":"waitlist-canon-v0","agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}
 //	77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c
@@ -17,7 +15,7 @@ package canon
 
 import "anteroom/edge/jsondoc"
 
-// Identifiers of the rules. What a name means never changes: a changed rule gets a new name.
+// Identifiers of the rules. A changed rule gets a new identifier.
 const (
 	RegistrationRule = "waitlist-canon-v0"
 	CharterRule      = "org-charter-canon-v0"
@@ -25,8 +23,8 @@ const (
 	PromiseRule      = "counted-promise-v0"
 )
 
-// Registration is the canonical string of a waitlist registration: the keys commitment, agent_name,
-// pubkey. A value of "" is absent.
+// Registration returns the canonical string of a waitlist registration, with the keys commitment,
+// agent_name, pubkey. A value of "" is absent.
 func Registration(agentName, pubkey string) string {
 	w := begin(RegistrationRule)
 	w.StrOrNull("agent_name", agentName)
@@ -42,8 +40,8 @@ type Seat struct {
 	Allocation int // credit units
 }
 
-// Charter is the canonical string of an org charter: the keys commitment, org_name, commissioner,
-// roster. The roster is a text of Roster. A commissioner of "" is absent.
+// Charter returns the canonical string of an org charter, with the keys commitment, org_name,
+// commissioner, roster. A commissioner of "" is absent.
 func Charter(orgName, commissioner, roster string) string {
 	w := begin(CharterRule)
 	w.Str("org_name", orgName)
@@ -53,8 +51,7 @@ func Charter(orgName, commissioner, roster string) string {
 	return string(w.Buf)
 }
 
-// Roster is the JSON text of a roster, whose seats are in the order of org.Positions: an array of
-// objects with position, agent_name, allocation.
+// Roster returns the JSON text of a roster, whose seats are in the order of org.Positions.
 func Roster(roster []Seat) string {
 	w := &jsondoc.Writer{}
 	w.Open('[')
@@ -72,10 +69,10 @@ func Roster(roster []Seat) string {
 // ReceiptFields are the signed fields of a receipt, in the order signed.
 var ReceiptFields = []string{"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch"}
 
-// ReceiptNullable is the only one of ReceiptFields that may be absent, and is then null.
+// ReceiptNullable is the only one of ReceiptFields that may be null.
 const ReceiptNullable = "owner_email_sha256"
 
-// Receipt is the canonical string of a receipt. values are those of ReceiptFields, "" if absent.
+// Receipt returns the canonical string of a receipt with the values of ReceiptFields, "" for null.
 func Receipt(values ...string) string {
 	w := &jsondoc.Writer{Buf: make([]byte, 0, 512)}
 	w.Open('{')
@@ -90,19 +87,19 @@ func Receipt(values ...string) string {
 	return string(w.Buf)
 }
 
-// Promised is what a promise is about.
+// Promised is a record, the day it will be counted by, and the state of the public log.
 type Promised struct {
 	Kind, PayloadSHA256, RecordID, RecordedAt string // of the record
 	IssuedBy                                  string // the canonical host
-	CountedBy                                 string // the day, YYYY-MM-DD
-	Log                                       string // origin of the public log, "" for none
+	CountedBy                                 string // YYYY-MM-DD
+	Log                                       string // origin of the log, or ""
 	Size                                      int64  // of its newest checkpoint
-	Root                                      string // of that, in base64 as there
+	Root                                      string // of that checkpoint, in base64
 }
 
-// Promise is the canonical string of a promise that a record will be counted: the keys commitment,
-// kind, payload_sha256, record_id, recorded_at, issued_by, counted_by, log, size, root. Without a
-// checkpoint the last three are null.
+// Promise returns the canonical string of a promise, with the keys commitment, kind,
+// payload_sha256, record_id, recorded_at, issued_by, counted_by, log, size, root. Without a log the
+// last three are null.
 func Promise(p *Promised) string {
 	w := begin(PromiseRule)
 	w.Str("kind", p.Kind)

@@ -4,7 +4,7 @@ package civil
 
 const secondsPerDay = 86400
 
-// DaysOf counts the days from 1970-01-01 to a civil date; negative before it.
+// DaysOf returns the days from 1970-01-01 to a civil date, negative before it.
 func DaysOf(year, month, day int) int {
 	if month <= 2 {
 		year--
@@ -37,23 +37,20 @@ func DateOf(days int) (year, month, day int) {
 	return year, month, day
 }
 
-// ParseDate reads YYYY-MM-DD into days since 1970-01-01. ok is false for anything that is not a
-// date.
+// ParseDate parses a date YYYY-MM-DD into days since 1970-01-01.
 func ParseDate(s string) (days int, ok bool) {
 	if len(s) != 10 {
 		return 0, false
 	}
 	number := 0 // the digits alone: 20261120
-	for i := range len(s) {
-		switch isDigit := '0' <= s[i] && s[i] <= '9'; {
-		case i == 4 || i == 7:
-			if s[i] != '-' {
-				return 0, false
-			}
-		case !isDigit:
+	for i, c := range []byte(s) {
+		separator := i == 4 || i == 7
+		switch {
+		case separator && c == '-':
+		case separator || c < '0' || c > '9':
 			return 0, false
 		default:
-			number = 10*number + int(s[i]-'0')
+			number = 10*number + int(c-'0')
 		}
 	}
 	year, month, day := number/10000, number/100%100, number%100
@@ -65,12 +62,12 @@ func ParseDate(s string) (days int, ok bool) {
 	return days, y == year && m == month && d == day
 }
 
-// FormatDate writes days since 1970-01-01 as YYYY-MM-DD.
+// FormatDate formats days since 1970-01-01 as YYYY-MM-DD.
 func FormatDate(days int) string {
 	return string(appendDate(make([]byte, 0, 10), days))
 }
 
-// FormatTime writes seconds since 1970-01-01T00:00:00Z as RFC 3339 in UTC: 2026-11-20T12:00:00Z.
+// FormatTime formats seconds since 1970-01-01T00:00:00Z as RFC 3339 in UTC: 2026-11-20T12:00:00Z.
 func FormatTime(seconds int64) string {
 	second := int(seconds % secondsPerDay)
 	b := append(appendDate(make([]byte, 0, 20), int(seconds/secondsPerDay)), 'T')

@@ -1,5 +1,5 @@
-// Package edgetest helps to test the edge: with a small published content, a host that performs
-// effects in memory, and transcripts that every host must hold.
+// Package edgetest has a small published content, a host that performs effects in memory, and
+// transcripts that every host must hold.
 package edgetest
 
 import (
@@ -24,18 +24,18 @@ import (
 // Now is the time of every turn in tests: 2026-11-20T12:00:00Z.
 const Now int64 = 1795176000
 
-// Key signs receipts in tests. RetiredKey has signed receipts before, and signs no more.
+// Key signs receipts in tests, and RetiredKey has signed earlier ones.
 var (
 	Key        = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	RetiredKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 )
 
-// PublicKey is the base64 text of the public half of a key.
+// PublicKey returns the public half of a key in base64.
 func PublicKey(k ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(k.Public().(ed25519.PublicKey))
 }
 
-// Snapshot is a small published content on www.example.org.
+// Snapshot returns a small published content of www.example.org.
 func Snapshot() *snapshot.Snapshot {
 	s := &snapshot.Snapshot{
 		Format: snapshot.Format, Version: "test", Service: "Example", CanonicalHost: "www.example.org", ApexHost: "example.org",
@@ -95,8 +95,8 @@ func document(v any) snapshot.JSON {
 	return text
 }
 
-// Example is a call of a tool with the examples of its operation's fields, as JSON text, with an
-// address only if the tool needs one. It is "" if a field that the tool needs has no example.
+// Example returns the arguments of a tool as JSON text: the examples of its operation's fields,
+// with an address only if it is required. It returns "" if a required field has no example.
 func Example(tool *api.Tool) string {
 	_, op := api.Find(tool.Operation)
 	if op.Example != "" {
@@ -122,7 +122,7 @@ func Example(tool *api.Tool) string {
 	return string(w.Buf)
 }
 
-// Load is edge.Load of a snapshot that has been encoded and decoded, as a host gets it.
+// Load encodes and decodes a snapshot, and loads it.
 func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	t.Helper()
 	read, err := snapshot.Decode(s.Encode())
@@ -136,38 +136,34 @@ func Load(t testing.TB, s *snapshot.Snapshot) *edge.Edge {
 	return e
 }
 
-// Fake is a host that performs effects in memory and keeps the effects that it was asked for.
+// Fake is a host that performs effects in memory, and keeps them.
 type Fake struct {
 	Edge       *edge.Edge
-	Host       turn.HostInfo      // what the host says of itself in every turn
-	Key        ed25519.PrivateKey // the key of Sign
+	Host       turn.HostInfo
+	Key        ed25519.PrivateKey // of Sign
 	Statements []turn.Statement
 	Messages   []turn.Message
 	Fetches    []turn.Fetch
-	Signed     [][]byte // the messages of all Sign effects
-	Limits     []string // the keys of all Limit effects
+	Signed     [][]byte // messages of the Sign effects
+	Limits     []string // keys of the Limit effects
 	Rounds     int      // calls of the core in the last turn
+	Left       int64    // writes that the limiter still allows
+	Later      int64    // seconds from Now to the time of a turn
 
-	// Exec and Fetch perform the effects of their names. If Exec is nil, statements give no rows; if
-	// Fetch is nil, a Fetch is Unavailable.
-	Exec  func(turn.Exec) turn.Result
-	Fetch func(turn.Fetch) turn.Result
+	Exec  func(turn.Exec) turn.Result  // if nil, statements return no rows
+	Fetch func(turn.Fetch) turn.Result // if nil, a Fetch is Unavailable
 
 	// Fail makes effects fail, by their names: "exec", "fetch", "relay", "sign", "verify", "limit".
 	Fail map[string]turn.Failure
-	// Left is how many writes the limiter still lets through.
-	Left int64
-	// Later is how many seconds after the constant Now turns are.
-	Later int64
 }
 
-// NewFake is a host of Snapshot with a key and a limiter.
+// NewFake returns a host of Snapshot with a key and a limiter.
 func NewFake(t testing.TB) *Fake {
 	host := turn.HostInfo{Client: "192.0.2.1", PublicKey: PublicKey(Key), Limiter: true}
 	return &Fake{Edge: Load(t, Snapshot()), Host: host, Key: Key, Left: 30}
 }
 
-// Do answers a request to the canonical host, or to the host that headers name. headers alternates
+// Do answers a request to the canonical host, or to the host in headers, which alternates
 // lower-case names and values.
 func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response {
 	t := &turn.Turn{
@@ -190,7 +186,7 @@ func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response
 	return &whole
 }
 
-// Run takes a turn to its answer by way of handle.
+// Run runs a turn.
 func (h *Fake) Run(t *turn.Turn, handle func(*turn.Turn) turn.Outcome) *turn.Response {
 	h.Rounds = 0
 	return turn.Run(t, func(t *turn.Turn) turn.Outcome {
@@ -240,17 +236,10 @@ func (h *Fake) perform(effect turn.Effect) turn.Result {
 	return turn.Result{Failure: turn.Unavailable}
 }
 
-// Header is the value of a header field of an answer; "" where the answer has no such field.
-func Header(r *turn.Response, name string) string {
-	for _, h := range r.Header {
-		if h.Name == name {
-			return h.Value
-		}
-	}
-	return ""
-}
+// Header returns the value of a header field of an answer, or "".
+func Header(r *turn.Response, name string) string { return r.Get(name) }
 
-// Decode reads an answer's body.
+// Decode decodes an answer's body.
 func Decode(t testing.TB, r *turn.Response) map[string]any {
 	t.Helper()
 	var body map[string]any
@@ -260,7 +249,7 @@ func Decode(t testing.TB, r *turn.Response) map[string]any {
 	return body
 }
 
-// Faults are the distinct faults of a problem, each as "field code", sorted.
+// Faults returns the distinct faults of a problem, each as "field code", sorted.
 func Faults(t testing.TB, r *turn.Response) []string {
 	t.Helper()
 	var body struct{ Errors []input.Fault }

@@ -2,8 +2,8 @@ package edgetest
 
 import "strings"
 
-// HeaderValues are values for any request header field: each has a meaning in one of them, or is
-// the mistake of a caller or a proxy. A value with LF is two lines.
+// HeaderValues lists values for request header fields, and mistakes of callers and proxies. A value
+// with LF is two lines.
 var HeaderValues = func() []string {
 	values := []string{"", `""`, `"`, `\`, `"\`, `"\"`, ",", ", ,", ";", "\n", "\x7f", "é", "\xff"}
 	for _, value := range []string{

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// SameCalls sends calls under a key to a host, whose address is base: one whose caller goes away at
-// once, then eight at the same time, and a last one. They must make one record, and all that say so
-// must name it alike.
+// SameCalls sends calls under a key to a host: one whose caller disconnects at once, then eight at
+// the same time, and a last one. They must make one record, and the answers must agree on it.
 func SameCalls(t *testing.T, base string) {
 	for target, body := range map[string]string{
 		"/api/waitlist": `{"agent_name":"ada","owner_email":"owner@example.org"}`,

@@ -9,14 +9,14 @@ import (
 	"github.com/c2sp/wycheproof"
 )
 
-// Signature is a case for a verifier: an Ed25519 signature and whether it is valid.
+// Signature is an Ed25519 signature, valid or not.
 type Signature struct {
 	ID                            int
 	PublicKey, Message, Signature []byte
 	Valid                         bool
 }
 
-// Signatures are the Ed25519 cases of Wycheproof. Many of them are forged with care.
+// Signatures returns the Ed25519 cases of Wycheproof.
 func Signatures(t testing.TB) (cases []Signature) {
 	t.Helper()
 	var file struct {
@@ -44,10 +44,9 @@ func Signatures(t testing.TB) (cases []Signature) {
 	return cases
 }
 
-// hexText is a JSON string of hexadecimal digits.
 type hexText []byte
 
-// UnmarshalText reads the digits.
+// UnmarshalText decodes hexadecimal digits.
 func (h *hexText) UnmarshalText(digits []byte) (err error) {
 	*h, err = hex.AppendDecode(nil, digits)
 	return err

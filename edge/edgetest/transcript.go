@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"regexp"
 	"slices"
@@ -17,14 +16,12 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge/api"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
-	"anteroom/edge/turn"
 )
 
-// Transcripts are HTTP conversations that every host must hold, word for word. A file is a list of
-// exchanges, each under a line "=== ", with what the exchange shows:
+// Transcripts are HTTP conversations that every host must hold. A file is a list of exchanges, each
+// under a line "=== " with its title:
 //
 //	=== a registration is recorded
 //	POST /api/waitlist
@@ -38,74 +35,32 @@ import (
 //
 //	{"converted":true,"record_id":"<id>"}
 //
-// The answer must have the status and the header fields given, where the value "-" means that the
-// field is absent. Unless it is a redirect, it must have respond.CommonHeaders, too. The body given
-// must be a part of the answer's body: members that are not given are not compared, and arrays are
-// compared whole. A body "-" demands an empty body.
+// The answer must have the status, the header fields ("-" for an absent one) and, unless it is a
+// redirect, respond.CommonHeaders. Its body must contain the one given: members that are not given
+// are not compared, and arrays are compared whole. A body "-" is an empty one.
 //
-// A string "<id>", "<time>", "<sha256>" or "<any>" is any value of its kind, a string that
-// begins with "~" is a regular expression, and ${ID} is the document of that ID in the snapshot. In
-// a request, "$body" is the body of the answer before.
+// A string "<id>", "<time>", "<sha256>" or "<any>" is any value of its kind, a string that begins
+// with "~" is a regular expression, and ${ID} is a document of the snapshot. In a request, "$body"
+// is the body of the answer before.
 //
-// Settings may come before the first exchange, each on a line of its own. "write-limit: N" sets
-// the limit of writes a minute, "indexnow: URL" the only endpoint that the signal tells,
-// "receipt-key: KEY" the key that the content publishes as the current one ("none" for no key),
-// "log-lookup: PATH" where the look-up of the public log is, and "in-memory: no" says that the
-// transcript needs more than InMemory.
+// Settings may come before the first exchange, each on a line: "write-limit: N" for the writes a
+// minute, "indexnow: URL" for the only endpoint of the signal, "receipt-key: KEY" for the published
+// key (or "none"), "log-lookup: PATH", and "in-memory: no" for a transcript that needs more than a
+// Fake.
 //
-// go test ./edge/edgetest -update writes the answer of InMemory into a transcript where nothing
-// is below the line "---".
+// go test ./edge/edgetest -update writes the answer of a Fake below an empty line "---".
 //
 //go:embed transcripts
 var transcripts embed.FS
 
-// Server starts a host with an empty store that answers for a snapshot and signs with Key, and
-// gives its address. Where the snapshot allows 0 writes a minute, the host has no limit.
+// Server starts a host with an empty store for a snapshot, which signs with Key, and returns its
+// address. A limit of 0 writes a minute means no limit.
 type Server func(t *testing.T, s *snapshot.Snapshot) (baseURL string)
 
-// InMemory is the Server of a Fake, for the transcripts that need no store.
-func InMemory(t *testing.T, s *snapshot.Snapshot) string {
-	h := NewFake(t)
-	h.Edge, h.Host.Limiter, h.Left = Load(t, s), s.WritesPerMinute > 0, s.WritesPerMinute
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		headers := []string{"host", r.Host}
-		for _, name := range api.RequestHeaders {
-			if value := r.Header.Get(name); value != "" {
-				headers = append(headers, name, value)
-			}
-		}
-		answer := h.Do(r.Method, r.RequestURI, string(body), headers...)
-		for _, field := range answer.Header {
-			w.Header().Set(field.Name, field.Value)
-		}
-		w.Header().Set("Request-Id", new(turn.Turn).RequestID()) // Fake has no entropy
-		w.WriteHeader(answer.Status)
-		if _, err := w.Write(answer.Body); err != nil && len(answer.Body) > 0 {
-			t.Error(err)
-		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
-// RunTranscripts runs the named transcripts, or all without a name. Those that are of the same
-// content share a host.
-func RunTranscripts(t *testing.T, start Server, only ...string) {
-	all := read(t)
-	for _, name := range only {
-		if !slices.ContainsFunc(all, func(c *conversation) bool { return c.name == name }) {
-			t.Fatalf("there is no transcript %s", name)
-		}
-	}
+// RunTranscripts runs the transcripts. Those with the same content share a host.
+func RunTranscripts(t *testing.T, start Server) {
 	hosts := map[string]string{}
-	for _, c := range all {
-		if len(only) > 0 && !slices.Contains(only, c.name) {
-			continue
-		}
+	for _, c := range read(t) {
 		content := string(c.published.Encode())
 		if hosts[content] == "" {
 			hosts[content] = start(t, c.published)
@@ -120,11 +75,10 @@ func RunTranscripts(t *testing.T, start Server, only ...string) {
 	}
 }
 
-// conversation is a transcript.
 type conversation struct {
 	name, head string
 	published  *snapshot.Snapshot
-	beyond     bool // InMemory cannot hold it
+	beyond     bool // a Fake cannot hold it
 	exchanges  []*exchange
 }
 
@@ -190,8 +144,7 @@ func (c *conversation) hold(t *testing.T, base string, show func(*exchange, *ans
 	}
 }
 
-// ask makes a request, in which $body is the body of the answer before, to the canonical host or to
-// the host that its fields name. It follows no redirect.
+// ask makes a request, and follows no redirect. before is the body of the answer before.
 func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	t.Helper()
 	head, body, _ := strings.Cut(strings.ReplaceAll(e.request, "$body", string(before)), "\n\n")
@@ -221,7 +174,6 @@ func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	return &answer{resp.StatusCode, resp.Header, text}
 }
 
-// differences lists where an answer is not as wanted.
 func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *answer) (differences []string) {
 	t.Helper()
 	head, body, _ := strings.Cut(e.want, "\n\n")
@@ -235,13 +187,15 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 		}
 	}
 	for _, common := range respond.CommonHeaders {
-		if field := got.header.Values(common.Name); got.status != http.StatusPermanentRedirect && (len(field) != 1 || field[0] != common.Value) {
+		field, redirects := got.header.Values(common.Name), got.status == http.StatusPermanentRedirect
+		if !redirects && (len(field) != 1 || field[0] != common.Value) {
 			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", common.Name, field, common.Value))
 		}
 	}
 	id := got.header.Get("Request-Id")
-	if names := requestIDs.FindAllSubmatch(got.body, -1); len(id) != 16 || slices.ContainsFunc(names, func(m [][]byte) bool { return string(m[1]) != id }) {
-		differences = append(differences, fmt.Sprintf("the request is named %q in the header, and in the body %s", id, got.body))
+	differs := func(m [][]byte) bool { return string(m[1]) != id }
+	if names := requestIDs.FindAllSubmatch(got.body, -1); len(id) != 16 || slices.ContainsFunc(names, differs) {
+		differences = append(differences, fmt.Sprintf("header Request-Id is %q, and the body %s", id, got.body))
 	}
 	got.body = bytes.ReplaceAll(got.body, []byte(id), []byte("<request>"))
 	switch body = strings.TrimSpace(body); body {
@@ -252,7 +206,9 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 		}
 	default:
 		var wanted, have any
-		filled := documents.ReplaceAllFunc([]byte(body), func(id []byte) []byte { return published.Documents[string(id[2:len(id)-1])] })
+		filled := documents.ReplaceAllFunc([]byte(body), func(id []byte) []byte {
+			return published.Documents[string(id[2:len(id)-1])]
+		})
 		if err := json.Unmarshal(filled, &wanted); err != nil {
 			t.Fatalf("%s: the wanted body: %v", e.title, err)
 		}
@@ -264,11 +220,10 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 	return differences
 }
 
-// requestIDs are the names of requests in a body.
-var requestIDs = regexp.MustCompile(`request_id\\?":\\?"([^"\\]*)`)
-
-// documents are the names of documents of the snapshot, in a wanted body.
-var documents = regexp.MustCompile(`\$\{[^}]*\}`)
+var (
+	requestIDs = regexp.MustCompile(`request_id\\?":\\?"([^"\\]*)`)
+	documents  = regexp.MustCompile(`\$\{[^}]*\}`) // names of documents in a wanted body
+)
 
 func fits(want string, header http.Header, name string) bool {
 	pattern, isPattern := strings.CutPrefix(want, "~")
@@ -283,30 +238,30 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":    regexp.MustCompile(`(?s)^.+$`),
 }
 
-// compare lists the places where want is not a part of got. at is the place of both.
-func compare(at string, want, got any) (differences []string) {
+// compare returns the places where want is not a part of got.
+func compare(place string, want, got any) (differences []string) {
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
 		if !ok {
-			return []string{fmt.Sprintf("%s is %v, want an object", at, got)}
+			return []string{fmt.Sprintf("%s is %v, want an object", place, got)}
 		}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			value, there := object[name]
 			if !there {
-				differences = append(differences, fmt.Sprintf("%s.%s is missing", at, name))
+				differences = append(differences, fmt.Sprintf("%s.%s is missing", place, name))
 				continue
 			}
-			differences = append(differences, compare(at+"."+name, want[name], value)...)
+			differences = append(differences, compare(place+"."+name, want[name], value)...)
 		}
 		return differences
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			return []string{fmt.Sprintf("%s is %v, want %d items", at, got, len(want))}
+			return []string{fmt.Sprintf("%s is %v, want %d items", place, got, len(want))}
 		}
 		for i := range want {
-			differences = append(differences, compare(fmt.Sprintf("%s[%d]", at, i), want[i], list[i])...)
+			differences = append(differences, compare(fmt.Sprintf("%s[%d]", place, i), want[i], list[i])...)
 		}
 		return differences
 	case string:
@@ -323,5 +278,5 @@ func compare(at string, want, got any) (differences []string) {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("%s is %v, want %v", at, got, want)}
+	return []string{fmt.Sprintf("%s is %v, want %v", place, got, want)}
 }

@@ -9,26 +9,27 @@ const (
 	maxLabel     = 63
 )
 
-// ValidEmail reports whether s is a bare address that the service accepts. That is a valid e-mail
-// address of the HTML Living Standard (section 4.10.5.1.5) with a dot in its domain, within the
-// bounds of RFC 5321, and without leading, trailing or doubled dots in its local part.
+// ValidEmail reports whether s is a valid e-mail address of the HTML Living Standard (section
+// 4.10.5.1.5) with a dot in its domain, within the bounds of RFC 5321, and without leading,
+// trailing or doubled dots in its local part.
 func ValidEmail(s string) bool {
-	at := strings.IndexByte(s, '@')
-	if len(s) > MaxAddress || at < 1 || at > MaxLocalPart {
+	local, domain, _ := strings.Cut(s, "@")
+	if len(s) > MaxAddress || len(local) > MaxLocalPart {
 		return false
 	}
-	for part := range strings.SplitSeq(s[:at], ".") {
+	for part := range strings.SplitSeq(local, ".") {
 		if part == "" || !consistsOf(part, "!#$%&'*+/=?^_`{|}~-") {
 			return false
 		}
 	}
-	return ValidDomain(s[at+1:])
+	return ValidDomain(domain)
 }
 
 // ValidDomain reports whether s is a domain name (RFC 1123, section 2.1) of at least two labels.
 func ValidDomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > maxLabel || !consistsOf(label, "-") || label[0] == '-' || label[len(label)-1] == '-' {
+		if label == "" || len(label) > maxLabel || !consistsOf(label, "-") ||
+			strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
 			return false
 		}
 	}

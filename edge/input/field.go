@@ -5,43 +5,41 @@ type Type string
 
 // The types of input fields.
 const (
-	Text    Type = "text"    // a string in which TAB, LF and CR are the only control characters
+	Text    Type = "text"    // a string without control characters but TAB, LF and CR
 	Name    Type = "name"    // a string without control characters
-	Email   Type = "email"   // a bare address, as the HTML Living Standard defines a valid one, with a dot in its domain
+	Email   Type = "email"   // see ValidEmail
 	Date    Type = "date"    // a civil date, YYYY-MM-DD
 	Integer Type = "integer" // an int32
-	List    Type = "list"    // some of Values, joined with commas; in JSON an array of them too
+	List    Type = "list"    // some of Values, joined with commas; in JSON also an array
 	Switch  Type = "switch"  // in a query one of Switches, in JSON a boolean
-	Array   Type = "array"   // in JSON only: an array of objects with the members Items, or with the fields of the operation Same
-	Object  Type = "object"  // in JSON only: any object, taken as it is
+	Array   Type = "array"   // in JSON only: an array of objects, see Items and Same
+	Object  Type = "object"  // in JSON only: any object
 	ID      Type = "id"      // in JSON only: a string or a number
 )
 
-// Switches are the values of a Switch in a query: two for on, and two for off.
+// Switches lists the values of a Switch in a query: two for on, and two for off.
 var Switches = []string{"1", "true", "0", "false"}
 
-// Field is one input field. Its limits are written here alone: validation, contracts, OpenAPI and
-// the schemas of MCP derive from it.
+// Field is an input field. Validation, contracts, OpenAPI and the schemas of MCP derive from it.
 type Field struct {
 	Name        string
 	Type        Type
 	Required    bool
-	Min, Max    int      // bounds of a string's code points, an integer's value, an array's length; a Max of 0 sets no limit
-	Values      []string // the only values allowed; empty where any value is
-	Aliases     []string // other names for the same field
-	Items       []Field  // the members of each element of an Array
-	Same        string   // ID of the operation of the same route whose body each element of an Array is; "" for Items
-	AnswerOf    string   // ID of the operation whose answer an Object is; "" for any object
-	QueryNames  []string // the query parameters that make up the field, each of the form QueryForm; empty for one of its name
+	Min, Max    int      // of a string's code points, an integer's value, an array's length; Max 0 is no limit
+	Values      []string // the allowed values; empty for any
+	Aliases     []string // further names
+	Items       []Field  // members of the elements of an Array
+	Same        string   // ID of the operation of the route whose bodies are the elements, instead of Items
+	AnswerOf    string   // ID of the operation whose answer an Object is, or ""
+	QueryNames  []string // the query parameters for the field, in QueryForm; empty for Name
 	QueryForm   string
 	Example     string // JSON text
-	Placeholder string // what a template has for the caller's own words; a value equal to it is refused
-	BodyOnly    bool   // not to be given in a query
-	QueryOnly   bool   // not to be given in a body
+	Placeholder string // the value in templates, which is refused
+	BodyOnly    bool   // not allowed in a query
+	QueryOnly   bool   // not allowed in a body
 }
 
-// Fault codes: stable identifiers of what is wrong with an input. An endpoint that knows more
-// faults has codes of its own.
+// Fault codes: stable identifiers of faults. Endpoints add their own.
 const (
 	Required          = "required"
 	TooShort          = "too_short"

@@ -1,5 +1,5 @@
-// Package input reads the input of a request, a query or a JSON object, by the fields that an
-// operation declares. It collects everything that is wrong with the input.
+// Package input reads the input of a request, a query or a JSON object, by the declared fields of
+// an operation, and collects all its faults.
 package input
 
 import (
@@ -12,36 +12,46 @@ import (
 	"anteroom/edge/civil"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/quote"
+	"anteroom/edge/sha256"
 )
 
+// How much of a caller's words an answer repeats.
 const (
-	MaxEcho    = 64 // most code points of a caller's name or value that an answer repeats
-	MaxEntries = 50 // most entries of a list that repeats what a caller sent
-	MaxBrief   = 64 // most bytes, as JSON, of a caller's text in the words of a fault
+	MaxEcho    = 64 // code points of a name or value
+	MaxEntries = 50 // entries of a list
+	MaxBrief   = 64 // bytes, as JSON, of a text in the detail of a fault
 )
 
-// Fault is one thing wrong with an input.
+// Fault is a fault of an input.
 type Fault struct {
-	Field  string `json:"field" doc:"The field at fault in dotted form, a query parameter by its name; empty for the body as a whole."`
-	Code   string `json:"code" doc:"Stable identifier of what is wrong."`
-	Detail string `json:"detail" doc:"What is wrong, in words."`
+	Field  string `json:"field" doc:"The invalid field in dotted form, a query parameter by its name; empty for the body as a whole."`
+	Code   string `json:"code" doc:"Stable identifier of the fault."`
+	Detail string `json:"detail" doc:"The fault in words."`
 }
 
-// Faults collects what is wrong with an input: it counts all and keeps the first MaxEntries.
+// Faults counts the faults of an input and keeps the first MaxEntries.
 type Faults struct {
 	List  []Fault
 	Total int
+	About string // begins each detail, together with the field; "" for neither
 }
 
-// Add adds a fault.
+// Add adds a fault of a field.
 func (f *Faults) Add(field, code, detail string) {
+	if f.About != "" {
+		detail = f.About + ": " + field + " " + detail
+	}
+	f.add(field, code, detail)
+}
+
+func (f *Faults) add(field, code, detail string) {
 	f.Total++
 	if len(f.List) < MaxEntries {
 		f.List = append(f.List, Fault{TruncateRunes(field), code, detail})
 	}
 }
 
-// Write writes the faults as the members errors and, where some were left out, errors_total.
+// Write writes the faults as the members errors and, if some were left out, errors_total.
 func (f *Faults) Write(w *jsondoc.Writer) {
 	w.Begin("errors", '[')
 	for _, fault := range f.List {
@@ -57,8 +67,7 @@ func (f *Faults) Write(w *jsondoc.Writer) {
 	}
 }
 
-// TruncateRunes shortens a caller's text to its first MaxEcho code points: an answer repeats no
-// more of it.
+// TruncateRunes shortens a caller's text to its first MaxEcho code points.
 func TruncateRunes(s string) string {
 	n := 0
 	for i := range s {
@@ -70,8 +79,8 @@ func TruncateRunes(s string) string {
 	return s
 }
 
-// TruncateBytes shortens a caller's text further than TruncateRunes, to MaxBrief bytes of JSON
-// without its quotation marks, so that the answer to a single fault is short whatever was sent.
+// TruncateBytes shortens a caller's text to MaxEcho code points and to MaxBrief bytes of JSON,
+// without quotation marks, so that the answer to a single fault is short whatever was sent.
 func TruncateBytes(s string) string {
 	s = TruncateRunes(s)
 	size, room := 0, [16]byte{}
@@ -84,42 +93,42 @@ func TruncateBytes(s string) string {
 	return s
 }
 
-// Input holds what a caller sent, by field name, and what is wrong with it. Names that the
-// operation does not read are ignored, and listed as such.
+// Input holds the sent members, by name, and their faults. Members that the operation does not read
+// are ignored, and listed as such.
 type Input struct {
 	Faults
-	FromQuery bool    // the fields are query parameters: all are strings
-	DryRun    bool    // the caller asks for everything but the writing
+	FromQuery bool    // the members are query parameters: all are strings
+	DryRun    bool    // the caller asks for a dry run
 	Writes    bool    // the operation can write
-	Key       string  // the caller's idempotency key, "" for none
-	Fields    []Field // those of the operation: others are not known
-	Hint      string  // what the caller has probably meant, "" for no guess
+	Key       string  // the caller's idempotency key, or ""
+	Fields    []Field // of the operation
+	Hint      string  // what the caller has probably meant, or ""
 
-	path    string // the place of the object, with a dot at its end: "roster[2]."; "" for the outermost
+	path    string // place of a child object, with a final dot: "roster[2]."
 	members []jsondoc.Member
-	used    []bool
-	ignored []string // ignored names that are not in members: those of child objects and of a POST's query
-	field   string   // the field that is sent under another name, "" for none
-	sentAs  string   // the name that field is sent under
+	used    []bool   // by index in members
+	ignored []string // ignored names of child objects and of a POST's query
+	field   string   // the field that is sent under another name, or ""
+	sentAs  string   // the other name
 }
 
-// New makes an input of the members of an object.
+// New returns an input with the members of an object.
 func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child is the input of an object inside this one, at a dotted place: "roster[2]". Merge takes it
-// over once its fields are read.
-func (in *Input) Child(at string, fields []Field, members []jsondoc.Member) *Input {
+// Child returns the input of an object inside this one, at a place like "roster[2]". Merge is
+// called with it once its fields are read.
+func (in *Input) Child(place string, fields []Field, members []jsondoc.Member) *Input {
 	inner := New(members)
-	inner.path, inner.Fields = at+".", fields
+	inner.path, inner.Fields = place+".", fields
 	return inner
 }
 
-// Merge takes over the faults and the ignored names of a child, or of the query of a POST.
+// Merge adds the faults and the ignored names of a child, or of the query of a POST.
 func (in *Input) Merge(inner *Input) {
 	for _, f := range inner.List {
-		in.Add(inner.path+f.Field, f.Code, f.Detail)
+		in.add(inner.path+f.Field, f.Code, f.Detail)
 	}
 	in.Total += inner.Total - len(inner.List)
 	for _, name := range inner.Ignored() {
@@ -127,7 +136,6 @@ func (in *Input) Merge(inner *Input) {
 	}
 }
 
-// find is the index of the member with a name; -1 if it was not sent.
 func (in *Input) find(name string) int {
 	for i := range in.members {
 		if in.members[i].Name == name {
@@ -137,8 +145,8 @@ func (in *Input) find(name string) int {
 	return -1
 }
 
-// Sent reports whether a field has a value, valid or not. Null is not a value. Neither is a blank
-// text (quote.Blank), except as a JSON string for an integer.
+// Sent reports whether a field has a value, valid or not. Null is no value. A blank text is one
+// only as a JSON string for an integer.
 func (in *Input) Sent(f *Field) bool {
 	if !in.Has(f.Name) {
 		return false
@@ -147,7 +155,7 @@ func (in *Input) Sent(f *Field) bool {
 	return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || !quote.Blank(v.Text)
 }
 
-// Has reports whether any of the names was sent, be it with a blank value. Null does not count.
+// Has reports whether any of the names was sent, even with a blank value. Null does not count.
 func (in *Input) Has(names ...string) bool {
 	for _, name := range names {
 		if i := in.find(name); i >= 0 && in.members[i].Value.Kind != jsondoc.Null {
@@ -157,13 +165,13 @@ func (in *Input) Has(names ...string) bool {
 	return false
 }
 
-// Names reports how many names were sent.
+// Names returns the number of names sent.
 func (in *Input) Names() int { return len(in.members) }
 
-// Rename makes one field readable under another name, and no longer under its own.
+// Rename makes one field readable under another name, instead of its own.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
-// SentAs is the name under which a field is sent.
+// SentAs returns the name under which a field is sent.
 func (in *Input) SentAs(field string) string {
 	if field == in.field {
 		return in.sentAs
@@ -171,18 +179,20 @@ func (in *Input) SentAs(field string) string {
 	return field
 }
 
-// Hide keeps a name from being read: it is ignored, and listed if it was sent.
+// Hide makes a name unreadable: it is ignored, and listed if it was sent.
 func (in *Input) Hide(name string) {
-	if in.Has(name) {
+	i := in.find(name)
+	if i < 0 {
+		return
+	}
+	if in.members[i].Value.Kind != jsondoc.Null {
 		in.ignored = append(in.ignored, name)
 	}
-	if i := in.find(name); i >= 0 {
-		in.members = slices.Delete(slices.Clone(in.members), i, i+1)
-	}
+	in.members = slices.Delete(slices.Clone(in.members), i, i+1)
 }
 
-// Member returns the value that was sent under a name, null included, and marks the name as read.
-// If it was not sent, the Value is of kind Absent.
+// Member returns the value sent under a name, null included, or an Absent one. It marks the name as
+// read.
 func (in *Input) Member(name string) *jsondoc.Value {
 	if i := in.find(in.SentAs(name)); i >= 0 {
 		in.used[i] = true
@@ -191,31 +201,33 @@ func (in *Input) Member(name string) *jsondoc.Value {
 	return &jsondoc.Value{}
 }
 
-// RejectUnknown makes a fault of every name that was sent and not read.
+// unread reports whether a member has a value that no field has read.
+func (in *Input) unread(i int) bool { return !in.used[i] && in.members[i].Value.Kind != jsondoc.Null }
+
+// RejectUnknown adds a fault for every unread name.
 func (in *Input) RejectUnknown() {
 	for i := range in.members {
-		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+		if in.unread(i) {
 			in.used[i] = true
 			in.Add(in.members[i].Name, UnknownField, "is not a field"+in.meant(in.members[i].Name))
 		}
 	}
 }
 
-// Ignored lists the names that were sent and not read, each cut, without null members. The list is
-// complete once all fields have been read.
+// Ignored returns the unread names, each truncated. The list is complete once all fields have been
+// read.
 func (in *Input) Ignored() []string {
 	ignored := make([]string, 0, len(in.ignored))
 	for i := range in.members {
-		if !in.used[i] && in.members[i].Value.Kind != jsondoc.Null {
+		if in.unread(i) {
 			ignored = append(ignored, TruncateRunes(in.members[i].Name))
 		}
 	}
 	return append(ignored, in.ignored...)
 }
 
-// Text reads a field of type Text, Name, Email or Date and reports its faults. The result is "" if
-// the field is absent or invalid. A blank text counts as absent; any other value is taken
-// verbatim.
+// Text reads a field of type Text, Name, Email or Date, and adds its faults. It returns the value
+// verbatim, or "" if the field is absent, blank or invalid.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
 	for i := -1; i < len(f.Aliases); i++ {
@@ -244,8 +256,7 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// text is the text of a member. present is false if the member is absent, null, blank, or not a
-// string, which is a fault.
+// text returns the text of a member, unless it is absent, null, blank, or of another type: a fault.
 func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
 	switch v.Kind {
 	case jsondoc.Absent, jsondoc.Null:
@@ -257,12 +268,13 @@ func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool
 	return "", false
 }
 
-// CheckText checks a text against a field's limits, and reports its faults under the given name.
+// CheckText checks a text against a field's limits, and adds its faults under the given name.
 func (in *Input) CheckText(f *Field, name, value string) bool {
 	before := in.Total
 	if f.Type == Email {
 		if !ValidEmail(value) {
-			in.Add(name, NotAnEmail, "is not an e-mail address: send a bare one, like name@host.example, or leave it out")
+			in.Add(name, NotAnEmail,
+				"is not an e-mail address: send a bare one, like name@host.example, or leave it out")
 		}
 		return in.Total == before
 	}
@@ -270,10 +282,10 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 		in.Add(name, Placeholder, "is the placeholder of a template: put your own in its place")
 		return false
 	}
-	for i := range len(value) {
-		c := value[i]
+	for i, c := range []byte(value) {
 		if (c < 0x20 || c == 0x7f) && (f.Type == Name || c != '\t' && c != '\n' && c != '\r') {
-			in.Add(name, ControlCharacter, "holds the control character U+00"+hexDigits[c>>4:c>>4+1]+hexDigits[c&15:c&15+1]+" at byte "+strconv.Itoa(i))
+			in.Add(name, ControlCharacter,
+				"holds the control character U+00"+sha256.Hex([]byte{c})+" at byte "+strconv.Itoa(i))
 			break
 		}
 	}
@@ -287,9 +299,8 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 	return in.Total == before
 }
 
-// Switch reads a field of type Switch: whether it is on, and whether it was sent. One with a wrong
-// value, or a name that differs in case, "_" or "-", is a fault and counts as on: its sender meant
-// to switch it on.
+// Switch reads a field of type Switch. A wrong value, or a name that differs in case, "_" or "-",
+// is a fault and counts as on: its sender meant to switch it on.
 func (in *Input) Switch(f *Field) (on, sent bool) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
 		sent = true
@@ -309,8 +320,8 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 	return on, sent
 }
 
-// Refuse makes a fault of the name of a field, however it is written and whatever its value is. It
-// reports whether the name was sent.
+// Refuse adds a fault if the name of a field was sent, in any spelling and with any value, and
+// reports whether it was.
 func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
 		sent = true
@@ -319,8 +330,8 @@ func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	return sent
 }
 
-// RefuseMisspelled makes a fault of every name that differs from that of a field in case, "_" or
-// "-" alone.
+// RefuseMisspelled adds a fault for every name that differs from a field's only in case, "_" or
+// "-".
 func (in *Input) RefuseMisspelled(f *Field) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
 		if m.Name != f.Name {
@@ -329,11 +340,10 @@ func (in *Input) RefuseMisspelled(f *Field) {
 	})
 }
 
-// misspelled is before the name that a fault asks a caller to write.
 const misspelled = "is not a field; write it "
 
-// eachNamed calls do with the members whose name is the same as a field's but for case, "_" and
-// "-", and marks them as read.
+// eachNamed calls do with the members that have a field's name in any spelling, and marks them as
+// read.
 func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	for i := range in.members {
 		if sameName(in.members[i].Name, f.Name) {
@@ -343,10 +353,7 @@ func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	}
 }
 
-// hexDigits are the digits in which a fault writes a code point.
-const hexDigits = "0123456789abcdef"
-
-// sameName reports whether two names are the same but for case, "_" and "-".
+// sameName reports whether two names differ only in case, "_" and "-".
 func sameName(a, b string) bool {
 	i, j := 0, 0
 	for {
@@ -366,32 +373,36 @@ func sameName(a, b string) bool {
 	}
 }
 
-// Choice reads a field that has Values and reports its faults. The result is one of Values, or ""
-// if the field is absent or invalid.
+// Choice reads a field that has Values, and adds its faults. It returns one of Values, or "" if the
+// field is absent or invalid.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
-		in.Add(f.Name, UnknownValue, "must be one of "+strings.Join(f.Values, ", ")+", and is "+TruncateBytes(value))
+		in.Add(f.Name, UnknownValue, OneOf(f.Values, value))
 		return ""
 	}
 	return value
 }
 
-// Date reads a field of type Date and reports its faults. The result is in days since 1970-01-01;
-// ok is false if the field is absent or invalid.
+// OneOf returns the detail of the fault that a value is not one of those allowed.
+func OneOf(allowed []string, value string) string {
+	return "must be one of " + strings.Join(allowed, ", ") + ", and is " + TruncateBytes(value)
+}
+
+// Date reads a field of type Date, and adds its faults. The result is in days since 1970-01-01.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
 		return 0, false
 	}
 	if days, ok = civil.ParseDate(value); !ok {
-		in.Add(f.Name, NotADate, "must be a date that there is, as YYYY-MM-DD, and is "+TruncateBytes(value))
+		in.Add(f.Name, NotADate, "must be an existing date, as YYYY-MM-DD, and is "+TruncateBytes(value))
 	}
 	return days, ok
 }
 
-// Integer reads a field of type Integer and reports its faults, a value below the minimum included.
-// The result is 0 if the field is absent or invalid.
+// Integer reads a field of type Integer, and adds its faults. It returns 0 if the field is absent,
+// invalid or below its minimum.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -399,8 +410,8 @@ func (in *Input) Integer(f *Field) int {
 	return 0
 }
 
-// Number reads a field of type Integer without checking its minimum: an int32 in decimal digits, in
-// a body with a fraction of zeros perhaps. ok is false if the field is absent or invalid.
+// Number reads a field of type Integer without checking its minimum: an int32 in decimal digits. In
+// a body it may have a fraction of zeros.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -415,12 +426,14 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 		in.Add(f.Name, WrongType, "must be an integer, not "+v.Kind.String())
 		return 0, false
 	default:
-		if whole, fraction, found := strings.Cut(digits, "."); found && strings.Trim(fraction, "0") == "" {
+		whole, fraction, found := strings.Cut(digits, ".")
+		if found && strings.Trim(fraction, "0") == "" {
 			digits = whole
 		}
 	}
 	if n, ok = ParseInteger(digits); !ok {
-		in.Add(f.Name, NotAnInteger, "must be an integer of 32 bits, in digits, and is "+TruncateBytes(v.Text))
+		in.Add(f.Name, NotAnInteger,
+			"must be an integer of 32 bits, in digits, and is "+TruncateBytes(v.Text))
 	}
 	return n, ok
 }
@@ -434,7 +447,7 @@ func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
 	return true
 }
 
-// ParseInteger reads ASCII digits with an optional "-" and no leading zero, within 32 bits.
+// ParseInteger parses ASCII digits with an optional "-" and no leading zero, within 32 bits.
 func ParseInteger(s string) (n int, ok bool) {
 	wide, ok := jsondoc.Integer(s)
 	if !ok || wide != int64(int32(wide)) {
@@ -443,108 +456,97 @@ func ParseInteger(s string) (n int, ok bool) {
 	return int(wide), true
 }
 
-// ParseBody reads the body of a POST: one JSON object. A blank body counts as an empty object.
+// ParseBody parses the body of a POST: one JSON object. A blank body counts as an empty object.
 func ParseBody(body []byte) *Input {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return New(nil)
 	}
 	v, err := jsondoc.Parse(body)
 	in := New(v.Members)
-	fault, faulty := err.(*jsondoc.Error)
-	switch {
-	case faulty:
-		code := InvalidJSON
-		switch fault.Kind {
-		case jsondoc.ErrUnicode:
-			code = InvalidUnicode
-		case jsondoc.ErrTooDeep:
-			code = TooDeep
-		case jsondoc.ErrTooMany:
-			code = TooMany
-		}
-		detail := fault.Error()
-		if fault.Name != "" {
-			detail += ": " + TruncateBytes(fault.Name)
-		}
-		if looksLikeForm(body) {
-			detail += "; it looks like a form: send a JSON object"
-		}
-		in.Add("", code, detail)
-	case v.Kind != jsondoc.Object:
+	if fault, ok := err.(*jsondoc.Error); ok {
+		in.Add("", codeOf(fault.Kind), detailOf(fault, body))
+	} else if v.Kind != jsondoc.Object {
 		in.Add("", WrongType, "the body must be a JSON object, not "+v.Kind.String())
 	}
 	return in
 }
 
-// looksLikeForm reports whether a body begins as a form does: with a name and "=".
-func looksLikeForm(body []byte) bool {
-	for i, c := range body {
-		switch c {
-		case '=':
-			return i > 0
-		case '{', '[', '"', ' ', '\t', '\r', '\n':
-			return false
-		}
+func codeOf(fault jsondoc.Fault) string {
+	switch fault {
+	case jsondoc.ErrUnicode:
+		return InvalidUnicode
+	case jsondoc.ErrTooDeep:
+		return TooDeep
+	case jsondoc.ErrTooMany:
+		return TooMany
 	}
-	return false
+	return InvalidJSON
 }
 
-// ParseQuery reads a query string as HTML forms write it (application/x-www-form-urlencoded): "+"
-// is a space.
+func detailOf(fault *jsondoc.Error, body []byte) string {
+	detail := fault.Error()
+	if fault.Name != "" {
+		detail += ": " + TruncateBytes(fault.Name)
+	}
+	if i := bytes.IndexAny(body, "={[\" \t\r\n"); i > 0 && body[i] == '=' {
+		detail += "; it looks like a form: send a JSON object"
+	}
+	return detail
+}
+
+// ParseQuery parses a query string as HTML forms write it (application/x-www-form-urlencoded).
 func ParseQuery(query string) *Input {
 	in := &Input{FromQuery: true}
-	for query != "" {
-		var pair string
-		pair, query, _ = strings.Cut(query, "&")
+	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {
 			continue
 		}
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, nameOK := Unescape(rawName)
 		value, valueOK := Unescape(rawValue)
-		repeated := in.find(printable(name)) >= 0
+		valid := utf8.ValidString(name) && utf8.ValidString(value)
+		name, value = strings.ToValidUTF8(name, ""), strings.ToValidUTF8(value, "")
+		repeated := in.find(name) >= 0
 		switch {
 		case !nameOK || !valueOK:
-			in.Add(printable(name), BadEscape, "holds a % that two hexadecimal digits do not follow")
-		case !utf8.ValidString(name) || !utf8.ValidString(value):
-			in.Add(printable(name), InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
+			in.Add(name, BadEscape, "holds a % that two hexadecimal digits do not follow")
+		case !valid:
+			in.Add(name, InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
 		case repeated:
 			in.Add(name, RepeatedParameter, "is in the query more than once")
+		}
+		switch {
+		case repeated:
 		case len(in.members) == jsondoc.MaxMembers:
 			in.Add("", TooMany, "the query has more than "+strconv.Itoa(jsondoc.MaxMembers)+" parameters")
-			query = ""
-		}
-		if !repeated && len(in.members) < jsondoc.MaxMembers { // a faulty one too: it says what is asked for
-			in.members = append(in.members, jsondoc.Member{Name: printable(name), Value: jsondoc.Value{Kind: jsondoc.String, Text: printable(value)}})
+			return in
+		default: // an invalid one too: its name tells which operation is meant
+			v := jsondoc.Value{Kind: jsondoc.String, Text: value}
+			in.members, in.used = append(in.members, jsondoc.Member{Name: name, Value: v}), append(in.used, false)
 		}
 	}
-	in.used = make([]bool, len(in.members))
 	return in
 }
 
-// printable is a name that an answer can repeat: without bytes that are not valid UTF-8.
-func printable(name string) string { return strings.ToValidUTF8(name, "") }
-
-// Unescape decodes a name or a value of a query, and reports whether its escapes are whole.
-func Unescape(s string) (string, bool) {
+// Unescape decodes a name or a value of a query. ok is false if an escape is incomplete.
+func Unescape(s string) (text string, ok bool) {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s, true
 	}
 	b, ok := make([]byte, 0, len(s)), true
 	for i := 0; i < len(s); i++ {
+		c := s[i]
 		switch {
-		case s[i] == '+':
-			b = append(b, ' ')
-		case s[i] != '%':
-			b = append(b, s[i])
-		default:
-			if i+2 >= len(s) || jsondoc.Hex(s[i+1]) < 0 || jsondoc.Hex(s[i+2]) < 0 {
-				b, ok = append(b, '%'), false
-				continue
-			}
-			b = append(b, byte(jsondoc.Hex(s[i+1])<<4|jsondoc.Hex(s[i+2])))
+		case c == '+':
+			c = ' '
+		case c != '%':
+		case i+2 < len(s) && jsondoc.Hex(s[i+1]) >= 0 && jsondoc.Hex(s[i+2]) >= 0:
+			c = byte(jsondoc.Hex(s[i+1])<<4 | jsondoc.Hex(s[i+2]))
 			i += 2
+		default:
+			ok = false
 		}
+		b = append(b, c)
 	}
 	return string(b), ok
 }

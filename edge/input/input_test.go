@@ -112,9 +112,9 @@ func TestMeanings(t *testing.T) {
 	}{
 		{`?`, "", ""},
 		{`?a=`, "", ""},
-		{`?a=y`, "", "a not_a_date: must be a date that there is, as YYYY-MM-DD, and is y"},
+		{`?a=y`, "", "a not_a_date: must be an existing date, as YYYY-MM-DD, and is y"},
 		{`?a=2026-11-20`, "a unknown_value: must be one of x, y, and is 2026-11-20", ""},
-		{`?a=1`, "a unknown_value: must be one of x, y, and is 1", "a not_a_date: must be a date that there is, as YYYY-MM-DD, and is 1"},
+		{`?a=1`, "a unknown_value: must be one of x, y, and is 1", "a not_a_date: must be an existing date, as YYYY-MM-DD, and is 1"},
 	} {
 		in := read(c.sent)
 		if got := in.Choice(&choice); strings.Join(faults(in), "; ") != c.choice || (got == "y") != (c.sent == "?a=y") || got != "y" && got != "" {

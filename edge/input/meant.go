@@ -3,32 +3,30 @@ package input
 import (
 	"slices"
 	"strings"
-
-	"anteroom/edge/jsondoc"
 )
 
-// Missing adds the fault that a field is missing, or all of several of which one is needed. It
-// names an unknown name that was sent and is close to that of such a field.
+// Missing adds the fault that a field is missing, or all of several fields of which one is needed.
+// It suggests the closest of their names for an unknown name that was sent.
 func (in *Input) Missing(detail string, fields ...*Field) {
 	best, meant := far, ""
 	for i := range in.members {
 		sent := in.members[i].Name
-		if in.used[i] || in.members[i].Value.Kind == jsondoc.Null || in.knows(sent) {
+		if !in.unread(i) || in.knows(sent) {
 			continue
 		}
 		for _, f := range fields {
 			f.each(func(name string) {
-				if d := distance(in.SentAs(name), sent); d < best {
-					best, meant = d, "; \""+TruncateBytes(sent)+"\" is not a field: did you mean "+in.SentAs(name)+"?"
+				name = in.SentAs(name)
+				if d := distance(name, sent); d < best {
+					best, meant = d, `; "`+TruncateBytes(sent)+`" is not a field: did you mean `+name+"?"
 				}
 			})
 		}
 	}
-	in.Add(in.SentAs(fields[0].Name), Required, detail+meant)
+	in.add(in.SentAs(fields[0].Name), Required, detail+meant)
 }
 
-// Skip keeps the fields of an operation from being listed as ignored when the input as a whole is
-// invalid and they are not read.
+// Skip marks the fields of an operation as read, for an input that is invalid as a whole.
 func (in *Input) Skip(fields []Field) {
 	in.Fields = fields
 	for i := range in.members {
@@ -52,7 +50,6 @@ func (in *Input) knows(sent string) (known bool) {
 	return known
 }
 
-// meant asks whether a field was meant whose name is close to the one that was sent; "" for none.
 func (in *Input) meant(sent string) (question string) {
 	best := far
 	for i := range in.Fields {
@@ -72,11 +69,11 @@ func (f *Field) each(do func(name string)) {
 	}
 }
 
-// far is a distance between names that have nothing to do with each other.
+// far is the distance of unrelated names.
 const far = 3
 
-// distance is how far a name that was sent is from the name of a field: 0 if they are alike, 1 or 2
-// for as many edits, 2 if it is a whole word of the other, else far.
+// distance returns 0 for a name in another spelling, its number of edits, 2 for a whole word of the
+// field's name, or far.
 func distance(field, sent string) int {
 	if sameName(field, sent) {
 		return 0
@@ -94,8 +91,8 @@ func distance(field, sent string) int {
 	return far
 }
 
-// within reports whether so many edits make one text the other. An edit adds, drops or changes a
-// byte, or swaps it with the next.
+// within reports whether so many edits turn one text into the other. An edit adds, drops or changes
+// a byte, or swaps it with the next.
 func within(a, b string, edits int) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

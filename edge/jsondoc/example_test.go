@@ -1,7 +1,6 @@
 package jsondoc_test
 
 import (
-	"errors"
 	"fmt"
 
 	"anteroom/edge/jsondoc"
@@ -17,17 +16,6 @@ func ExampleParse() {
 	fmt.Println(doc.Get("agent_name").Text, doc.Get("allocation").Text, doc.Get("note").Kind == jsondoc.Absent)
 	// Output:
 	// ada 3e1 true
-}
-
-// What other readers take in silence is an error that says where.
-func ExampleParse_refused() {
-	_, err := jsondoc.Parse([]byte(`{"a":1,"a":2}`))
-	fmt.Println(err)
-	_, err = jsondoc.Parse([]byte(`{} {}`))
-	fmt.Println(err, errors.Is(err, jsondoc.ErrTrailing))
-	// Output:
-	// parse JSON at byte 7: not valid JSON: a member name is twice in one object
-	// parse JSON at byte 3: data after the JSON value true
 }
 
 // A Writer puts the commas.

@@ -1,17 +1,17 @@
 // Package jsondoc reads JSON strictly and writes it exactly.
 //
-// Parse accepts RFC 8259 JSON and nothing besides it: no byte order mark, no trailing data, no
-// duplicate names, no invalid UTF-8, no unpaired surrogate escape, at most MaxDepth levels and
-// MaxMembers members of one object. A number keeps its text, so that its reader decides what it
-// means.
+// Parse accepts RFC 8259 JSON without a byte order mark, trailing data, duplicate names, invalid
+// UTF-8 or unpaired surrogates, of at most MaxDepth levels and MaxMembers members of one object. A
+// number keeps its text.
 //
-// A Writer gives what ECMAScript's JSON.stringify gives for the same object: no white space,
-// non-ASCII left as it is, escapes only where JSON demands them.
+// A Writer writes an object as ECMAScript's JSON.stringify does: no white space, non-ASCII
+// unescaped, escapes only where JSON demands them.
 //
 //	{"agent_name":"ledger-lark","pubkey":null}
 package jsondoc
 
 import (
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	MaxDepth   = 32  // how deep arrays and objects may nest: it bounds every recursion over a Value
-	MaxMembers = 256 // members of one object: it bounds the look-up of a name, which is linear
+	MaxDepth   = 32  // levels of arrays and objects: it bounds every recursion over a Value
+	MaxMembers = 256 // members of one object: it bounds the linear search for a name
 )
 
-// Fault is a kind of fault. An error of Parse wraps exactly one.
+// Fault is a kind of fault.
 type Fault string
 
-// The kinds of faults.
+// The faults. An error of Parse wraps one of them.
 const (
 	ErrSyntax   Fault = "not valid JSON"
 	ErrUnicode  Fault = "not valid Unicode"
@@ -37,12 +37,12 @@ const (
 
 func (f Fault) Error() string { return string(f) }
 
-// Error names the place where a document is invalid, and the reason.
+// Error is the first fault of a document and its place.
 type Error struct {
 	Kind   Fault
-	Offset int64  // in bytes, of the first fault
-	Detail string // "" where Kind says it all
-	Name   string // of a member that is twice in one object, whole
+	Offset int64 // in bytes
+	Detail string
+	Name   string // of a duplicate member
 }
 
 func (e *Error) Error() string {
@@ -58,7 +58,7 @@ func (e *Error) Unwrap() error { return e.Kind }
 // Kind is the kind of a Value.
 type Kind byte
 
-// The kinds. Absent is that of the zero Value, a missing member.
+// The kinds. The zero Value, a missing member, is Absent.
 const (
 	Absent Kind = iota
 	Null
@@ -77,10 +77,10 @@ func (k Kind) String() string {
 type Value struct {
 	Kind    Kind
 	True    bool     // a Bool's value
-	Text    string   // a String's characters, or a Number as it was written
-	Raw     []byte   // the bytes of the value, aliasing the input
+	Text    string   // a String's characters, or a Number as written
+	Raw     []byte   // the value's bytes, aliasing the input
 	Items   []Value  // an Array's elements
-	Members []Member // an Object's members, in the order sent
+	Members []Member // an Object's members, in order
 }
 
 // Member is one member of an object.
@@ -89,7 +89,7 @@ type Member struct {
 	Value Value
 }
 
-// Get returns the value of the member with exactly this name; of kind Absent if it is missing.
+// Get returns the value of the member with exactly this name, or an Absent one.
 func (v *Value) Get(name string) *Value {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -101,7 +101,7 @@ func (v *Value) Get(name string) *Value {
 
 var absent Value
 
-// Parse reads one JSON value from doc. Its error is an *Error, and the Value is then zero.
+// Parse reads one JSON value. Its error is an *Error, and the Value is then zero.
 func Parse(doc []byte) (Value, error) {
 	if i := invalidUTF8(doc); i >= 0 {
 		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
@@ -118,11 +118,11 @@ func Parse(doc []byte) (Value, error) {
 	return v, nil
 }
 
-// parser reads a document from its start. Once it has found a fault it is at the end.
+// parser reads a document from its start. A fault puts it at the end.
 type parser struct {
 	doc   []byte
-	copy  string // a copy of doc: texts without escapes are parts of it
-	room  []byte // where a text with escapes is put together: without them it is shorter than in doc
+	copy  string // of doc: strings without escapes are parts of it
+	room  []byte // the string with escapes that is being read
 	at    int
 	fault *Error
 }
@@ -134,7 +134,7 @@ func (p *parser) fail(kind Fault, offset int, detail string) {
 	p.at = len(p.doc)
 }
 
-// peek is the next byte, and 0 at the end: JSON has no byte 0 inside a string or outside of one.
+// peek returns the next byte, or 0 at the end: JSON never has a byte 0.
 func (p *parser) peek() byte {
 	if p.at < len(p.doc) {
 		return p.doc[p.at]
@@ -312,53 +312,42 @@ func (p *parser) text() (text string) {
 	return text
 }
 
-// unquote reads the rest of a string with an escape, and gives all characters from start. It goes
-// byte by byte, as a text with one escape usually has more.
+// unquote reads the rest of a string whose first escape is next.
 func (p *parser) unquote(start int) string {
-	if p.room == nil {
-		p.room = make([]byte, len(p.doc)-start)
+	p.room = append(p.room[:0], p.doc[start:p.at]...)
+	for p.peek() == '\\' {
+		p.at++
+		p.escape()
+		plain := p.at + unescaped(p.doc[p.at:])
+		p.room = append(p.room, p.doc[p.at:plain]...)
+		p.at = plain
 	}
-	doc, text, at := p.doc, p.room, p.at
-	n := copy(text, doc[start:at])
-	for at < len(doc) && doc[at] >= ' ' && doc[at] != '"' {
-		if doc[at] == '\\' {
-			at++
-			p.at = at
-			if c := p.peek(); c != '"' && c != '\\' && c != '/' { // these escapes are the characters themselves
-				n += p.escape(text[n:])
-				at = p.at
-				continue
-			}
-		}
-		text[n] = doc[at]
-		n++
-		at++
-	}
-	p.at = at
-	return string(text[:n])
+	return string(p.room)
 }
 
-// escape reads an escape whose backslash was read, and which is not its own letter. It writes the
-// character into b, and gives its length.
-func (p *parser) escape(b []byte) int {
+// Letters of the short escapes, and the characters they stand for. No writer escapes the slash.
+const (
+	escapeLetters     = `"\bfnrt/`
+	escapedCharacters = "\"\\\b\f\n\r\t/"
+)
+
+// escape reads an escape after its backslash.
+func (p *parser) escape() {
 	start, c := p.at-1, p.peek()
 	if c == 'u' {
-		return utf8.EncodeRune(b, p.codePoint(start))
+		p.room = utf8.AppendRune(p.room, p.codePoint(start))
+		return
 	}
-	const letters, meant = "bfnrt", "\b\f\n\r\t"
-	for i := range len(letters) {
-		if letters[i] == c {
-			p.at++
-			b[0] = meant[i]
-			return 1
-		}
+	i := strings.IndexByte(escapeLetters, c)
+	if i < 0 {
+		p.fail(ErrSyntax, start, "")
+		return
 	}
-	p.fail(ErrSyntax, start, "")
-	return 0
+	p.room = append(p.room, escapedCharacters[i])
+	p.at++
 }
 
-// codePoint reads the rest of a \u escape whose backslash was read, and all of the second escape of
-// a surrogate pair.
+// codePoint reads a \u escape after its backslash, and the second one of a surrogate pair.
 func (p *parser) codePoint(start int) rune {
 	first := p.unit(start)
 	if first < 0xd800 || first > 0xdfff {
@@ -374,7 +363,7 @@ func (p *parser) codePoint(start int) rune {
 	return 0
 }
 
-// unit reads "u" and four hexadecimal digits. It is 0 where they are missing.
+// unit reads "u" and four hexadecimal digits, or returns 0.
 func (p *parser) unit(start int) (unit rune) {
 	if p.peek() != 'u' {
 		return 0
@@ -423,7 +412,7 @@ func Integer(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// Hex is the value of a hexadecimal digit; -1 for any other byte.
+// Hex returns the value of a hexadecimal digit, or -1 for any other byte.
 func Hex(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':
@@ -434,22 +423,15 @@ func Hex(c byte) rune {
 	return -1
 }
 
-// Writer appends JSON to a buffer. It does not check that its calls make a document.
+// Writer appends JSON to a buffer, and puts the commas. It does not check that its calls make a
+// document.
 type Writer struct {
 	Buf []byte
 }
 
-// comma is what separates the next element from the one before it; 0 for the first.
-func (w *Writer) comma() byte {
-	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
-		return ','
-	}
-	return 0
-}
-
 func (w *Writer) separate() {
-	if c := w.comma(); c != 0 {
-		w.Buf = append(w.Buf, c)
+	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
+		w.Buf = append(w.Buf, ',')
 	}
 }
 
@@ -464,7 +446,8 @@ func (w *Writer) Close(c byte) { w.Buf = append(w.Buf, c) }
 
 // Name begins a member of the open object. Its value must follow.
 func (w *Writer) Name(name string) {
-	w.Buf = appendQuoted(w.Buf, w.comma(), name, ':')
+	w.separate()
+	w.Buf = append(AppendString(w.Buf, name), ':')
 }
 
 // Begin begins a member that is an object or an array: c is '{' or '['.
@@ -479,7 +462,7 @@ func (w *Writer) Str(name, value string) {
 	w.Buf = AppendString(w.Buf, value)
 }
 
-// StrOrNull writes a member that is a string, null where value is empty.
+// StrOrNull writes a member that is a string, or null if value is empty.
 func (w *Writer) StrOrNull(name, value string) {
 	if value == "" {
 		w.Raw(name, "null")
@@ -500,21 +483,21 @@ func (w *Writer) Bool(name string, value bool) {
 	w.Buf = strconv.AppendBool(w.Buf, value)
 }
 
-// Raw writes a member whose value is JSON text already.
+// Raw writes a member whose value is JSON text.
 func (w *Writer) Raw(name, value string) {
 	w.Name(name)
 	w.Buf = append(w.Buf, value...)
 }
 
-// Members writes the members of an object whose JSON text is known.
+// Members writes the members of an object that is JSON text.
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
 		w.separate()
-		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // and room for the members that follow
+		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // with room for further members
 	}
 }
 
-// Strs writes a member that is an array of strings. It is [] where values is nil.
+// Strs writes a member that is an array of strings.
 func (w *Writer) Strs(name string, values []string) {
 	w.Begin(name, '[')
 	for _, v := range values {
@@ -525,75 +508,55 @@ func (w *Writer) Strs(name string, values []string) {
 
 // Item writes a string as the next element of the open array.
 func (w *Writer) Item(value string) {
-	w.Buf = appendQuoted(w.Buf, w.comma(), value, 0)
+	w.separate()
+	w.Buf = AppendString(w.Buf, value)
 }
-
-const hex = "0123456789abcdef"
 
 // AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it (ECMA-262,
 // QuoteJSONString).
-func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, 0, s, 0) }
-
-// appendQuoted is AppendString with one byte before the string and one behind it; 0 is left out.
-// Most texts need no escape: they are copied as a whole, into room made once.
-func appendQuoted(dst []byte, before byte, s string, behind byte) []byte {
-	at, plain := len(dst), unescaped(s)
-	if cap(dst)-at < len(s)+len(`,"":`) {
-		dst = slices.Grow(dst, len(s)+len(`,"":`))
+func AppendString(dst []byte, s string) []byte {
+	dst = append(slices.Grow(dst, len(s)+len(`"":`)), '"')
+	for {
+		plain := unescaped(s)
+		dst = append(dst, s[:plain]...)
+		if plain == len(s) {
+			return append(dst, '"')
+		}
+		dst = appendEscape(dst, s[plain])
+		s = s[plain+1:]
 	}
-	dst = dst[:at+len(s)+len(`,"":`)]
-	if before != 0 {
-		dst[at] = before
-		at++
-	}
-	dst[at] = '"'
-	at += 1 + copy(dst[at+1:], s[:plain])
-	if plain < len(s) {
-		dst = appendEscaped(dst[:at], s[plain:])
-		at = len(dst)
-		dst = append(dst, `":`...)
-	}
-	dst[at] = '"'
-	at++
-	if behind != 0 {
-		dst[at] = behind
-		at++
-	}
-	return dst[:at]
 }
 
-// shortEscapes has the letter of the escape of each character before the space. 'u' is for a
-// character without a short escape.
-const shortEscapes = "uuuuuuuubtnufruuuuuuuuuuuuuuuuuu"
-
-// appendEscaped appends s to dst, which has room for s without escapes. It goes byte by byte, as a
-// text with one escape usually has more.
-func appendEscaped(dst []byte, s string) []byte {
-	at := len(dst)
-	dst = dst[:cap(dst)]
-	for i := range len(s) {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			dst[at] = c
-			at++
-			continue
-		}
-		if room := len(s) - i + len(`u00xx`); len(dst)-at < room {
-			dst = slices.Grow(dst[:at], room)
-			dst = dst[:cap(dst)]
-		}
-		dst[at] = '\\'
-		switch {
-		case c >= ' ':
-			dst[at+1] = c
-		case shortEscapes[c] != 'u':
-			dst[at+1] = shortEscapes[c]
-		default:
-			copy(dst[at+1:], "u00")
-			dst[at+4], dst[at+5] = hex[c>>4], hex[c&15]
-			at += len(`u00x`)
-		}
-		at += len(`\"`)
+func appendEscape(dst []byte, c byte) []byte {
+	if i := strings.IndexByte(escapedCharacters, c); i >= 0 {
+		return append(dst, '\\', escapeLetters[i])
 	}
-	return dst[:at]
+	const digits = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
+
+// unescaped returns the number of bytes before the first quote, backslash or control character.
+// Every string read or written passes through it, so it looks at eight bytes at once, as one
+// number. Subtracting a space sets the highest bit of a control character's byte. Subtracting 1
+// does the same for a quote or a backslash that an XOR has made 0. A borrow may set the bit of a
+// later byte wrongly, never of an earlier one, so the lowest set bit is right. Bytes beyond ASCII
+// are masked.
+func unescaped[T string | []byte](s T) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		b := s[i : i+8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, backslash := x^ones*'"', x^ones*'\\'
+		if found := ((x - ones*' ') | (quote - ones) | (backslash - ones)) &^ x & (ones << 7); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// ones has the lowest bit of each byte set.
+const ones = 0x0101010101010101

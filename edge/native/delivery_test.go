@@ -21,7 +21,7 @@ func register(t *testing.T, h *Host, name string) {
 	t.Helper()
 	on := h.site.Load()
 	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
-	current := h.turn(on, turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)}, "")
+	current := h.turn(on, turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)})
 	if r := h.run(on, current, on.edge.Handle, sqlite.Caller); r == nil || r.Status != 200 {
 		t.Fatalf("register %s: %+v", name, r)
 	}
@@ -72,7 +72,7 @@ func TestWake(t *testing.T) {
 		{"/api/mcp", "[" + call(without) + "," + call(without) + "]", false},
 	} {
 		on := h.site.Load()
-		current := h.turn(on, turn.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []turn.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)}, "")
+		current := h.turn(on, turn.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []turn.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)})
 		if r := h.run(on, current, on.edge.Handle, sqlite.Caller); r == nil || r.Status != 200 {
 			t.Fatalf("%s %s: %+v", c.target, c.body, r)
 		}

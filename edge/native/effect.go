@@ -10,8 +10,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// perform performs the effects of one round side by side, and gives their results in order. class
-// says who waits for them.
+// perform runs the effects of one round concurrently and returns their results in order.
 func (h *Host) perform(on *site, effects []turn.Effect, class sqlite.Class) []turn.Result {
 	results := make([]turn.Result, len(effects))
 	if len(effects) == 1 {

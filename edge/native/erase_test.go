@@ -62,7 +62,7 @@ func TestErasedAgain(t *testing.T) {
 		t.Errorf("%q reads, %v", reader, err)
 	}
 	reading.Rollback()
-	waitFor("what was erased has left the database file")
+	waitFor("erased addresses have left the database file")
 	for _, file := range []string{path, path + "-wal"} {
 		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "owl@example.org") {
 			t.Errorf("%s holds the address, or %v", file, err)

@@ -13,10 +13,11 @@ import (
 	"anteroom/edge/turn"
 )
 
-// client fetches for the core. A redirect is an answer like any other.
+// client follows no redirect: it is an answer like any other.
 var client = &http.Client{
 	Transport: &http.Transport{
-		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: turn.MaxHead,
+		DialContext: (&net.Dialer{}).DialContext, ForceAttemptHTTP2: true,
+		IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: turn.MaxHead,
 	},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
@@ -50,7 +51,7 @@ func (h *Host) fetch(e turn.Fetch) turn.Result {
 	return turn.Result{Status: answer.StatusCode, Data: data}
 }
 
-// fetchSelf has this host answer a request, without a connection.
+// fetchSelf has this host answer the request itself, without a connection.
 func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) turn.Result {
 	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
 	answer := make(chan *inMemory, 1)

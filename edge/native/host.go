@@ -1,11 +1,5 @@
-// Package native is the host for a machine of one's own: one process that serves the published
-// documents and the core. See package turn for what a host does.
-//
-// This package holds the way of a request, the turns, and the effects that need no package of their
-// own: signatures, fetches and the rate limit. The others are in the folders below: sqlite (the
-// store), mail (messages to the operator), static (the documents), receiptkey (the key that signs
-// receipts), disk (files that survive a loss of power), metrics (what
-// Prometheus reads) and notify (messages to systemd).
+// Package native is the host for one machine: a process that serves the published documents and the
+// core. See package turn for what a host does.
 package native
 
 import (
@@ -41,67 +35,64 @@ import (
 // MailFolder is the name of the Maildir in a data folder.
 const MailFolder = "mail"
 
-// Config is what a Host is made of. Data and Snapshot are mandatory.
+// Config configures a Host. Data and Snapshot are mandatory.
 type Config struct {
-	// Data is the folder for the database (sqlite.FileName) and the mail (mail/). The folder holds
-	// e-mail addresses: only this user should be able to read it.
+	// Data is the folder of the database (sqlite.FileName) and the mail (MailFolder). It holds e-mail
+	// addresses: only this user should be able to read it.
 	Data string
 	// Create has Open make the folder and a new database if they are missing. Otherwise, or if the
-	// snapshot names a store, the error is sqlite.ErrNone, and nothing is made.
+	// snapshot names a store, Open returns sqlite.ErrNone.
 	Create bool
-	// TakeOver is the host of the service that the database is of, if that is another than the
-	// snapshot's. Then the database is of the snapshot's service from now on.
+	// TakeOver is the host name of the service whose database is adopted, if it differs from the
+	// snapshot's.
 	TakeOver string
-	// Relay says how messages reach the operator; mail.Open lists the ways. "" is a Maildir,
+	// Relay is the relay of messages to the operator, as mail.Open takes it. "" is the Maildir
 	// MailFolder in Data.
 	Relay string
-	// Copies is a Maildir for a copy of each suggestion that a mail server gets, which stays for the
-	// CopyDays of the content. "" keeps none.
+	// Copies is a Maildir for a copy of each suggestion that a mail server gets, or "". A copy stays
+	// for the snapshot's CopyDays.
 	Copies string
-	// Key signs receipts. Without a key receipts are not signed, and say so. If the content
-	// publishes another key, no receipt is minted (package receipt has the rule).
+	// Key signs receipts, or is nil. Package receipt has the rule for a key that is not published.
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
 	Snapshot *snapshot.Snapshot
-	// Documents are the published documents. nil is none.
+	// Documents are the published documents, or nil.
 	Documents *static.Documents
-	// Hosts are host names to answer for besides those of the content and loopback.
+	// Hosts are extra host names to serve, beyond the published ones and loopback.
 	Hosts []string
-	// ClientIPHeader names the header in which a proxy in front of this host gives the caller's
-	// address. The last element of the header counts. "" is the address of the connection.
-	// ClientIPHeader is for hosts behind such a proxy alone: callers of others could choose the
-	// address, and so evade the rate limit.
+	// ClientIPHeader is the header whose last element is the caller's address. "" is the address of
+	// the connection. Set it only if a proxy sets the header: otherwise callers choose their address,
+	// and evade the rate limit.
 	ClientIPHeader string
-	// WritesPerMinute replaces the content's limit of writes for one caller. 0 is no limit, nil the
+	// WritesPerMinute replaces the content's limit of writes of a caller. 0 is no limit, nil the
 	// content's.
 	WritesPerMinute *int64
-	// Log gets the access log and what goes wrong. nil is slog.Default. The host logs no
-	// query, no body and no e-mail address.
+	// Log gets the access log and failures, without queries, bodies and e-mail addresses. nil is
+	// slog.Default.
 	Log *slog.Logger
-	// Metrics get the numbers of this host alone. nil counts nothing.
+	// Metrics count what this host does. nil counts nothing.
 	Metrics *metrics.Metrics
-	// Load makes the core for a snapshot. nil is edge.Load with the answers rendered ahead.
+	// Load makes the core for a snapshot. nil is edge.Load with the documents prerendered.
 	Load func(*snapshot.Snapshot) (Edge, error)
 }
 
-// Edge is the core as a host calls it; see package edge.
+// Edge is the core; see package edge.
 type Edge interface {
 	Handle(*turn.Turn) turn.Outcome
 	Deliver(*turn.Turn) turn.Outcome
 }
 
-// Times and sizes of the server.
 const (
 	headerTimeout   = 5 * time.Second  // to send the head of a request
 	readTimeout     = 15 * time.Second // to send all of it
 	writeTimeout    = 60 * time.Second // to send the answer, after the head: more than relayPause
 	relayPause      = turn.RelayMillis * time.Millisecond
-	relaysAtOnce    = 64               // begun by requests: each relay may outlast its request
+	relaysAtOnce    = 64               // of requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
 	cutHead         = 2 * turn.MaxHead // bytes of a head, after which net/http itself answers 431, in plain text
 	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
-	deliveryPause   = 30 * time.Second // between two looks into the outbox
-	copiesPause     = time.Hour        // between two looks for copies of suggestions to remove
+	deliveryPause   = 30 * time.Second // between two runs of the outbox
+	copiesPause     = time.Hour        // between two removals of old copies
 )
 
 // Host answers requests and delivers the outbox. It is an http.Handler.
@@ -112,13 +103,13 @@ type Host struct {
 	lock      *disk.Lock // of the data folder
 	store     *sqlite.Store
 	extent    *records.Extent // of the store when it was opened
-	relay     *mail.Relay     // nil: there is none
+	relay     *mail.Relay     // nil for none
 	limiter   *limiter
 	fetches   shared[turn.Result]
 	readiness shared[*turn.Response] // so that not every check writes to the store
 	reader    *sqlite.Reader         // of the metrics, so that no write waits for them; nil without metrics
 	tally     tally
-	port      atomic.Int32 // the port that Serve listens on; 0 before
+	port      atomic.Int32 // of the listener; 0 before Serve
 	public    string       // base64 of the public half of the key
 	site      atomic.Pointer[site]
 	wake      chan struct{} // gets an element when the outbox has something new
@@ -129,20 +120,19 @@ type Host struct {
 	tallyPause      time.Duration
 	shutdownTimeout time.Duration
 	relaying        chan struct{}   // holds an element for each relay of a request
-	relayContext    context.Context // of all relays: it is done when they are to be cut off
+	relayContext    context.Context // done when relays are to be cut off
 	cutRelays       context.CancelFunc
 	ended           sync.Once // by endRelays
 }
 
-// site is a published content. Publish replaces it as a whole.
+// site is what Publish replaces as a whole.
 type site struct {
 	snapshot  *snapshot.Snapshot
 	documents *static.Documents
 	edge      Edge
 }
 
-// Open makes a host: it locks the data folder, and opens the database and the relay. The caller
-// calls Close in the end.
+// Open locks the data folder, and opens the database and the relay. The caller closes the host.
 func Open(c Config) (*Host, error) {
 	h := &Host{
 		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
@@ -205,23 +195,27 @@ func Open(c Config) (*Host, error) {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
 	speakHTTP2(h.server)
-	if err = h.eraseAgain(); err == nil {
-		err = h.measure()
-	}
-	if err == nil {
-		h.extent, err = records.Measure(context.Background(), h.store, nil)
-	}
-	if err == nil {
-		err = h.Publish(c.Snapshot, c.Documents)
-	}
-	if err == nil {
-		err = h.claimStore(c.Snapshot.CanonicalHost)
-	}
-	if err != nil {
+	if err = h.begin(); err != nil {
 		h.closeStore()
 		return nil, err
 	}
 	return h, nil
+}
+
+func (h *Host) begin() (err error) {
+	if err := h.eraseAgain(); err != nil {
+		return err
+	}
+	if err := h.measure(); err != nil {
+		return err
+	}
+	if h.extent, err = records.Measure(context.Background(), h.store, nil); err != nil {
+		return err
+	}
+	if err := h.Publish(h.config.Snapshot, h.config.Documents); err != nil {
+		return err
+	}
+	return h.claimStore()
 }
 
 func (h *Host) closeStore() error {
@@ -232,31 +226,30 @@ func (h *Host) closeStore() error {
 	return errors.Join(err, h.store.Close(), h.lock.Close())
 }
 
-// claimStore writes into the store which service it is of. It refuses the store of another one: the
-// data folder is the wrong one, or the operator says so.
-func (h *Host) claimStore(host string) error {
+// claimStore records the service's host name in the store, and refuses the store of another service.
+func (h *Host) claimStore() error {
+	host := h.config.Snapshot.CanonicalHost
 	if was := h.extent.Host; was != "" && was != host && was != h.config.TakeOver {
-		return fmt.Errorf("this database is of the service %s, and the documents are of %s "+
-			"(name the right folder with --data; if the service has another host now, give --take-over %s)", was, host, was)
+		return fmt.Errorf("database belongs to %s, documents are for %s "+
+			"(check --data; after a change of host name, --take-over %s)", was, host, was)
 	}
-	_, err := h.store.Write(context.Background(), turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}})
-	if err != nil {
-		return fmt.Errorf("write the host of the service into the database: %w", err)
+	claim := turn.Statement{SQL: "UPDATE store SET host = ? WHERE host IS NOT ?", Args: []any{host, host}}
+	if _, err := h.store.Write(context.Background(), claim); err != nil {
+		return fmt.Errorf("record the host name in the database: %w", err)
 	}
 	return nil
 }
 
-// Records is how many records the store had when it was opened.
+// Records returns the number of records in the store when it was opened.
 func (h *Host) Records() int64 { return h.extent.New }
 
-// Publish replaces the content. Requests under way end with the content that they began with. If
-// the core refuses the snapshot, or that names another store, the host keeps its content. Without
-// documents (nil) every path of a document is not found.
+// Publish replaces the content. It returns an error, and keeps the old content, if the snapshot is
+// invalid or names another store. Requests under way end with the old content.
 func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error {
 	if s.Store != "" && s.Store != h.extent.Store {
-		return fmt.Errorf("publish content: its newest verification is of store %s, and this database is store %s "+
-			"(name the right folder with --data; anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)",
-			s.Store, h.extent.Store)
+		return fmt.Errorf("publish content: wrong store: got %s, content verified %s "+
+			"(check --data; a lost store is restored by anteroom restore, or given up by anteroom verify --new-store)",
+			h.extent.Store, s.Store)
 	}
 	if limit := h.config.WritesPerMinute; limit != nil {
 		changed := *s
@@ -266,7 +259,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 	// The key of the content is not logged: it may be a secret that was taken for a public key.
 	switch state := signing.KeyStateOf(&turn.HostInfo{PublicKey: h.public}, s); state {
 	case signing.Unpublished:
-		h.log.Warn("the documents do not publish the key that receipts are signed with "+
+		h.log.Warn("receipts are signed with an unpublished key "+
 			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
 	case signing.Missing, signing.Foreign:
 		h.log.Warn("signing is "+state.String()+" (give this host the key that the content publishes)", "key", h.public)
@@ -284,9 +277,8 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 	return nil
 }
 
-// Close cuts off the relays under way, writes what was observed since the last time, lets the
-// writes under way finish, and closes the database. The caller calls Close after Serve has
-// returned.
+// Close cuts off the relays under way, writes the tally, lets the writes under way finish, and
+// closes the database. It is called after Serve has returned.
 func (h *Host) Close() error {
 	h.cutRelays()
 	h.endRelays()
@@ -303,8 +295,8 @@ func Listen(address string) (net.Listener, error) {
 	return listener, err
 }
 
-// Serve answers the requests that reach a listener, and delivers the outbox, until ctx is done.
-// Then Serve lets the turns and relays under way finish, and returns nil. A host serves once.
+// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it lets
+// turns and relays under way finish, and returns nil. A host serves once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	if address, ok := listener.Addr().(*net.TCPAddr); ok {
 		h.port.Store(int32(address.Port))
@@ -346,60 +338,57 @@ func (h *Host) eraseAgain() error {
 	return nil
 }
 
-// finishErasures finishes erasures whose traces another process has kept in the files, until ctx is
-// done.
-func (h *Host) finishErasures(ctx context.Context) {
-	ticker := time.NewTicker(h.deliveryPause)
+// repeat calls f at once, then with each element of wake and after each pause, until ctx is done.
+func repeat(ctx context.Context, pause time.Duration, wake <-chan struct{}, f func()) {
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
-	for said := ""; ; {
+	for {
+		f()
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// finishErasures finishes erasures whose traces another process has kept in the files.
+func (h *Host) finishErasures(ctx context.Context) {
+	said := ""
+	repeat(ctx, h.deliveryPause, nil, func() {
 		reader, err := records.Finish(ctx, h.store)
 		switch {
 		case ctx.Err() != nil:
-			return
 		case err != nil:
 			h.log.Error("an erasure is unfinished, and will be tried again", "error", err)
 		case reader != said && reader != "":
 			h.log.Warn("an erased address stays in the database file until another process stops reading", "process", reader)
 		case reader != said:
-			h.log.Info("what was erased has left the database file")
+			h.log.Info("erased addresses have left the database file")
 		}
 		said = reader
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
-// deliver sends what is due in the outbox: when an answer has left something there, and from time
-// to time.
 func (h *Host) deliver(ctx context.Context) {
-	ticker := time.NewTicker(h.deliveryPause)
-	defer ticker.Stop()
-	for looked := (time.Time{}); ; {
+	expired := time.Time{}
+	repeat(ctx, h.deliveryPause, h.wake, func() {
 		h.deliverDue(ctx)
-		if now := h.now(); now.Sub(looked).Abs() > copiesPause {
-			looked = now
+		if now := h.now(); now.Sub(expired).Abs() > copiesPause {
+			expired = now
 			h.expireCopies(now)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.wake:
-		case <-ticker.C:
-		}
-	}
+	})
 }
 
 func (h *Host) expireCopies(now time.Time) {
 	days := int(h.site.Load().snapshot.CopyDays)
 	if err := h.relay.Expire(now.AddDate(0, 0, -days)); err != nil {
-		h.log.Error("copies of suggestions stay longer than the content says", "folder", h.config.Copies, "reason", err)
+		h.log.Error("copies of suggestions stay longer than published", "folder", h.config.Copies, "reason", err)
 	}
 }
 
-// deliverDue sends what is due now, as long as the relay takes it.
 func (h *Host) deliverDue(ctx context.Context) {
 	for n := 0; n < outbox.MaxDigests && ctx.Err() == nil && h.deliverOne(); n++ {
 	}
@@ -407,7 +396,7 @@ func (h *Host) deliverDue(ctx context.Context) {
 
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
-	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost}, "")
+	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost})
 	answer := h.run(on, t, on.edge.Deliver, sqlite.Housekeeping)
 	return answer != nil && answer.Status == http.StatusOK
 }

@@ -244,7 +244,7 @@ func TestLogOfTheCore(t *testing.T) {
 	}
 	put(t, h.store, "DROP TABLE outbox")
 	h.deliverOne()
-	if !strings.Contains(log.String(), "outbox: the store did not give due rows") {
+	if !strings.Contains(log.String(), "outbox: due rows were not claimed") {
 		t.Errorf("log %s", log)
 	}
 }
@@ -320,7 +320,7 @@ func TestOpenFaults(t *testing.T) {
 	}
 	// A second server, also of another service, would take over the store and the mail of the first.
 	h, _ := open(t, Config{}, fake{})
-	if _, err := Open(Config{Data: h.config.Data, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "folder "+h.config.Data+": it is locked by another process, such as anteroom serve") {
+	if _, err := Open(Config{Data: h.config.Data, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "folder "+h.config.Data+": locked by another process, such as anteroom serve") {
 		t.Errorf("a second server: %v", err)
 	}
 	listener, err := Listen("127.0.0.1:0")
@@ -361,7 +361,7 @@ func TestStoreWithoutID(t *testing.T) {
 	h, _ := open(t, Config{Data: folder, Create: true}, fake{})
 	put(t, h.store, "DELETE FROM store")
 	h.Close()
-	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "it has 0 identifiers") {
+	if _, err := Open(Config{Data: folder, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "got 0 rows, want 1 (anteroom restore)") {
 		t.Error(err)
 	}
 }
@@ -375,10 +375,10 @@ func TestKeyOfTheContent(t *testing.T) {
 		content, said string
 	}{
 		{edgetest.Key, ours, "^$"},
-		{edgetest.Key, "", "the documents do not publish the key .* key=\"" + regexp.QuoteMeta(ours)},
+		{edgetest.Key, "", "receipts are signed with an unpublished key .*key=\"" + regexp.QuoteMeta(ours)},
 		{nil, "", "receipts are minted without a signature"},
 		{nil, other, "this host lacks the signing key"},
-		{edgetest.Key, other, "out of order: the signing key is not the one"},
+		{edgetest.Key, other, "out of order: the signing key differs from the published one"},
 	} {
 		s := edgetest.Snapshot()
 		s.CurrentKey, s.RetiredKeys = test.content, nil
@@ -401,11 +401,11 @@ func TestHostOfTheStore(t *testing.T) {
 	for _, test := range []struct{ host, takeOver, refused string }{
 		{host: "www.first.example"},
 		{host: "www.first.example"},
-		{"www.second.example", "", "this database is of the service www.first.example, and the documents are of www.second.example "},
-		{"www.second.example", "www.third.example", "if the service has another host now, give --take-over www.first.example)"},
+		{"www.second.example", "", "database belongs to www.first.example, documents are for www.second.example "},
+		{"www.second.example", "www.third.example", "after a change of host name, --take-over www.first.example)"},
 		{host: "www.first.example", takeOver: "www.third.example"},
 		{host: "www.second.example", takeOver: "www.first.example"},
-		{"www.first.example", "", "give --take-over www.second.example)"},
+		{"www.first.example", "", "after a change of host name, --take-over www.second.example)"},
 	} {
 		s := edgetest.Snapshot()
 		s.CanonicalHost = test.host
@@ -438,7 +438,7 @@ func TestStoreOfTheContent(t *testing.T) {
 		t.Errorf("it made %v, %v", left, err)
 	}
 	h, _ := open(t, Config{Data: folder, Create: true, Documents: manifestOf(t, "test"), Key: edgetest.Key}, fake{})
-	if err := h.Publish(verified, nil); err == nil || !strings.Contains(err.Error(), "is of store another, and this database is store "+h.extent.Store+" (") {
+	if err := h.Publish(verified, nil); err == nil || !strings.Contains(err.Error(), "wrong store: got "+h.extent.Store+", content verified another (") {
 		t.Errorf("published: %v", err)
 	}
 	own := *verified
@@ -455,7 +455,7 @@ func TestStoreOfTheContent(t *testing.T) {
 	if err := errors.Join(stop(), h.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "this database is store another") {
+	if _, err := Open(Config{Data: folder, Snapshot: &own, Log: quiet}); err == nil || !strings.Contains(err.Error(), "wrong store: got another") {
 		t.Errorf("opened: %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	limitWindow = time.Minute // the content says how many writes a minute may have
-	limitKeys   = 1 << 16     // callers that are remembered at once, in about 8 MB
+	limitWindow = time.Minute // of a limit in writes per minute
+	limitKeys   = 1 << 16     // callers remembered at once, in about 8 MB
 )
 
 // limiter counts writes in fixed windows. Each key has its own window, which begins with the key's

@@ -12,7 +12,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// measure has the metrics of the host, if it has any, follow its store.
+// measure connects the metrics to the store.
 func (h *Host) measure() (err error) {
 	m := h.config.Metrics
 	if m == nil {
@@ -50,7 +50,7 @@ func (h *Host) count(on *site, method, host, path string, status int, took time.
 	h.config.Metrics.Request(route, method, status, took)
 }
 
-// Respond returns once the writer of the store has answered. If it never does, the host hangs.
+// Respond returns once the writer of the store has answered. If the writer hangs, so does Respond.
 func (h *Host) Respond() {
-	h.store.Read(context.Background(), turn.Statement{SQL: "SELECT 1"}) // an answer is one, whatever it says
+	h.store.Read(context.Background(), turn.Statement{SQL: "SELECT 1"}) // an error is an answer too
 }

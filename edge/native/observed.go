@@ -12,15 +12,14 @@ import (
 
 const (
 	tallyPause = time.Minute            // between two writes of the tally
-	tallyRows  = 4 * records.DayClients // of the tally: the names in them are the callers' choice
+	tallyRows  = 4 * records.DayClients // of the tally: callers choose the names in them
 )
 
-// seen is what the table observed counts.
+// seen is the key of a row of the table observed.
 type seen struct{ day, client, kind string }
 
-// tally counts what was observed of clients, in memory until it is written to the store. So no
-// request waits for it, and a process that is killed loses up to a minute of it. The zero value is
-// ready.
+// tally counts observations in memory until they are written to the store, so that no request waits
+// for that. A process that is killed loses up to a minute of them. The zero value is ready.
 type tally struct {
 	mu     sync.Mutex
 	counts map[seen]int64
@@ -45,21 +44,9 @@ func (h *Host) observe(observed []turn.Observation) {
 	}
 }
 
-// keepTally writes the tally from time to time, until ctx is done.
-func (h *Host) keepTally(ctx context.Context) {
-	ticker := time.NewTicker(h.tallyPause)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			h.writeTally()
-		}
-	}
-}
+func (h *Host) keepTally(ctx context.Context) { repeat(ctx, h.tallyPause, nil, h.writeTally) }
 
-// addObserved adds to a count. A new client gets a row of its own if the day has few of them.
+// addObserved adds to a count. Once a day has records.DayClients clients, new ones share a row.
 var addObserved = fmt.Sprintf(`INSERT INTO observed (day, client, kind, n)
 	SELECT seen.day, CASE WHEN seen.client IN ('', '%[1]s')
 		OR EXISTS (SELECT 1 FROM observed WHERE day = seen.day AND client = seen.client)
@@ -68,8 +55,8 @@ var addObserved = fmt.Sprintf(`INSERT INTO observed (day, client, kind, n)
 	FROM (SELECT ? AS day, ? AS client, ? AS kind, ? AS n) AS seen WHERE true
 	ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n`, records.OtherClients, records.DayClients)
 
-// writeTally adds the tally to the store in one transaction, and empties it. If the store does not
-// take it, it is lost, as nothing may be counted twice.
+// writeTally moves the tally to the store in one transaction. If that fails the counts are lost, as
+// nothing may be counted twice.
 func (h *Host) writeTally() {
 	h.tally.mu.Lock()
 	counts := h.tally.counts
@@ -83,6 +70,6 @@ func (h *Host) writeTally() {
 		return
 	}
 	if _, err := h.store.Write(context.Background(), add...); err != nil {
-		h.log.Warn("what was observed of clients is lost", "error", err)
+		h.log.Warn("observations of clients are lost", "error", err)
 	}
 }

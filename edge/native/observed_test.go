@@ -133,7 +133,7 @@ func TestObservedIsLost(t *testing.T) {
 	say(t, h, "tern")
 	h.writeTally()
 	wantObserved(t, h)
-	if text := log.String(); !strings.Contains(text, "what was observed of clients is lost") || strings.Contains(text, "tern") {
+	if text := log.String(); !strings.Contains(text, "observations of clients are lost") || strings.Contains(text, "tern") {
 		t.Errorf("log %s", text)
 	}
 }

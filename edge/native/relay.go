@@ -17,11 +17,9 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	return result
 }
 
-// sendSoon is sendMail for a request: its caller does not wait for as long as a mail server may
-// take. After relayPause the answer is that nothing is known.
-//
-// The transaction continues, and the log says how it ended. To break it off or to begin another
-// could give the operator the same message twice.
+// sendSoon is sendMail for a request. After relayPause it returns that the outcome is unknown, as a
+// mail server may take longer than a caller waits. The transaction continues, and the log says how
+// it ended: to break it off or to begin another could give the operator the same message twice.
 func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	select {
 	case h.relaying <- struct{}{}:
@@ -57,7 +55,7 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	}
 }
 
-// endRelays waits until the relays of requests have ended, and lets none begin any more.
+// endRelays waits for the relays of requests, and lets none begin any more.
 func (h *Host) endRelays() {
 	h.ended.Do(func() {
 		for range cap(h.relaying) {

@@ -22,14 +22,14 @@ import (
 	"anteroom/edge/turn"
 )
 
-// recorder is an http.ResponseWriter that counts for the access log.
+// recorder records status and bytes for the access log.
 type recorder struct {
 	http.ResponseWriter
 	status, bytes int
 }
 
 func (w *recorder) WriteHeader(status int) {
-	w.ResponseWriter.WriteHeader(status) // which panics for a status that there is not
+	w.ResponseWriter.WriteHeader(status) // which panics for an invalid status
 	w.status = status
 }
 
@@ -39,19 +39,20 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ServeHTTP answers a request: by a redirect from the apex, the core, or a document.
+// ServeHTTP answers by a redirect from the apex, the core, or a document.
 func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &recorder{ResponseWriter: out}
 	on, host, target := h.site.Load(), hostName(r.Host), originForm(r.RequestURI)
-	t := h.turn(on, turn.Request{Method: r.Method, Target: target, Host: host}, "")
+	t := h.turn(on, turn.Request{Method: r.Method, Target: target, Host: host})
 	w.Header().Set("Request-Id", t.RequestID())
 	path, _, _ := strings.Cut(target, "?")
 	defer func() {
 		took := time.Since(start)
 		h.count(on, r.Method, host, path, w.status, took)
-		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("host", cut(host)),
-			slog.String("path", cut(path)), slog.Int("status", w.status), slog.Int("bytes", w.bytes), slog.Duration("duration", took), slog.String("request_id", t.RequestID()))
+		h.log.LogAttrs(context.Background(), slog.LevelInfo, "request",
+			slog.String("method", r.Method), slog.String("host", cut(host)), slog.String("path", cut(path)), slog.Int("status", w.status),
+			slog.Int("bytes", w.bytes), slog.Duration("duration", took), slog.String("request_id", t.RequestID()))
 	}()
 	defer h.recovered("request", func() {
 		if w.status == 0 {
@@ -80,9 +81,10 @@ func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// document answers with a document: the one at the request's path, or what api.Undocumented says.
+// document answers with the document at the request's path, or as api.Undocumented does.
 func (h *Host) document(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn) {
-	accept, read := strings.Join(r.Header["Accept"], ", "), r.Method == http.MethodGet || r.Method == http.MethodHead
+	accept := strings.Join(r.Header["Accept"], ", ")
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead
 	has, redirect := on.documents.Has(r.URL)
 	if redirect || has && read && api.TakesPage(accept) {
 		on.documents.ServeHTTP(w, r)
@@ -121,8 +123,8 @@ func addFields(header http.Header, fields []turn.Header) {
 	}
 }
 
-// commonFields are respond.CommonHeaders, and requestFields api.RequestHeaders, in the form of
-// net/http: to make that of a name costs an allocation.
+// commonFields are respond.CommonHeaders, and requestFields api.RequestHeaders, with the names of
+// net/http, each of which costs an allocation to make.
 var (
 	commonFields  = http.Header{}
 	requestFields = make([]string, len(api.RequestHeaders))
@@ -150,7 +152,6 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn
 	send(w, r, h.answer(on, t, path))
 }
 
-// send sends an answer of the core. A proxy in front compresses it, if anybody does.
 func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 	header := w.Header()
 	maps.Copy(header, commonFields)
@@ -164,12 +165,11 @@ func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 	w.Write(answer.Body)
 }
 
-// answer runs the turn of a request, and says so where it went wrong. A check of readiness may get
-// the answer that another one got.
+// answer runs the turn of a request. Checks of readiness share an answer for some seconds.
 func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Response) {
 	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, sqlite.Caller) }
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
-		asked, now := fmt.Sprintf("%s %p", method, on), h.now() // of this content
+		asked, now := fmt.Sprintf("%s %p", method, on), h.now()
 		answer = h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, run)
 	} else {
 		answer = run()
@@ -180,7 +180,7 @@ func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Respons
 	return answer
 }
 
-// callerAddress is the address of the caller. It is "" where the address is unknown.
+// callerAddress returns "" if the address is unknown.
 func (h *Host) callerAddress(r *http.Request) string {
 	text := r.RemoteAddr
 	if name := h.config.ClientIPHeader; name != "" {
@@ -198,7 +198,7 @@ func (h *Host) callerAddress(r *http.Request) string {
 	return address.Unmap().WithZone("").String()
 }
 
-// hostName is the name in a Host header, in lower case, without port, brackets and trailing dot.
+// hostName returns the name in a Host header, in lower case, without port, brackets and final dot.
 func hostName(host string) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host, _, _ = strings.Cut(inner, "]")
@@ -208,7 +208,7 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// originForm is the path and query of a request target, as they came (RFC 9112, section 3.2).
+// originForm returns the path and query of a request target, unchanged (RFC 9112, section 3.2).
 func originForm(target string) string {
 	if strings.HasPrefix(target, "/") {
 		return target

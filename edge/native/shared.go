@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// shared gives one value to all who ask for the same within some time. The zero value is ready.
+// shared returns one value to all who ask for the same within some time. The zero value is ready.
 type shared[T any] struct {
 	mu    sync.Mutex
-	known map[string]*sharedValue[T] // by what was asked
+	known map[string]*sharedValue[T] // by question
 }
 
 type sharedValue[T any] struct {
 	until time.Time
-	done  chan struct{} // closed when value is there
+	done  chan struct{} // closed when value is set
 	value T
 }
 
-// do gives the value that is known of what is asked, or finds one and keeps it until a time.
-// Callers who ask meanwhile wait for it. If find panics, they get failed.
+// do returns the known value, or finds one and keeps it until a time. Callers who ask meanwhile wait
+// for it. If find panics, they get failed.
 func (s *shared[T]) do(asked string, now, until time.Time, failed T, find func() T) T {
 	s.mu.Lock()
 	maps.DeleteFunc(s.known, func(_ string, v *sharedValue[T]) bool { return !now.Before(v.until) })
@@ -39,7 +39,6 @@ func (s *shared[T]) do(asked string, now, until time.Time, failed T, find func()
 	return v.value
 }
 
-// forget ends all sharing: the next value is found again.
 func (s *shared[T]) forget() {
 	s.mu.Lock()
 	s.known = nil

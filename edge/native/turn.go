@@ -8,18 +8,20 @@ import (
 	"anteroom/edge/turn"
 )
 
-// turn begins a turn. client is the address of its caller, "" where it has none.
-func (h *Host) turn(on *site, request turn.Request, client string) *turn.Turn {
+func (h *Host) turn(on *site, request turn.Request) *turn.Turn {
 	t := &turn.Turn{
 		Request: request, Snapshot: on.snapshot, Now: h.now().Unix(),
-		Host: turn.HostInfo{Extra: h.config.Hosts, Client: client, PublicKey: h.public, Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load())},
+		Host: turn.HostInfo{
+			Extra: h.config.Hosts, PublicKey: h.public,
+			Limiter: on.snapshot.WritesPerMinute > 0, Port: int(h.port.Load()),
+		},
 	}
 	rand.Read(t.Entropy[:]) // never fails
 	return t
 }
 
-// run runs a turn to its end, and gives nil where the turn went wrong. class says who waits for it.
-// The effects are not bound to the request: a caller that goes away leaves no half turn.
+// run runs a turn to its end, and returns nil if that failed. Effects are not bound to the request:
+// a caller that goes away leaves no half turn.
 func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
@@ -37,7 +39,7 @@ func (h *Host) run(on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome,
 	if answer.Deliver {
 		select {
 		case h.wake <- struct{}{}:
-		default: // an earlier one still waits for the delivery
+		default:
 		}
 	}
 	return answer

@@ -1,5 +1,5 @@
-// Package quote marks the words of strangers in a message, so that they cannot pass for anybody
-// else's words, and makes their invisible characters visible.
+// Package quote marks the words of strangers in a message, so that they cannot pass for other
+// words, and makes their invisible characters visible.
 package quote
 
 import (
@@ -7,58 +7,56 @@ import (
 	"strings"
 )
 
-// What begins a quoted line. Mark begins each line of a text. A line that is too wide for a mail
-// goes on after More.
+// The beginnings of quoted lines.
 const (
 	Mark = "> "
-	More = ">+"
+	More = ">+" // continues a line that is too wide for a mail
 )
 
-// width is the columns of a line after its mark. RFC 5322, section 2.1.1, has 78 for the whole, and
-// quoted-printable breaks a line of 76.
+// width is the columns of a line after its mark: RFC 5322, section 2.1.1, allows 78 for the whole,
+// and quoted-printable breaks a line of 76.
 const width = 72
 
-// Lines quotes an agent's text: it makes every line Visible, and wraps it. It returns how many
-// characters it made visible.
+// Lines quotes a text: it makes every line Visible, and wraps it. shown is the number of characters
+// made visible.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
 	for _, line := range strings.Split(text, "\n") {
 		visible, n := Visible(line)
 		for mark, rest := Mark, true; rest; mark, rest = More, visible != "" {
-			at := fits(visible)
-			b.WriteString(mark + visible[:at] + "\n")
-			visible = visible[at:]
+			end := lineEnd(visible)
+			b.WriteString(mark + visible[:end] + "\n")
+			visible = visible[end:]
 		}
 		shown += n
 	}
 	return b.String(), shown
 }
 
-// fits returns how many bytes of a line stand in width columns, up to a space if there is one. A
-// letter may take two columns from the first of the Asian ones on.
-func fits(line string) int {
-	const tab, asian = 8, 0x1100
+// lineEnd returns the number of bytes that width columns have room for, up to a space if possible.
+func lineEnd(line string) int {
+	const tab, asian = 8, 0x1100 // from here on a letter may take two columns
 	columns, space := 0, 0
-	for at, r := range line {
+	for i, r := range line {
 		columns++
 		switch {
 		case r == ' ':
-			space = at
+			space = i
 		case r == '\t':
 			columns += tab - 1
 		case r >= asian:
 			columns++
 		}
 		if columns > width {
-			return cmp.Or(space, at)
+			return cmp.Or(space, i)
 		}
 	}
 	return len(line)
 }
 
 // Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,
-// zero-width and tag characters, and blank letters. It returns how many it wrote so.
+// zero-width and tag characters, and blank letters. shown is their number.
 func Visible(line string) (visible string, shown int) {
 	var b strings.Builder
 	for _, r := range line {
@@ -72,24 +70,24 @@ func Visible(line string) (visible string, shown int) {
 	return b.String(), shown
 }
 
-// Invisible reports whether a character is one that Visible writes as <U+...>.
+// Invisible reports whether Visible writes a character as <U+...>.
 func Invisible(r rune) bool {
-	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0xfff9 && r <= 0xfffb || empty(r)
+	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 ||
+		r == 0x2028 || r == 0x2029 || r >= 0xfff9 && r <= 0xfffb || inkless(r)
 }
 
-// Blank reports whether a text shows nothing: it holds only white space and letters without ink.
+// Blank reports whether a text has only white space and characters without ink.
 func Blank(text string) bool {
 	for _, r := range text {
-		if !empty(r) && strings.TrimSpace(string(r)) != "" {
+		if !inkless(r) && strings.TrimSpace(string(r)) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// empties are the first and last code points of ranges without ink: Default_Ignorable_Code_Point of
-// Unicode 17, and the blank pattern of Braille.
-var empties = [][2]rune{
+// inklessRanges are Default_Ignorable_Code_Point of Unicode 17, and the blank pattern of Braille.
+var inklessRanges = [][2]rune{
 	{0xad, 0xad},
 	{0x34f, 0x34f},
 	{0x61c, 0x61c},
@@ -110,8 +108,8 @@ var empties = [][2]rune{
 	{0xe0000, 0xe0fff},
 }
 
-func empty(r rune) bool {
-	for _, span := range empties {
+func inkless(r rune) bool {
+	for _, span := range inklessRanges {
 		if r <= span[1] {
 			return r >= span[0]
 		}
@@ -119,7 +117,7 @@ func empty(r rune) bool {
 	return false
 }
 
-// hex writes a code point in hexadecimal digits, at least four, as Unicode does.
+// hex returns a code point in at least four hexadecimal digits, as Unicode does.
 func hex(r rune) string {
 	const digits = "0123456789ABCDEF"
 	var text string

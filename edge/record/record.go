@@ -1,5 +1,5 @@
-// Package record stores registrations and charters. One transaction holds a record, the e-mail
-// address that came with it, and the message that tells the operator of the address.
+// Package record stores registrations and charters: a record, its e-mail address, and the message
+// that tells the operator the address, in one transaction.
 package record
 
 import (
@@ -18,20 +18,20 @@ import (
 	"anteroom/edge/turn"
 )
 
-// MaxName is the longest name of an agent, in code points.
+// MaxName is the most code points of an agent's name.
 const MaxName = 80
 
-// NamePlaceholder is what a template has for the name of the caller's own agent. Without an
-// apostrophe, a command of a shell can hold it.
+// NamePlaceholder is the agent's name in templates. It has no apostrophe, since some are shell
+// commands.
 const NamePlaceholder = "<your agent name>"
 
-// Stored is a record in the store. It is the zero Stored on a dry run.
+// Stored is a record in the store, and the zero value on a dry run.
 type Stored struct {
 	ID, At   string
-	Emailed  bool // an address is kept with it
-	Replayed bool // an earlier call with the same key has made it
+	Emailed  bool // it has an e-mail address
+	Replayed bool // an earlier call with the same key made it
 
-	Log string // a line for the log of its answer, usually empty
+	Log string // a line for the log of its answer, or ""
 
 	promise *Promise
 }
@@ -39,13 +39,25 @@ type Stored struct {
 // Promise is the promise that a record will be counted, as an answer has it.
 type Promise struct {
 	Spec      string `json:"spec" doc:"Identifier of the rule that text follows."`
-	Text      string `json:"text" doc:"What is promised, as a canonical string: that a hand verification takes the record in by counted_by."`
+	Text      string `json:"text" doc:"The promise as a canonical string: a hand verification will include the record by counted_by."`
 	Signature string `json:"signature" doc:"Raw 64-byte Ed25519 signature over text in base64."`
-	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64: that of receipts."`
+	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64, the key for receipts."`
 }
 
-// NewID is the id of a record that is to be made. The commitment is what the record is about, or
-// its hash. Under a key of the caller, the same commitment has the same id in every call.
+// Members are the members that the answers of registrations and charters share.
+type Members struct {
+	VerifyKit     []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
+	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
+	Recorded      bool     `json:"recorded" doc:"Whether a record was made."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; else absent."`
+	EmailOnFile   bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
+	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record, if this host signs receipts; else absent."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
+}
+
+// NewID returns the id of a new record. The commitment is its canonical string, or a hash. Under a
+// caller's key, the same commitment has the same id in every call.
 func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
 	if in.Key == "" {
 		return t.NewID()
@@ -55,8 +67,9 @@ func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
 
 const idDigits = 32
 
-// WriteMembers writes the members that the answers of registrations and charters share.
-func WriteMembers(w *jsondoc.Writer, in *input.Input, stored *Stored) {
+// WriteMembers writes Members.
+func WriteMembers(t *turn.Turn, w *jsondoc.Writer, in *input.Input, stored *Stored) {
+	respond.WriteKit(t, w)
 	w.StrOrNull("record_id", stored.ID)
 	w.Bool("recorded", stored.ID != "")
 	w.StrOrNull("recorded_at", stored.At)
@@ -73,16 +86,16 @@ func WriteMembers(w *jsondoc.Writer, in *input.Input, stored *Stored) {
 	respond.WriteCapped(w, "ignored_fields", in.Ignored())
 }
 
-// WriteReplayed writes a member where an earlier call made the record.
+// WriteReplayed writes the member replayed if an earlier call made the record.
 func WriteReplayed(w *jsondoc.Writer, replayed bool) {
 	if replayed {
 		w.Bool("replayed", true)
 	}
 }
 
-// LogEntry is an action for respond.WriteActions: where the public log will have the entry of a
-// record after a hand verification, with the hash to find there behind "#". It is nil without a
-// log, and on a dry run.
+// LogEntry returns an action for respond.WriteActions: the file of the public log that will list a
+// record after a hand verification, with the record's hash after "#". It returns nil without a log,
+// and on a dry run.
 func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	folder := t.Snapshot.LogLookup
 	if folder == "" || id == "" {
@@ -92,43 +105,63 @@ func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
 	return []string{"log-entry", folder + hash[:snapshot.LookupDigits] + "#" + hash}
 }
 
-// UnlessUsed ends the SQL of an insert whose first argument is the id of a record: the insert does
-// nothing where the id is used up.
+// UnlessUsed ends the SQL of an insert whose first argument is the id of a record. The insert then
+// does nothing if the id is used up.
 const UnlessUsed = outbox.UnlessUsed
 
-// Record is a record that is to be made.
+// Record is a record to be stored.
 type Record struct {
-	Kind    string         // "registration" or "charter"
-	Time    string         // its table and the column of times there: "charters.recorded_at"
-	Insert  turn.Statement // ends with UnlessUsed
-	Hash    string         // payload_sha256
-	Address string         // that came with it, or ""
-	Who     string         // the name of the agent or org, for the operator
+	Kind    string // "registration" or "charter"
+	Table   string // with a time column recorded_at
+	Columns string // its further columns: "agent_name, pubkey"
+	Values  []any  // of Columns
+	Hash    string // payload_sha256
+	Address string // e-mail address, or ""
+	Who     string // name of the agent or org, for the operator
 }
 
-// Store stores a record. The same transaction stores the address, if there is one, and puts a
-// message about it into the outbox. If stored is nil, the handler returns refusal, which is nil
-// while an effect is asked for.
-func Store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
-	statements := []turn.Statement{r.Insert}
-	id, _ := r.Insert.Args[0].(string)
+// Answer stores a record, unless in is a dry run, and returns an answer with the members from
+// write.
+func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writer, stored *Stored)) *turn.Response {
+	stored := &Stored{}
+	if !in.DryRun {
+		var refusal *turn.Response
+		if stored, refusal = store(t, in, r); stored == nil {
+			return refusal
+		}
+	}
+	answer := respond.OK(t, func(w *jsondoc.Writer) { write(w, stored) })
+	answer.Log = stored.Log
+	return answer
+}
+
+// store stores a record with its address, and puts a message about the address into the outbox. If
+// stored is nil, refusal is the answer, or nil while an effect is pending.
+func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
+	id, now := NewID(t, in, r.Kind, r.Hash), civil.FormatTime(t.Now)
+	statements := []turn.Statement{{
+		SQL: "INSERT INTO " + r.Table + " (record_id, recorded_at, " + r.Columns + ", payload_sha256)" +
+			" SELECT ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
+		Args: slices.Concat([]any{id, now}, r.Values, []any{r.Hash}),
+	}}
 	if r.Address != "" {
 		statements = append(statements, turn.Statement{
 			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed,
-			Args: []any{id, r.Address, civil.FormatTime(t.Now)},
+			Args: []any{id, r.Address, now},
 		}, outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
 	}
-	failure, earlier, ok := Insert(t, in, r.Time, statements)
+	failure, earlier, ok := Insert(t, in, r.Table+".recorded_at", statements)
 	if !ok {
 		return nil, nil
 	}
 	if failure != turn.None {
 		return nil, respond.StoreFailed(t, failure)
 	}
-	stored = &Stored{ID: id, At: civil.FormatTime(t.Now), Emailed: r.Address != ""}
+	stored = &Stored{ID: id, At: now, Emailed: r.Address != ""}
 	if earlier != nil {
 		stored.At, _ = earlier[0].(string)
-		stored.Emailed, stored.Replayed = earlier[1] == int64(1), true
+		emailed, _ := earlier[1].(int64)
+		stored.Emailed, stored.Replayed = emailed == 1, true
 	} else if r.Address != "" {
 		t.SetDeliver()
 	}
@@ -138,8 +171,8 @@ func Store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	return stored, nil
 }
 
-// sign adds the promise that the record will be counted, if this host signs. The record is made
-// already, so an answer without the signature is better than none. ok is as in Turn.Do.
+// sign adds the promise, if this host signs. The record is stored already, so an answer without a
+// signature is better than none. ok is as in Turn.Do.
 func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 	key, _ := signing.Key(t)
 	day, isTime := civil.ParseDate(stored.At[:min(len(stored.At), len("2026-11-20"))])
@@ -155,20 +188,25 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 	if signature != "" {
 		stored.promise = &Promise{Spec: canon.PromiseRule, Text: text, Signature: signature, PublicKey: key}
 	} else {
-		stored.Log = "a promise could not be signed, and was left out: the signing key may be at fault"
+		stored.Log = "sign promise: no signature, so the answer has no promise (check the signing key)"
 	}
 	return ok
 }
 
-// Insert runs the inserts of one record, whose first argument is its id and which end with
-// UnlessUsed. time is as in a Record, and ok as in Turn.Do.
+// Insert runs the inserts of one record. Their first argument is its id, and they end with
+// UnlessUsed. time is the table and its time column: "charters.recorded_at". ok is as in Turn.Do.
 //
-// Under a key of the caller, the same transaction uses the id up. Where an earlier one has done so,
-// the inserts do nothing, and earlier has the time of that record and whether it has an address.
+// Under a caller's key the transaction also uses the id up. If an earlier call has done so, the
+// inserts do nothing, and earlier has the time of that record and whether it has an address.
 //
-// If the store gives no answer, a second transaction makes sure that the record is there once.
-// Where the first one was done, it uses the id up before the inserts, which then do nothing. Where
-// not, it uses the id up after them: the first one may still be on its way.
+// If the store times out, a second transaction makes sure that the record is stored once:
+//
+//	the first one was   the second one
+//	done                uses the id up, so that its inserts do nothing
+//	not done            inserts, and then uses the id up
+//	still under way     the same, so that the inserts of the first one do nothing
+//
+// If it fails too, the result is a time-out, and the turn does not ask the store again.
 func Insert(
 	t *turn.Turn, in *input.Input, time string, inserts []turn.Statement,
 ) (failure turn.Failure, earlier []any, ok bool) {
@@ -191,7 +229,7 @@ func Insert(
 	}
 	again := first
 	if in.Key == "" {
-		// No index has the ids. What was inserted by this turn comes after all that is older.
+		// No index has the ids, so only rows later than those of a minute ago are searched.
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
 		again = slices.Concat([]turn.Statement{{
 			SQL: "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table +
@@ -202,20 +240,21 @@ func Insert(
 	if stored, ok = t.Do(turn.Exec{Statements: again}); !ok {
 		return turn.None, nil, false
 	}
-	if t.StoreDown = stored.Failure != turn.None; t.StoreDown { // what became of the first is still unknown
+	if t.StoreDown = stored.Failure != turn.None; t.StoreDown {
 		return turn.Timeout, nil, true
 	}
-	earlier = previous(in, stored)
-	if earlier != nil && earlier[0] == civil.FormatTime(t.Now) {
-		earlier = nil // it was this call, whose answer was lost
+	if earlier = previous(in, stored); earlier != nil {
+		if time, _ := earlier[0].(string); time == civil.FormatTime(t.Now) {
+			earlier = nil // the first transaction, which was done
+		}
 	}
 	return turn.None, earlier, true
 }
 
-// Claim uses up the id of a record that Insert makes later, after an Unclaim: so of several calls
-// with the same key one gets as far as that. Where an earlier call has claimed the id, earlier has
-// columns of the record: NULL if it was not made. Without a key there is no claim. ok is as in
-// Turn.Do.
+// Claim uses up the id of a record that a later transaction inserts after Unclaim, so that only one
+// of several calls with the same key gets that far. If an earlier call has claimed the id, earlier
+// has columns of the record, NULL if it was not stored. Without a key there is no claim. ok is as
+// in Turn.Do.
 func Claim(
 	t *turn.Turn, in *input.Input, id, table, columns string,
 ) (failure turn.Failure, earlier []any, ok bool) {
@@ -231,16 +270,19 @@ func Claim(
 	return claimed.Failure, previous(in, claimed), ok
 }
 
-// Unclaim gives back an id that was claimed and whose record is not made.
+// Unclaim frees a claimed id whose record is not stored.
 func Unclaim(id string) turn.Statement {
 	return turn.Statement{SQL: "DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", Args: []any{id}}
 }
 
 func find(id any, table, columns string) turn.Statement {
-	return turn.Statement{SQL: "SELECT " + columns + " FROM used_ids LEFT JOIN " + table + " USING (seq) WHERE used_ids.record_id = ?", Args: []any{id}}
+	return turn.Statement{
+		SQL:  "SELECT " + columns + " FROM used_ids LEFT JOIN " + table + " USING (seq) WHERE used_ids.record_id = ?",
+		Args: []any{id},
+	}
 }
 
-// previous returns the row that find has given under a key, or nil if it gave none.
+// previous returns the row of find, or nil.
 func previous(in *input.Input, r turn.Result) []any {
 	if in.Key == "" || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
 		return nil

@@ -12,10 +12,8 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/record"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -52,9 +50,9 @@ func requests() map[string][2]string {
 	}
 }
 
-// Under a key a call makes one record and one message, whatever became of the transactions of its
-// first try and however often and late it is sent again. Only a suggestion that may have been
-// relayed is refused then. An erased address does not come back.
+// Under a key a call makes one record, one message and one promise, whatever became of the
+// transactions of its first try and however often and late it is sent again. Only a suggestion that
+// may have been relayed is refused then. An erased address does not come back.
 func TestKey(t *testing.T) {
 	for table, request := range requests() {
 		cases := map[string][2]int{ // the statuses of two calls, by the fates of the transactions of the first
@@ -96,7 +94,7 @@ func TestKey(t *testing.T) {
 					Method: "POST", Target: request[0], Host: "www.example.org", Body: []byte(body),
 					Header: []turn.Header{{Name: "idempotency-key", Value: "0123456789abcdef"}},
 				}
-				now++
+				now += 2 * 86400
 				return h.Run(&turn.Turn{Request: asked, Now: now, Entropy: [16]byte{byte(now)}}, h.Edge.Handle)
 			}
 			first := do(request[1])
@@ -110,7 +108,9 @@ func TestKey(t *testing.T) {
 			}
 			before, after := edgetest.Decode(t, first), edgetest.Decode(t, second)
 			sameTime := before["recorded_at"] == nil || before["recorded_at"] == after["recorded_at"]
-			if before["replayed"] != nil || statuses == [2]int{200, 200} && (after["replayed"] != true || before["record_id"] != after["record_id"] || !sameTime) {
+			samePromise := reflect.DeepEqual(before["promise"], after["promise"])
+			if before["replayed"] != nil || statuses == [2]int{200, 200} &&
+				(after["replayed"] != true || before["record_id"] != after["record_id"] || !sameTime || !samePromise) {
 				t.Errorf("%s, %s: %s, and then %s", table, fates, first.Body, second.Body)
 			}
 			id, _ := after["record_id"].(string)
@@ -129,6 +129,24 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// A suggestion whose relay timed out keeps its key: the retry mails no second time.
+func TestRelayTimesOut(t *testing.T) {
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	h := edgetest.NewFake(t)
+	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
+	for _, want := range []string{"The relay timed out", "has not ended, or it is not known how it ended"} {
+		r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
+		if r.Status != 502 || !strings.Contains(string(r.Body), want) || len(h.Messages) != 0 {
+			t.Errorf("%d %s, %d messages, want %s", r.Status, r.Body, len(h.Messages), want)
+		}
+		h.Fail = nil
+	}
+}
+
 // Where the store gives no answer, the record is there once if the answer says that it is stored,
 // and never twice, whatever became of the lost transaction and however late it is done.
 func TestLostAnswers(t *testing.T) {
@@ -139,6 +157,7 @@ func TestLostAnswers(t *testing.T) {
 			rows   int
 		}{
 			{"lost done", true, 1},
+			{"overtaken done", true, 2},
 			{"never done", true, 1},
 			{"late done", true, 1},
 			{"lost lost", false, 1},
@@ -170,6 +189,12 @@ func TestLostAnswers(t *testing.T) {
 					return store.Exec(e)
 				case "lost":
 					store.Exec(e)
+				case "overtaken": // by a record of a host whose clock is slow
+					store.Exec(e)
+					slow := edgetest.NewFake(t)
+					slow.Exec = store.Exec
+					asked := turn.Request{Method: "POST", Target: request[0], Host: "www.example.org", Body: []byte(request[1])}
+					slow.Run(&turn.Turn{Request: asked, Now: edgetest.Now - 30, Entropy: [16]byte{255}}, slow.Edge.Handle)
 				case "late":
 					late = append(late, e)
 				case "refused":
@@ -213,24 +238,6 @@ func TestSilentStore(t *testing.T) {
 	r := h.Do("POST", "/api/mcp", "["+call+","+call+","+call+"]")
 	if body := string(r.Body); asked != 2 || strings.Count(body, "is not known") != 1 || strings.Count(body, "nothing was recorded") != 2 {
 		t.Errorf("asked %d times: %s", asked, body)
-	}
-}
-
-// WriteMembers says whether a record was made, by this call or an earlier one, and whether it has
-// an address.
-func TestMembers(t *testing.T) {
-	for want, stored := range map[string]record.Stored{
-		`{"record_id":"7","recorded":true,"recorded_at":"now","email_on_file":true,"ignored_fields":["x"]}`:                  {ID: "7", At: "now", Emailed: true},
-		`{"record_id":"7","recorded":true,"recorded_at":"now","replayed":true,"email_on_file":false,"ignored_fields":["x"]}`: {ID: "7", At: "now", Replayed: true},
-		`{"record_id":null,"recorded":false,"recorded_at":null,"email_on_file":false,"ignored_fields":["x"]}`:                {},
-	} {
-		w := jsondoc.Writer{}
-		w.Open('{')
-		record.WriteMembers(&w, input.ParseBody([]byte(`{"x":1}`)), &stored)
-		w.Close('}')
-		if string(w.Buf) != want {
-			t.Errorf("%s, want %s", w.Buf, want)
-		}
 	}
 }
 

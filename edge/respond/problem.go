@@ -1,13 +1,13 @@
 package respond
 
-// ProblemType is a kind of problem (RFC 9457). A page of its own describes it.
+// ProblemType is a kind of problem (RFC 9457).
 type ProblemType struct {
-	Slug   string // of the page; "" for one that is about:blank (RFC 9457, section 4.2.1)
+	Slug   string // of the page that describes it; "" for about:blank (RFC 9457, section 4.2.1)
 	Status int
 	Title  string
 }
 
-// Path is the path of the page about a type: with the service's address before it, the type's URI.
+// Path returns the path of the type's page, whose address is the type's URI.
 func (p *ProblemType) Path() string { return "/problems/" + p.Slug + ".html" }
 
 func (p *ProblemType) uri(base string) string {
@@ -27,7 +27,7 @@ var (
 	QueryTooLong       = &ProblemType{"query-too-long", 414, "Query too long"}
 	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
 	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
-	HeadTooLarge       = &ProblemType{"", 431, "Request Header Fields Too Large"} // its status says it all
+	HeadTooLarge       = &ProblemType{"", 431, "Request Header Fields Too Large"}
 	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
 	Internal           = &ProblemType{"internal-error", 500, "Internal error"}
 	InconsistentCounts = &ProblemType{"inconsistent-counts", 500, "Inconsistent counts"}
@@ -37,7 +37,7 @@ var (
 	SignalUnderWay     = &ProblemType{"signal-under-way", 503, "Signal under way"}
 )
 
-// ProblemTypes are all problem types in use, in the order of the documentation.
+// ProblemTypes lists the problem types with a page, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
 	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
 	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,

@@ -1,4 +1,4 @@
-// Package signing says whether a host signs receipts and promises, and with which key.
+// Package signing decides whether a host signs receipts and promises, and with which key.
 package signing
 
 import (
@@ -9,18 +9,18 @@ import (
 	"anteroom/edge/turn"
 )
 
-// KeyState compares the key that a host signs with to the one that the content publishes.
+// KeyState is the state of a host's signing key, compared with the published one.
 type KeyState int
 
 // The states of a key. A host mints signed receipts in the first two, unsigned ones in the next
 // two, and none in the last two.
 const (
-	Live        KeyState = iota // the content publishes the key
-	Unpublished                 // the content publishes no key
-	None                        // neither the host nor the content has a key
-	Missing                     // the content publishes a key, and the host has none
-	Foreign                     // the content publishes another key, or this one as retired
-	Faulty                      // the key cannot be used at all
+	Live        KeyState = iota // the host has the published key
+	Unpublished                 // the host has a key, and none is published
+	None                        // the host has no key, and none is published
+	Missing                     // a key is published, and the host has none
+	Foreign                     // another key is published, or the host's is a retired one
+	Faulty                      // the host's key cannot be used
 )
 
 // KeyStateOf returns the state of a host's key.
@@ -34,30 +34,38 @@ func KeyStateOf(host *turn.HostInfo, s *snapshot.Snapshot) KeyState {
 		return Missing
 	case host.PublicKey == s.CurrentKey:
 		return Live
-	case s.CurrentKey != "" || slices.ContainsFunc(s.RetiredKeys, func(k snapshot.Key) bool { return k.PublicKey == host.PublicKey }):
+	case s.CurrentKey != "":
+		return Foreign
+	}
+	isHosts := func(retired snapshot.Key) bool { return retired.PublicKey == host.PublicKey }
+	if slices.ContainsFunc(s.RetiredKeys, isHosts) {
 		return Foreign
 	}
 	return Unpublished
 }
 
-// OK reports whether receipts are signed as the content says: with its key, or with any if it
-// publishes none.
+// OK reports whether receipts are signed with the published key, if there is one.
 func (s KeyState) OK() bool { return s <= None }
 
-// statuses say in words whether receipts are signed.
+const (
+	signed   = "live: receipts are signed with the key in public_key_b64"
+	unsigned = ", and receipts come back with signed false"
+	refused  = ", so receipts are refused until that is mended"
+)
+
 var statuses = [...]string{
-	Live:        "live: receipts are signed with the key in public_key_b64",
-	Unpublished: "live: receipts are signed with the key in public_key_b64, which the documents of this service do not publish",
-	None:        "hash-committed only: no signing key is configured, and receipts come back with signed false",
-	Missing:     "hash-committed only: this host lacks the signing key that the service publishes, and receipts come back with signed false",
-	Foreign:     "out of order: the signing key is not the one that the service publishes, and no receipt is minted until it is",
-	Faulty:      "out of order: the signing key cannot be used, and no receipt is minted until it can",
+	Live:        signed,
+	Unpublished: signed + ", which the documents of this service do not publish",
+	None:        "hash-committed only: no signing key is configured" + unsigned,
+	Missing:     "hash-committed only: this host lacks the signing key that the service publishes" + unsigned,
+	Foreign:     "out of order: the signing key differs from the published one" + refused,
+	Faulty:      "out of order: the signing key cannot be used" + refused,
 }
 
-// String says in words whether receipts are signed.
+// String returns the sentence that tells callers whether receipts are signed.
 func (s KeyState) String() string { return statuses[s] }
 
-// Key returns the key that this host signs with, "" if it signs nothing, and the key's state.
+// Key returns the public key this host signs with, "" if it does not sign, and the key's state.
 func Key(t *turn.Turn) (string, KeyState) {
 	state := KeyStateOf(&t.Host, t.Snapshot)
 	if state > Unpublished {
@@ -66,7 +74,7 @@ func Key(t *turn.Turn) (string, KeyState) {
 	return t.Host.PublicKey, state
 }
 
-// Sign returns the signature of a text, in base64: "" if there is none. ok is as in Turn.Do.
+// Sign returns the signature of a text in base64, or "" if signing failed. ok is as in Turn.Do.
 func Sign(t *turn.Turn, text string) (signature string, ok bool) {
 	signed, ok := t.Do(turn.Sign{Message: []byte(text)})
 	if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {

@@ -1,13 +1,10 @@
-// Package snapshot holds the published content as the edge reads it: the facts that answers are
-// made of, and the published documents. The first line of its text is a flat JSON object of the
-// facts, and the only one that is parsed. Each other line is a document: its ID, a tab, compact
-// JSON.
+// Package snapshot holds the published content that a turn may read: facts, and documents without
+// the members that depend on a request. The first line of its text is a flat JSON object with the
+// facts. Each other line is a document: its ID, a tab, compact JSON, which is not parsed.
 //
 //	{"format":"anteroom-snapshot-6","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
-//
-// A document is an answer without the members that depend on the request.
 package snapshot
 
 import (
@@ -21,10 +18,10 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Format names this layout of a snapshot. Decode refuses a snapshot of any other format.
+// Format names this layout of a snapshot. Decode refuses any other.
 const Format = "anteroom-snapshot-6"
 
-// Snapshot is the published content as the edge knows it.
+// Snapshot is the published content that a turn may read.
 type Snapshot struct {
 	Format        string
 	Version       string // hex SHA-256 of the content
@@ -33,33 +30,33 @@ type Snapshot struct {
 	ApexHost      string
 	PreviewHosts  []string
 	Epoch         string
-	ToolPrefix    string // what the names of MCP tools and prompts begin with
+	ToolPrefix    string // of the names of MCP tools and prompts
 	Notice        string
 	NoteCanonical string
 	NoteOther     string
-	CurrentKey    string // base64; "" when none is published
+	CurrentKey    string // published receipt key in base64, or ""
 	RetiredKeys   []Key
 	RelayFrom     string
 	RelayTo       string
-	RelayBounces  string   // the envelope sender, which what cannot be delivered goes back to
-	IndexNowKey   string   // "" where the service tells search engines nothing
+	RelayBounces  string   // envelope sender, to which undeliverable mail returns
+	IndexNowKey   string   // "" if the service has no key for search engines
 	IndexNowURLs  []string // of the search engines' endpoints
-	Sitemap       []string // the absolute addresses of the documents to index
-	LogLookup     string   // path that LookupDigits of a hash follow; "" without a public log
-	LogOrigin     string   // of its newest checkpoint; "" without one
-	LogSize       int64    // of that
-	LogRoot       string   // of that, in base64
-	PromiseDays   int64    // how many days after it was made a record is counted at the latest
-	CopyDays      int64    // for how many days a copy of a suggestion is kept that was mailed
+	Sitemap       []string // absolute addresses of the documents to index
+	LogLookup     string   // path before LookupDigits of a hash; "" without a public log
+	LogOrigin     string   // of the newest checkpoint, or ""
+	LogSize       int64    // of the newest checkpoint
+	LogRoot       string   // of the newest checkpoint, in base64
+	PromiseDays   int64    // most days from a record to its hand verification
+	CopyDays      int64    // days a copy of a mailed suggestion is kept
 
-	RemindAfterDays int64 // a record may wait for its verification before the operator is reminded; 0 is for ever
-	WritesPerMinute int64 // for one client address; 0 is without limit
+	RemindAfterDays int64 // age of a record without verification for a reminder; 0 for none
+	WritesPerMinute int64 // of one client address; 0 for no limit
 	BatchMessages   int64
 	BatchWrites     int64
 
 	AsOf                 string   // date of the newest hand verification
-	Store                string   // identifier of the store that it looked at; "" before the first
-	Covered              [3]int64 // the last number of each of records.Kinds that is verified
+	Store                string   // identifier of the store it verified; "" before the first
+	Covered              [3]int64 // the last verified number of each of records.Kinds
 	CountsAgeNote        string
 	ReceivedExternal     int64
 	OriginatedInternally int64
@@ -71,12 +68,12 @@ type Snapshot struct {
 // Key is a receipt key that signs no more.
 type Key struct {
 	PublicKey   string // base64
-	CurrentFrom string // the first day on which it signed, and
-	RetiredOn   string // the last; "" where that is not known
-	Revoked     string // why it counts for no receipt; "" where it does
+	CurrentFrom string // first day of signing, or "" if unknown
+	RetiredOn   string // last day of signing, or "" if unknown
+	Revoked     string // why its receipts are invalid, or ""
 }
 
-// LookupDigits is how many digits of a hash name the file of the public log that has it.
+// LookupDigits is the number of digits of a hash in the name of its lookup file in the public log.
 const LookupDigits = 3
 
 // ContractPrefix and the ID of an endpoint or an operation are the ID of its contract.
@@ -85,28 +82,28 @@ const ContractPrefix = "contract:"
 // JSON is the JSON text of one object or array.
 type JSON []byte
 
-// BaseURL is the address of the canonical host, without a slash at its end.
+// BaseURL returns the address of the canonical host, without a final slash.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // Require returns an error if the snapshot lacks one of the documents.
 func (s *Snapshot) Require(ids ...string) error {
 	for _, id := range ids {
 		if len(s.Documents[id]) < len("{}") {
-			return errors.New("load snapshot: it lacks the document " + id + ": generate it with this version of the program")
+			return errors.New("load snapshot: document " + id + ": missing (run anteroom generate)")
 		}
 	}
 	return nil
 }
 
-// ShortVersion is the version of the content as documents and answers show it.
+// ShortVersion returns the content version as documents and answers show it.
 func (s *Snapshot) ShortVersion() string { return s.Version[:min(len(s.Version), 12)] }
 
-// Serves reports whether the content publishes this host.
+// Serves reports whether a host name is published.
 func (s *Snapshot) Serves(host string) bool {
 	return host == s.CanonicalHost || slices.Contains(s.PreviewHosts, host)
 }
 
-// Trailer writes the members that every JSON answer ends with.
+// Trailer writes the last members of a JSON answer.
 func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("notice", s.Notice)
 	w.Str("served_from", servedFrom)
@@ -118,16 +115,26 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("host_note", note)
 }
 
-// Encode gives the text of a snapshot.
+// Encode returns the text of a snapshot.
 func (s *Snapshot) Encode() []byte {
 	var w jsondoc.Writer
 	w.Open('{')
-	written := *s
-	written.facts(
-		func(name string, fact *string) { w.Str(name, *fact) },
-		func(name string, fact *[]string) { w.Strs(name, *fact) },
-		func(name string, fact *int64) { w.Int(name, *fact) },
-	)
+	for _, f := range s.facts() {
+		switch value := f.value.(type) {
+		case *string:
+			w.Str(f.name, *value)
+		case *int64:
+			w.Int(f.name, *value)
+		case *[]string:
+			w.Strs(f.name, *value)
+		case *[]Key:
+			w.Begin(f.name, '[')
+			for _, k := range *value {
+				w.Item(k.PublicKey + " " + k.CurrentFrom + " " + k.RetiredOn + " " + k.Revoked)
+			}
+			w.Close(']')
+		}
+	}
 	w.Close('}')
 	w.Buf = append(w.Buf, '\n')
 	for _, id := range slices.Sorted(maps.Keys(s.Documents)) {
@@ -137,111 +144,114 @@ func (s *Snapshot) Encode() []byte {
 	return w.Buf
 }
 
-// Decode reads the text of a snapshot, which aliases it. It returns an error if the text is not of
-// this Format, has an unknown fact, or lacks one. The documents are taken unread.
+// Decode parses the text of a snapshot, which aliases it. It returns an error if the text has
+// another Format, or if a fact is unknown, missing or of the wrong type.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
-	facts, err := jsondoc.Parse(line)
-	if err != nil || facts.Kind != jsondoc.Object {
-		return nil, errors.New("decode snapshot: its first line is not a JSON object")
+	head, err := jsondoc.Parse(line)
+	if err != nil || head.Kind != jsondoc.Object {
+		return nil, errors.New("decode snapshot: the first line is not a JSON object")
 	}
-	if format := facts.Get("format").Text; format != Format {
-		return nil, errors.New("decode snapshot: its format is " + `"` + format + `"` + ", and this program reads " + Format +
-			": generate and deploy both from the same version")
+	if format := head.Get("format").Text; format != Format {
+		return nil, errors.New("decode snapshot: got format " + `"` + format + `"` + ", want " + Format +
+			" (generate and deploy with one version of the program)")
 	}
 	s := &Snapshot{Documents: map[string]JSON{}}
-	known, faulty := 0, ""
-	get := func(name string, kind jsondoc.Kind) *jsondoc.Value {
-		v := facts.Get(name)
-		if known++; v.Kind != kind {
-			faulty = name
+	facts := s.facts()
+	for _, f := range facts {
+		if !f.decode(head.Get(f.name)) {
+			return nil, errors.New("decode snapshot: fact " + f.name + ": missing or wrong type")
 		}
-		return v
 	}
-	s.facts(
-		func(name string, fact *string) { *fact = get(name, jsondoc.String).Text },
-		func(name string, fact *[]string) {
-			items := get(name, jsondoc.Array).Items
-			*fact = make([]string, len(items))
-			for i := range items {
-				if (*fact)[i] = items[i].Text; items[i].Kind != jsondoc.String {
-					faulty = name
-				}
-			}
-		},
-		func(name string, fact *int64) {
-			n, ok := jsondoc.Integer(get(name, jsondoc.Number).Text)
-			if *fact = n; !ok {
-				faulty = name
-			}
-		},
-	)
-	if len(facts.Members) != known {
-		return nil, errors.New("decode snapshot: it has " + strconv.Itoa(len(facts.Members)) + " facts, and not " + strconv.Itoa(known))
-	}
-	if faulty != "" {
-		return nil, errors.New("decode snapshot: it lacks the fact " + faulty + ", or that is of another type")
+	if got, want := len(head.Members), len(facts); got != want {
+		return nil, errors.New("decode snapshot: got " + strconv.Itoa(got) + " facts, want " + strconv.Itoa(want))
 	}
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
 		id, document, found := bytes.Cut(line, []byte{'\t'})
 		if !found || s.Documents[string(id)] != nil {
-			return nil, errors.New("decode snapshot: a line is not a document, or a second one with its id: " + string(id))
+			return nil, errors.New("decode snapshot: invalid or duplicate document: " + string(id))
 		}
 		s.Documents[string(id)] = document
 	}
 	return s, nil
 }
 
-// facts calls text, list or number with each fact, in order.
-func (s *Snapshot) facts(text func(string, *string), list func(string, *[]string), number func(string, *int64)) {
-	text("format", &s.Format)
-	text("version", &s.Version)
-	text("service", &s.Service)
-	text("canonical_host", &s.CanonicalHost)
-	text("apex_host", &s.ApexHost)
-	list("preview_hosts", &s.PreviewHosts)
-	text("epoch", &s.Epoch)
-	text("tool_prefix", &s.ToolPrefix)
-	text("notice", &s.Notice)
-	text("host_note_canonical", &s.NoteCanonical)
-	text("host_note_other", &s.NoteOther)
-	text("receipt_key", &s.CurrentKey)
-	keys := make([]string, len(s.RetiredKeys)) // each as space-separated fields
-	for i, k := range s.RetiredKeys {
-		keys[i] = k.PublicKey + " " + k.CurrentFrom + " " + k.RetiredOn + " " + k.Revoked
+// fact is a fact of a snapshot: a *string, *int64, *[]string or *[]Key.
+type fact struct {
+	name  string
+	value any
+}
+
+func (f *fact) decode(sent *jsondoc.Value) (ok bool) {
+	switch value := f.value.(type) {
+	case *string:
+		*value = sent.Text
+		return sent.Kind == jsondoc.String
+	case *int64:
+		*value, ok = jsondoc.Integer(sent.Text)
+		return ok && sent.Kind == jsondoc.Number
 	}
-	list("retired_keys", &keys)
-	s.RetiredKeys = make([]Key, len(keys))
-	for i, text := range keys {
-		k := &s.RetiredKeys[i]
-		k.PublicKey, text, _ = strings.Cut(text, " ")
-		k.CurrentFrom, text, _ = strings.Cut(text, " ")
-		k.RetiredOn, k.Revoked, _ = strings.Cut(text, " ")
+	texts := make([]string, len(sent.Items))
+	for i := range texts {
+		if texts[i] = sent.Items[i].Text; sent.Items[i].Kind != jsondoc.String {
+			return false
+		}
 	}
-	text("relay_from", &s.RelayFrom)
-	text("relay_to", &s.RelayTo)
-	text("relay_bounces", &s.RelayBounces)
-	text("indexnow_key", &s.IndexNowKey)
-	list("indexnow_urls", &s.IndexNowURLs)
-	list("sitemap", &s.Sitemap)
-	text("log_lookup", &s.LogLookup)
-	number("remind_after_days", &s.RemindAfterDays)
-	text("log_origin", &s.LogOrigin)
-	number("log_size", &s.LogSize)
-	text("log_root", &s.LogRoot)
-	number("promise_days", &s.PromiseDays)
-	number("copy_days", &s.CopyDays)
-	number("writes_per_minute", &s.WritesPerMinute)
-	number("batch_messages", &s.BatchMessages)
-	number("batch_writes", &s.BatchWrites)
-	text("as_of", &s.AsOf)
-	text("store", &s.Store)
-	number("registrations_covered", &s.Covered[0])
-	number("charters_covered", &s.Covered[1])
-	number("suggestions_covered", &s.Covered[2])
-	text("counts_age_note", &s.CountsAgeNote)
-	number("received_external", &s.ReceivedExternal)
-	number("originated_internally", &s.OriginatedInternally)
-	number("shipped", &s.Shipped)
+	switch value := f.value.(type) {
+	case *[]string:
+		*value = texts
+	case *[]Key:
+		*value = make([]Key, len(texts))
+		for i, text := range texts {
+			k := &(*value)[i]
+			k.PublicKey, text, _ = strings.Cut(text, " ")
+			k.CurrentFrom, text, _ = strings.Cut(text, " ")
+			k.RetiredOn, k.Revoked, _ = strings.Cut(text, " ")
+		}
+	}
+	return sent.Kind == jsondoc.Array
+}
+
+func (s *Snapshot) facts() []fact {
+	return []fact{
+		{"format", &s.Format},
+		{"version", &s.Version},
+		{"service", &s.Service},
+		{"canonical_host", &s.CanonicalHost},
+		{"apex_host", &s.ApexHost},
+		{"preview_hosts", &s.PreviewHosts},
+		{"epoch", &s.Epoch},
+		{"tool_prefix", &s.ToolPrefix},
+		{"notice", &s.Notice},
+		{"host_note_canonical", &s.NoteCanonical},
+		{"host_note_other", &s.NoteOther},
+		{"receipt_key", &s.CurrentKey},
+		{"retired_keys", &s.RetiredKeys},
+		{"relay_from", &s.RelayFrom},
+		{"relay_to", &s.RelayTo},
+		{"relay_bounces", &s.RelayBounces},
+		{"indexnow_key", &s.IndexNowKey},
+		{"indexnow_urls", &s.IndexNowURLs},
+		{"sitemap", &s.Sitemap},
+		{"log_lookup", &s.LogLookup},
+		{"remind_after_days", &s.RemindAfterDays},
+		{"log_origin", &s.LogOrigin},
+		{"log_size", &s.LogSize},
+		{"log_root", &s.LogRoot},
+		{"promise_days", &s.PromiseDays},
+		{"copy_days", &s.CopyDays},
+		{"writes_per_minute", &s.WritesPerMinute},
+		{"batch_messages", &s.BatchMessages},
+		{"batch_writes", &s.BatchWrites},
+		{"as_of", &s.AsOf},
+		{"store", &s.Store},
+		{"registrations_covered", &s.Covered[0]},
+		{"charters_covered", &s.Covered[1]},
+		{"suggestions_covered", &s.Covered[2]},
+		{"counts_age_note", &s.CountsAgeNote},
+		{"received_external", &s.ReceivedExternal},
+		{"originated_internally", &s.OriginatedInternally},
+		{"shipped", &s.Shipped},
+	}
 }

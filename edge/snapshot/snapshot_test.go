@@ -36,14 +36,14 @@ func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct{ old, new, want string }{
 		"empty":            {whole, "", "not a JSON object"},
 		"an array":         {whole, "[]", "not a JSON object"},
-		"another format":   {snapshot.Format, "anteroom-snapshot-9", `"anteroom-snapshot-9", and this program reads ` + snapshot.Format},
+		"another format":   {snapshot.Format, "anteroom-snapshot-9", `got format "anteroom-snapshot-9", want ` + snapshot.Format},
 		"an unknown fact":  {`"epoch"`, `"era"`, "fact epoch"},
-		"one more":         {`"epoch"`, `"era":"","epoch"`, " facts, and not "},
+		"one more":         {`"epoch"`, `"era":"","epoch"`, " facts, want "},
 		"a wrong type":     {`"shipped":-1`, `"shipped":"1"`, "fact shipped"},
 		"not an integer":   {`"shipped":-1`, `"shipped":1.5`, "fact shipped"},
 		"a mixed list":     {`["a.example.org"]`, `["a",1]`, "fact preview_hosts"},
-		"no document":      {"b\t{", "b{", "not a document"},
-		"a document twice": {"\nb\t", "\na\t", "a second one"},
+		"no document":      {"b\t{", "b{", "document: b{"},
+		"a document twice": {"\nb\t", "\na\t", "duplicate document: a"},
 	} {
 		if !strings.Contains(whole, test.old) {
 			t.Fatalf("%s: nothing to replace", name)

@@ -1,18 +1,17 @@
-// The worker of the apex host: it sends everyone to the canonical host, whose own documents need no
-// worker at all.
+// The worker of the apex host, which redirects to the canonical host.
 
-/** What is random of a request: the half of it names the request. */
+/** The entropy of a request, half of which names it. */
 export const randomness = () => crypto.getRandomValues(new Uint8Array(16));
 /** @param {Uint8Array} entropy */
 export const nameOf = (entropy) => entropy.subarray(0, 8).toHex();
 
-/** Names the request in its answer. @param {Response} response @param {string} id */
+/** @param {Response} response @param {string} id */
 export function named(response, id) {
   response.headers.set('request-id', id);
   return response;
 }
 
-/** Sends a caller to the same target on another host. @param {string} target @param {string} host @param {string} id */
+/** Redirects to the same target on another host. @param {string} target @param {string} host @param {string} id */
 export function redirect(target, host, id) {
   const headers = { location: `https://${host}${target}`, 'access-control-allow-origin': '*', 'referrer-policy': 'no-referrer' };
   return named(new Response(null, { status: 308, headers }), id);

@@ -1,5 +1,4 @@
-// Rejects when what is waited for takes longer, as AbortSignal.timeout does.
-/** @template T @param {Promise<T>} work @param {number} milliseconds @returns {Promise<T>} */
+/** Rejects as AbortSignal.timeout does. @template T @param {Promise<T>} work @param {number} milliseconds @returns {Promise<T>} */
 export function within(work, milliseconds) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new DOMException('no answer', 'TimeoutError')), milliseconds);

@@ -1,11 +1,11 @@
-// The effects of the core, performed on Cloudflare Workers. Package turn says what each is.
+// The effects of the core on Cloudflare Workers. Package turn describes them.
 
 import { within } from './deadline.mjs';
 import { transact } from './store.mjs';
 import { encoder, equal, nothing, REFUSED, TIMEOUT, UNAVAILABLE } from './wire.mjs';
 /** @import { Effect, Env, Facts, Fetch, Invocation, Performer, Performers, Relay, Result, Signer } from './types' */
 
-/** What was logged already of what is logged once. @type {Set<string>} */
+/** @type {Set<string>} */
 const logged = new Set();
 
 /** @param {string} line */
@@ -14,24 +14,24 @@ function logOnce(line) {
   logged.add(line);
 }
 
-/** What is known of an effect that threw. @param {Effect['kind']} kind @param {unknown} e @returns {Result} */
+/** The result of an effect that threw. @param {Effect['kind']} kind @param {unknown} e @returns {Result} */
 function unsure(kind, e) {
   console.error(`${kind} failed:`, e instanceof Error ? e.message : '');
   return { failure: TIMEOUT };
 }
 
-// Email Sending's codes for a message that may be under way; others refuse it, some for its text.
+// Codes of Email Sending for a message that may be under way. Others refuse it, some for its text.
 const MAY_BE_SENT = /^E_(DELIVERY_FAILED|INTERNAL_SERVER_ERROR)$/, UNACCEPTABLE = /^E_(CONTENT|FIELD|HEADER|VALIDATION)|^4(00|13|22)$/;
 
-// What is known of a message that was not accepted: with a status, that it never will be. Why is
-// at most 64 characters of ASCII, and never a stranger's words, which may hold addresses.
+// The result of a message that was not accepted, with a status if it never will be. Why is at most 64
+// characters of ASCII without words of strangers, which may have addresses.
 /** @param {string} why @param {1 | 2} failure @param {number} [status] @returns {Result} */
 function notTaken(why, failure, status) {
   console.error('relay:', why);
   return { failure, status, data: encoder.encode(why) };
 }
 
-/** Posts a message as JSON. 5xx leaves open what became of it. @param {Relay} m @param {string} url @param {Facts} facts @returns {Promise<Result>} */
+/** Posts a message. After 5xx the outcome is unknown. @param {Relay} m @param {string} url @param {Facts} facts @returns {Promise<Result>} */
 async function post({ id, subject, text, records }, url, { relayMillis }) {
   const { ok, status, body } = await fetch(url, {
     method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(relayMillis),
@@ -41,13 +41,13 @@ async function post({ id, subject, text, records }, url, { relayMillis }) {
   return ok ? {} : notTaken(`webhook ${status}`, status < 500 ? REFUSED : TIMEOUT, UNACCEPTABLE.test(String(status)) ? status : 0);
 }
 
-/** What fetches gave that others may have too, by what was asked. @type {Map<string, { until: number, result: Result }>} */
+/** Results of fetches that others may have too. @type {Map<string, { until: number, result: Result }>} */
 const shared = new Map();
 
 /** @param {Fetch} f @param {Env} env @returns {Promise<Result>} */
 async function fetchOnce(f, env) {
   if (f.self && !env.SELF) {
-    logOnce('this service cannot call itself: bind it as SELF');
+    logOnce('the service cannot call itself: bind it as SELF');
     return { failure: UNAVAILABLE };
   }
   const answer = await (f.self && env.SELF ? env.SELF : globalThis).fetch(f.url, {
@@ -57,7 +57,7 @@ async function fetchOnce(f, env) {
   return { status: answer.status, data: await read(answer.body, f.maxBytes) };
 }
 
-// Reads a body up to so many bytes, in one step: a sender may divide it into single bytes.
+// Reads at most so many bytes of a body, in one step, as a sender may divide it into single bytes.
 /** @param {ReadableStream<Uint8Array> | null} stream @param {number} most */
 export async function read(stream, most) {
   if (!stream) return nothing;
@@ -67,7 +67,7 @@ export async function read(stream, most) {
   return value ?? nothing;
 }
 
-/** Who signs, once it is known. @type {Signer | undefined} */
+/** @type {Signer | undefined} */
 export let signer;
 /** @param {Env} env */
 export const signerOf = async (env) => (signer ??= await makeSigner(env.RECEIPT_KEY));
@@ -75,8 +75,7 @@ export const signerOf = async (env) => (signer ??= await makeSigner(env.RECEIPT_
 // The PKCS #8 form of an Ed25519 key before its seed (RFC 8410, section 7).
 const PKCS8 = Uint8Array.of(0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20), SEED = 32;
 
-// Reads a receipt key: "anteroom-secret:", which older keys lack, and base64 (standard alphabet,
-// padded, strict) of the seed or of its PKCS #8 form. One line break may end it.
+// Reads a receipt key: see package receiptkey.
 /** @param {string | undefined} secret @returns {Promise<Signer>} */
 export async function makeSigner(secret) {
   if (secret === undefined || secret === '') return { publicKey: '', fault: false };
@@ -86,7 +85,7 @@ export async function makeSigner(secret) {
     if (btoa(binary) !== text) throw new Error('not strict base64');
     const sent = Uint8Array.from(binary, (c) => c.charCodeAt(0));
     const seed = sent.length > SEED && PKCS8.every((b, i) => b === sent[i]) ? sent.subarray(PKCS8.length) : sent;
-    if (seed.length !== SEED) throw new Error('of a wrong length');
+    if (seed.length !== SEED) throw new Error('wrong length');
     const der = Uint8Array.of(...PKCS8, ...seed);
     const open = await crypto.subtle.importKey('pkcs8', der, 'Ed25519', true, ['sign']);
     const { x } = /** @type {JsonWebKey} */ (await crypto.subtle.exportKey('jwk', open));
@@ -98,10 +97,10 @@ export async function makeSigner(secret) {
   }
 }
 
-/** The published keys that were asked for. @type {{ bytes: Uint8Array, key: CryptoKey }[]} */
+/** The published keys in use. @type {{ bytes: Uint8Array, key: CryptoKey }[]} */
 const verifiers = [];
 
-/** Whether there is a rate limiter. @param {Env} env */
+/** @param {Env} env */
 export function hasLimiter(env) {
   if (!env.RL) logOnce('there is no rate limiter, and everything is let through: bind one as RL');
   return env.RL !== undefined;
@@ -125,10 +124,11 @@ const performers = {
       }
       const { canonicalHost, relayFrom, relayTo, service } = facts;
       const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
-      // The platform chooses the Message-ID: a message names its ID here, for others that name it.
+      // The platform chooses the Message-ID: a message has its own ID here, so that others thread with it.
       const references = [m.after, m.id].filter((id) => id !== '').map((id) => `<${id}@${canonicalHost}>`).join(' ');
       const headers = {
-        'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references, 'X-Anteroom-Message': m.id, ...records,
+        'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references,
+        'X-Anteroom-Message': m.id, ...records,
       };
       const from = { email: relayFrom, name: service };
       await within(env.EMAIL.send({ from, to: relayTo, subject: m.subject, text: m.text, headers }), facts.relayMillis);
@@ -179,7 +179,7 @@ const performers = {
   },
 };
 
-/** Performs an effect. It never throws. @param {Effect} effect @param {Invocation} by */
+/** It never throws. @param {Effect} effect @param {Invocation} by */
 export function perform(effect, by) {
   const performer = /** @type {Performer<Effect>} */ (performers[effect.kind]);
   return performer(effect, by).catch((e) => unsure(effect.kind, e));

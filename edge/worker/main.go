@@ -1,20 +1,20 @@
 //go:build tinygo
 
-// Command worker is the core as a WebAssembly module, for the host on Cloudflare. It imports
-// nothing: a host writes a frame (package wire) into its memory, calls it, and reads a frame.
+// Command worker is the core as a WebAssembly module without imports, for the host on Cloudflare. The
+// host writes a frame (package wire) into its memory, calls it, and reads a frame.
 //
 //	alloc(size u32) u32            address of fresh memory
-//	load(at, size u32) u32         takes the snapshot's text, gives facts; called once; the text
-//	                               must stay where it is
-//	heapBase() u32                 where the memory ends that load has filled for good
-//	handle(at, size u32) u32       takes a turn, gives its outcome (see package turn)
+//	load(at, size u32) u32         takes the snapshot's text, which must stay there, and returns
+//	                               facts; called once
+//	heapBase() u32                 end of the memory that load has filled
+//	handle(at, size u32) u32       takes a turn, returns its outcome (see package turn)
 //	deliver(at, size u32) u32      the same for a turn of the outbox
 //
 // load, handle and deliver return the address of a u32 length and so many bytes. handle and deliver
-// return 0 if the frame that they get is invalid.
+// return 0 for an invalid frame.
 //
-// Memory is never freed (the collector is "leaking"). Once the host has read what a call returned,
-// it puts the memory back into the state after load. alloc tells it where the heap ends.
+// Memory is never freed (the collector is "leaking"): once the host has read the result of a call, it
+// puts the memory back into the state after load. alloc tells it where the heap ends.
 package main
 
 import (
@@ -49,7 +49,7 @@ func load(at unsafe.Pointer, size uint32) unsafe.Pointer {
 	return result(wire.AppendFacts(make([]byte, 4, 4096), fault, s, protocol.Path, mcp.Unfinished()))
 }
 
-// base is the end of the memory that load has filled, without the facts, which are read once.
+// base is the end of the memory that load has filled, without the facts.
 var base unsafe.Pointer
 
 //go:wasmexport heapBase
@@ -73,7 +73,7 @@ func call(at unsafe.Pointer, size uint32, answer func(*turn.Turn) turn.Outcome) 
 	return result(wire.AppendOutcome(make([]byte, 4, room), outcome))
 }
 
-// result writes the length of a frame into its first four bytes, and gives the frame's address.
+// result writes the length of a frame into its first four bytes.
 func result(frame []byte) unsafe.Pointer {
 	*(*uint32)(unsafe.Pointer(unsafe.SliceData(frame))) = uint32(len(frame) - 4)
 	return unsafe.Pointer(unsafe.SliceData(frame))

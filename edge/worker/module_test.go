@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -100,10 +99,10 @@ func TestTheModuleImportsNothing(t *testing.T) {
 
 // ungrowing changes a module so that its memory may not grow (WebAssembly Core Specification,
 // section 5.5.8).
-func ungrowing(module []byte) ([]byte, error) {
+func ungrowing(t *testing.T, module []byte) []byte {
 	memory := section(module, memorySection)
 	if len(memory) < 4 || memory[1] != 1 {
-		return nil, errors.New("the module has no memory with a maximum")
+		t.Fatalf("the module has no memory with a maximum: %x", memory)
 	}
 	least, n := uvarint(memory[2:])
 	most := memory[2+n:]
@@ -113,7 +112,7 @@ func ungrowing(module []byte) ([]byte, error) {
 			most[i] |= 0x80
 		}
 	}
-	return module, nil
+	return module
 }
 
 // maxBundle is the bound of a bundle, in bytes, each file by itself at gzip's best compression. The
@@ -138,15 +137,11 @@ func TestBundleSize(t *testing.T) {
 		}
 		var zipped bytes.Buffer
 		w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		if err == nil {
-			err = w.Close()
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.Write(text)
+		w.Close()
 		total += zipped.Len()
 	}
 	if total > maxBundle {
@@ -248,31 +243,24 @@ type called struct {
 
 // round calls the module and the core in this process with a turn. Both must give the same outcome,
 // and the module must find its memory as it was.
-func (d *driver) round(e *edge.Edge, entry string, current []byte) (turn.Outcome, called) {
+func (d *driver) round(e *edge.Edge, entry string, current []byte) (outcome turn.Outcome, got called) {
 	d.t.Helper()
-	handle := map[string]func(*turn.Turn) turn.Outcome{"handle": e.Handle, "deliver": e.Deliver}[entry]
-	decode := func() *turn.Turn {
-		t, err := wire.DecodeTurn(current)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		return t
+	t, err := wire.DecodeTurn(bytes.Clone(current))
+	if err != nil {
+		d.t.Fatal(err)
 	}
-	same := func(request map[string]any, want []byte) (got called) {
-		d.t.Helper()
-		request["call"] = entry
-		d.do(request, &got)
-		if got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
-			d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, current, got.Trap, got.Frame.Bytes, want)
-		}
-		if got.Changed != -1 {
-			d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, current, got.Changed)
-		}
-		return got
+	if entry == "handle" {
+		outcome = e.Handle(t)
+	} else {
+		outcome = e.Deliver(t)
 	}
-	outcome := handle(decode())
-	want := wire.AppendOutcome(nil, outcome)
-	got := same(map[string]any{"frame": frame{current}}, want)
+	d.do(map[string]any{"call": entry, "frame": frame{current}}, &got)
+	if want := wire.AppendOutcome(nil, outcome); got.Trap != "" || !bytes.Equal(got.Frame.Bytes, want) {
+		d.t.Fatalf("%s %.300q:\nthe module gives %s %q,\nhere it is      %q", entry, current, got.Trap, got.Frame.Bytes, want)
+	}
+	if got.Changed != -1 {
+		d.t.Fatalf("%s %.300q: memory differs from address %d on", entry, current, got.Changed)
+	}
 	return outcome, got
 }
 
@@ -320,20 +308,16 @@ func record(t *testing.T) (rounds []recorded) {
 }
 
 // TestBothCoresAgree gives the same turns to the module and to the core that Go compiles: the turns
-// of all transcripts, and thousands of mutations of them.
+// of all transcripts, thousands of mutations of them, and the published conformance vectors.
 func TestBothCoresAgree(t *testing.T) {
 	t.Parallel()
 	rounds := record(t)
 	d := startDriver(t)
-	entries, effects, answers, statuses := map[string]int{}, map[string]int{}, 0, map[int]int{}
+	seen := map[string]int{}
 	tally := func(entry string, o turn.Outcome) {
-		entries[entry]++
+		seen[entry]++
 		for _, e := range o.Effects {
-			effects[fmt.Sprintf("%T", e)]++
-		}
-		if o.Response != nil {
-			answers++
-			statuses[o.Response.Status]++
+			seen[fmt.Sprintf("%T", e)]++
 		}
 	}
 	var e *edge.Edge
@@ -345,14 +329,47 @@ func TestBothCoresAgree(t *testing.T) {
 		}
 		outcome, _ := d.round(e, r.entry, r.turn)
 		tally(r.entry, outcome)
+		current, err := wire.DecodeTurn(r.turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		current.Host.Extra, current.Host.Port = nil, 0 // as the worker has neither
+		d.codec(current, outcome)
 		for range 20 {
 			outcome, _ := d.round(e, r.entry, mutated(random, r.turn))
 			tally(r.entry, outcome)
 		}
 	}
-	t.Logf("%d rounds of transcripts; with those made of them: %v, %d answers %v, effects %v", len(rounds), entries, answers, statuses, effects)
-	if entries["handle"] < 1000 || entries["deliver"] < 10 || effects["turn.Exec"] < 100 || effects["turn.Relay"] < 10 || effects["turn.Verify"] < 5 || effects["turn.Sign"] < 10 || effects["turn.Limit"] < 10 {
-		t.Errorf("too little was compared: %v %v", entries, effects)
+	for kind, least := range map[string]int{"handle": 1000, "deliver": 10, "turn.Exec": 100, "turn.Relay": 10, "turn.Verify": 5, "turn.Sign": 10, "turn.Limit": 10} {
+		if seen[kind] < least {
+			t.Errorf("too little was compared: %v", seen)
+		}
+	}
+	type vector struct {
+		Get, Body string
+		Post      json.RawMessage
+	}
+	var vectors map[string]json.RawMessage
+	text, err := os.ReadFile(root + "/generator/vectors/canon-v0.json")
+	if err == nil {
+		err = json.Unmarshal(text, &vectors)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"registrations": "/api/waitlist", "charters": "/api/org", "receipts": "/api/receipt"} {
+		var list []vector
+		if err := json.Unmarshal(vectors[name], &list); err != nil || len(list) < 20 {
+			t.Fatalf("%d conformance vectors of %s, %v", len(list), name, err)
+		}
+		for _, v := range list {
+			for _, r := range []turn.Request{
+				{Method: "POST", Target: path, Body: []byte(v.Body)}, {Method: "POST", Target: path, Body: v.Post}, {Method: "GET", Target: path + "?" + v.Get},
+			} {
+				r.Host = edgetest.Snapshot().CanonicalHost
+				d.round(e, "handle", wire.AppendTurn(nil, &turn.Turn{Request: r, Now: edgetest.Now, Journal: []turn.Result{{}}}))
+			}
+		}
 	}
 }
 
@@ -469,35 +486,32 @@ func manyNames() string {
 	return b.String()
 }
 
+// run takes a turn to its end on the module, which must have memory and stack left.
+func (d *driver) run(e *edge.Edge, name string, current *turn.Turn) *turn.Response {
+	d.t.Helper()
+	return edgetest.NewFake(d.t).Run(current, func(current *turn.Turn) turn.Outcome {
+		outcome, got := d.round(e, "handle", wire.AppendTurn(nil, current))
+		if got.Memory > 12<<20 || got.Stack > 128<<10 {
+			d.t.Errorf("%s: %d bytes of memory of 16 MiB, %d of stack of 256 KiB: too near to the end", name, got.Memory, got.Stack)
+		}
+		return outcome
+	})
+}
+
 // TestTheLargestTurns sends the largest bodies to every endpoint that takes a body, and runs each
 // turn to its end.
 func TestTheLargestTurns(t *testing.T) {
 	t.Parallel()
 	d := startDriver(t)
-	published := edgetest.Snapshot()
-	published.WritesPerMinute = 0
+	published := unlimited()
 	e := d.load(string(published.Encode()))
-	host := edgetest.NewFake(t)
-	memory, stack := 0, 0
 	for name, body := range largest() {
 		for _, route := range api.Routes {
-			current := &turn.Turn{
+			d.run(e, name+" to "+route.Path, &turn.Turn{
 				Request: turn.Request{Method: "POST", Target: route.Path, Host: published.CanonicalHost, Body: []byte(body)},
 				Now:     edgetest.Now, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key)},
-			}
-			host.Run(current, func(current *turn.Turn) turn.Outcome {
-				outcome, got := d.round(e, "handle", wire.AppendTurn(nil, current))
-				memory, stack = max(memory, got.Memory), max(stack, got.Stack)
-				return outcome
 			})
-			if t.Failed() {
-				t.Fatalf("%s to %s", name, route.Path)
-			}
 		}
-	}
-	t.Logf("at most %d KiB of memory and %d bytes of stack", memory>>10, stack)
-	if memory > 12<<20 || stack > 128<<10 {
-		t.Errorf("%d bytes of memory of 16 MiB, %d of stack of 256 KiB: too near to the end", memory, stack)
 	}
 }
 
@@ -508,7 +522,6 @@ func TestTheLargestBatches(t *testing.T) {
 	published := shipped(t)
 	d := startDriver(t)
 	e := d.load(string(published.Encode()))
-	host := edgetest.NewFake(t)
 	times := func(n int, method, params string) string {
 		message := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 		return strings.Repeat(message+",", n-1) + message
@@ -530,18 +543,8 @@ func TestTheLargestBatches(t *testing.T) {
 			Request: turn.Request{Method: "POST", Target: "/api/mcp", Host: published.CanonicalHost, Body: []byte("[" + messages + "]")},
 			Now:     edgetest.Now, Host: turn.HostInfo{PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true, Client: "192.0.2.1"},
 		}
-		memory := 0
-		answer := host.Run(current, func(current *turn.Turn) turn.Outcome {
-			outcome, got := d.round(e, "handle", wire.AppendTurn(nil, current))
-			memory = max(memory, got.Memory)
-			return outcome
-		})
-		t.Logf("%s: at most %d KiB of memory", name, memory>>10)
-		if memory > 12<<20 {
-			t.Errorf("%s: %d bytes of memory of 16 MiB: too near to the end", name, memory)
-		}
-		if answer == nil {
-			t.Errorf("%s: more rounds than there are", name)
+		if answer := d.run(e, name, current); answer == nil {
+			t.Errorf("%s: more rounds than allowed", name)
 		} else if answer.Status != 200 {
 			t.Errorf("%s: %d %.200s", name, answer.Status, answer.Body)
 		}

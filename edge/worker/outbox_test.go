@@ -37,7 +37,7 @@ func TestRowsReadByTheOutbox(t *testing.T) {
 	if n := s.count("store WHERE reminded_at BETWEEN unixepoch() - 600 AND unixepoch()"); n != 1 {
 		t.Error("the time of the reminder is not stored")
 	}
-	if read := s.log(); len(read) != 4 || slices.ContainsFunc(read, func(line string) bool { return rowsRead(line) > most }) {
+	if read := s.lines(); len(read) != 4 || slices.ContainsFunc(read, func(line string) bool { return rowsRead(line) > most }) {
 		t.Errorf("the statements of a reminder read %q", read)
 	}
 	for _, state := range []string{"delivered", "pending"} {
@@ -50,7 +50,7 @@ func TestRowsReadByTheOutbox(t *testing.T) {
 			s.sql(`INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES ('r', 'registration', '{"address":"a@example.org","who":""}', 0, 0)`)
 		}
 		s.cron()
-		read := s.log()
+		read := s.lines()
 		if len(read) != 3+due*statements { // a run ends with the two of the outbox, and one of the reminder
 			t.Errorf("%d due: the statements read %q", due, read)
 		}

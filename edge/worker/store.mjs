@@ -1,111 +1,93 @@
-// Transactions on D1. It runs one query after the other, and refuses more when too many wait. So
-// only as many calls are under way as it answers without delay; what other requests want meanwhile
-// shares the next call. If D1 refuses a call for what is in it, each request makes its own.
+// Transactions on D1, which runs one query after the other and refuses more when too many wait. So
+// few calls are under way at a time, and transactions of other requests share the next one. If D1
+// refuses a call for a statement in it, each of its transactions gets a call of its own.
 //
-// A request can only wait for what it has begun itself: if one awaits a promise of another, and
-// callers go away, the runtime continues in the wrong request, or in none. So requests that wait
-// look again by timers of their own, when a call is expected back, and the first to find that one
-// more call may be made makes it for all. If its caller goes away, waitUntil keeps the request.
+// A request can only wait for what it has begun itself: if it awaits a promise of another request
+// and callers go away, the runtime continues in the wrong request, or in none. So each request
+// polls by its own timers, and the first that finds room for a call makes it for all that wait. If
+// its caller goes away, waitUntil keeps the request.
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
 /** @import { Env, Job, Result, Statement, Value } from './types' */
 
-// How many calls may be under way follows what D1 shows, as the window of TCP Vegas does (Brakmo,
-// O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them wait before D1, and log2(limit)
-// should at most. If D1 fails, half as many may be. Two may always be, as one may hang. A fixed
-// number (4 to 32) took about a fifth fewer writes with a network of 20 ms and 16 or 64 callers.
+// The number of calls under way follows the times of D1, as the window of TCP Vegas does (Brakmo,
+// O'Malley, Peterson 1994): limit * (1 - quickest / usual) of them queue before D1, and log2(limit)
+// should at most. If D1 fails, the limit is halved. Two calls are always allowed, as one may hang.
+// A fixed limit (4 to 32) took a fifth fewer writes with a network of 20 ms and 16 or 64 callers.
 const LEAST = 2;
 
-// After so many milliseconds the quickest call is forgotten, as D1 may have moved, and half as many
-// calls may be, so that the next ones find it free (BBR: Cardwell and others 2016).
+// After so many milliseconds the quickest time is forgotten, as D1 may have moved, and the limit is
+// halved, so that the next calls find D1 free (BBR: Cardwell and others 2016).
 const REMEMBERED = 10_000;
 
-// How many statements an invocation may make on the free plan, and one in how many of them others
-// may take.
+// Statements of an invocation on the free plan, and the part of them that others may take: 1/SHARE.
 const FREE = 50, SHARE = 4;
 
-// For how many milliseconds, at most, a request does not learn that its call had no answer: all
-// that shared the call would repeat their statements at once.
+// Most milliseconds until a request learns that its call had no answer: otherwise all that shared
+// the call would repeat their statements at once.
 const JITTER = 500;
 
-// What D1 says when it has not run a call: it did not get in, there is no room or no more today, or
-// SQLite refuses what is in it.
+// Errors of calls that D1 has not run: overloaded or full, or with a statement that SQLite refuses.
 const FULL = /overloaded|Cannot resolve D1 DB|xceeded (maximum|D1)/, FAULTY = /SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
 
-/** What waits for a call. @type {Job[]} */
+/** Jobs without a call. @type {Job[]} */
 let waiting = [];
-/** The calls under way, and since when, in Unix milliseconds. @type {Map<Job[], number>} */
+/** The calls under way by their jobs, and when each began. @type {Map<Job[], number>} */
 const underWay = new Map();
-let limit = LEAST; // how many calls may be under way
-let usual = 0, quickest = Infinity, stale = 0; // milliseconds of a call of late and at best, and when that is forgotten
-/** How many queries invocations have made. @type {WeakMap<ExecutionContext, number>} */
+let limit = LEAST; // of calls under way
+let usual = 0, quickest = Infinity, stale = 0; // recent and best time of a call, and when the latter is forgotten
+/** Statements that invocations have run. @type {WeakMap<ExecutionContext, number>} */
 const made = new WeakMap();
 
-/** How many queries an invocation may make. @param {Env} env */
+/** Most statements of an invocation. @param {Env} env */
 const most = (env) => Number(env.D1_QUERIES) || FREE;
 
-/** How many of them are for the request itself. @param {Env} env */
+/** Those reserved for the request itself. @param {Env} env */
 export const own = (env) => most(env) - Math.floor(most(env) / SHARE);
 
 /** @param {ExecutionContext} ctx @param {Env} env */
 export const left = (ctx, env) => most(env) - (made.get(ctx) ?? 0);
 
-// Runs statements as one transaction. A request waits for it so many milliseconds. It never throws.
+// Runs statements as one transaction, for at most so many milliseconds. It never throws.
 /** @param {Statement[]} statements @param {D1Database} db @param {ExecutionContext} ctx @param {number} longest @param {Env} env @returns {Promise<Result>} */
 export async function transact(statements, db, ctx, longest, env) {
   if (statements.length > left(ctx, env)) return { failure: REFUSED };
   /** @type {Job} */
   const job = { statements, until: Date.now() + longest, alone: false };
   waiting.push(job);
-  let step = Math.max(usual / 8, 2); // so that it is seldom late, and seldom in vain
+  let step = Math.max(usual / 8, 2); // a poll is seldom late, and seldom in vain
   while (!job.result) {
     if (job.alone || (!job.began && mayCall(longest))) {
       const called = call(job.alone ? [job] : take(job, ctx, env), db, ctx);
       ctx.waitUntil(called);
       await within(called, job.until - Date.now()).catch(() => {});
     } else {
-      // Its call is expected back then, or the oldest one, which makes room.
+      // Its own call is due then, or the oldest one, which makes room.
       const [oldest] = underWay.values(), due = (job.began ?? oldest) + usual - Date.now();
-      const pause = Math.min(Math.max(due, step), 50);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      await pause(Math.min(Math.max(due, step), 50));
       if (due < step) step *= 2;
     }
-    if (job.result || Date.now() < job.until) continue;
-    waiting = waiting.filter((other) => other !== job); // now: the clock of another request may be behind
-    job.result = { failure: job.began ? TIMEOUT : REFUSED };
+    if (!job.result && Date.now() >= job.until) {
+      waiting = waiting.filter((other) => other !== job); // at once, as the clock of another request may be behind
+      job.result = { failure: job.began ? TIMEOUT : REFUSED };
+    }
   }
-  if (job.result.failure === TIMEOUT) await new Promise((resolve) => setTimeout(resolve, Math.random() * JITTER));
+  if (job.result.failure === TIMEOUT) await pause(Math.random() * JITTER);
   return job.result;
 }
 
-/** Whether one more call may be made. @param {number} longest */
+const pause = (/** @type {number} */ milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** @param {number} longest */
 function mayCall(longest) {
-  // One that takes longer than it may was ended all the same, with the request that made it.
+  // A call that takes longer was ended all the same, with the request that made it.
   for (const [jobs, began] of underWay) if (Date.now() - began >= longest) underWay.delete(jobs);
   return underWay.size < limit;
 }
 
-/** Learns from a call that D1 has answered. @param {number} began  In Unix milliseconds. */
-function learn(began) {
-  const now = Date.now(), took = Math.max(now - began, 1); // none took no time
-  usual = usual ? usual + (took - usual) / 8 : took;
-  if (now > stale) halve();
-  if (now > stale || took <= quickest) {
-    quickest = took;
-    stale = now + REMEMBERED;
-  }
-  const queued = limit * (1 - quickest / usual), many = Math.log2(limit);
-  if (queued < many / 2 && underWay.size >= limit) limit++;
-  if (queued > many && limit > LEAST) limit--;
-}
-
-const halve = () => (limit = Math.max(LEAST, limit >> 1));
-
-// Takes a job from those that wait, and with it as many others as may go along, the oldest first.
-/** @param {Job} job @param {ExecutionContext} ctx @param {Env} env */
+/** Takes a job and as many others as have room in its call, the oldest first. @param {Job} job @param {ExecutionContext} ctx @param {Env} env */
 function take(job, ctx, env) {
-  // Drop jobs whose request has timed out.
   waiting = waiting.filter((other) => other !== job && Date.now() < other.until);
   let count = 0;
   for (let room = left(ctx, env) - job.statements.length; count < waiting.length; count++) {
@@ -115,8 +97,7 @@ function take(job, ctx, env) {
   return [...waiting.splice(0, count), job];
 }
 
-// Makes the call for jobs, and says in each what became of it.
-/** @param {Job[]} jobs @param {D1Database} db @param {ExecutionContext} ctx */
+/** Makes a call, and sets the result of each job. @param {Job[]} jobs @param {D1Database} db @param {ExecutionContext} ctx */
 async function call(jobs, db, ctx) {
   const began = Date.now();
   underWay.set(jobs, began);
@@ -139,6 +120,22 @@ async function call(jobs, db, ctx) {
   }
   underWay.delete(jobs);
 }
+
+/** Follows the time of a call that D1 has answered. @param {number} began */
+function learn(began) {
+  const now = Date.now(), took = Math.max(now - began, 1); // the clock may not have moved
+  usual = usual ? usual + (took - usual) / 8 : took;
+  if (now > stale) halve();
+  if (now > stale || took <= quickest) {
+    quickest = took;
+    stale = now + REMEMBERED;
+  }
+  const queued = limit * (1 - quickest / usual), many = Math.log2(limit);
+  if (queued < many / 2 && underWay.size >= limit) limit++;
+  if (queued > many && limit > LEAST) limit--;
+}
+
+const halve = () => (limit = Math.max(LEAST, limit >> 1));
 
 /** @param {D1Result} answer */
 const rowsOf = (answer) => answer.results.map((row) => /** @type {Value[]} */ (Object.values(/** @type {object} */ (row))));

@@ -32,17 +32,13 @@ func watched(wait string) string {
 // watch starts a service with a watched D1 and without a limiter.
 func watch(t *testing.T, wait string) *service {
 	t.Helper()
-	published := edgetest.Snapshot()
-	published.WritesPerMinute = 0
-	o := bound(t, published)
-	o.Main = with(watched(wait))
-	return start(t, o)
+	return startMain(t, with(watched(wait)))
 }
 
 // calls is how many calls to D1 were logged since the log was last read.
 func (s *service) calls() int {
 	s.t.Helper()
-	return strings.Count(strings.Join(s.log(), "\n"), "call of ")
+	return strings.Count(s.log(), "call of ")
 }
 
 func (s *service) register(name string) (status int, registered string) {
@@ -200,11 +196,7 @@ func TestLostAnswers(t *testing.T) {
 	} {
 		t.Run(c.fates, func(t *testing.T) {
 			t.Parallel()
-			published := edgetest.Snapshot()
-			published.WritesPerMinute = 0
-			o := bound(t, published)
-			o.Main = with(fated(c.fates))
-			s := start(t, o)
+			s := startMain(t, with(fated(c.fates)))
 			var wait sync.WaitGroup
 			for i := range c.agents {
 				wait.Go(func() {
@@ -297,7 +289,7 @@ const counting = `DB: ((queries = 0) => {
 // read.
 func (s *service) mostQueries() (most int) {
 	s.t.Helper()
-	for _, line := range s.log() {
+	for line := range strings.Lines(s.log()) {
 		n := 0
 		if fmt.Sscanf(line, "log: queries %d", &n); n > most {
 			most = n
@@ -313,11 +305,7 @@ const queryLimit = 50
 // that it leaves is done by others. TestOthersLeaveRoom has those of a request.
 func TestQueriesOfAnInvocation(t *testing.T) {
 	t.Parallel()
-	published := edgetest.Snapshot()
-	published.WritesPerMinute = 0
-	o := bound(t, published)
-	o.Main = with(counting)
-	s := start(t, o)
+	s := startMain(t, with(counting))
 	const due = 2000
 	s.sql(fmt.Sprintf(`INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
@@ -340,8 +328,7 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 // less and less often. One that nobody waits for any more is not done.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = `import { transact } from './store.mjs';
+	s := startMain(t, `import { transact } from './store.mjs';
 const real = setTimeout, pauses = [], ran = [], kept = [];
 let now = 1e12;
 Date.now = () => now;
@@ -377,8 +364,8 @@ export default {
     await run('new', ends);
     return Response.json({ kept: early, pauses: pauses.slice(0, 9).join(' '), failure, ran: ran.join(', ') });
   },
-};`
-	_, got := start(t, o).do("POST", "/", "")
+};`)
+	_, got := s.do("POST", "/", "")
 	for name, want := range map[string]any{
 		"kept": "until it is done", "pauses": "2 4 8 16 32 50 50 50 50", "failure": 1.0, "ran": "held, hangs, hangs too, new",
 	} {
@@ -393,8 +380,7 @@ export default {
 // best time is known to be slow. An overloaded one gets half as many.
 func TestCallsFollowTheStore(t *testing.T) {
 	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = `import { transact } from './store.mjs';
+	s := startMain(t, `import { transact } from './store.mjs';
 let now = 1e12, held = [], holds = true, takes = 0;
 Date.now = () => now;
 const all = () => {
@@ -431,8 +417,8 @@ export default {
     seen.overloaded = await atOnce(16);
     return Response.json(seen);
   },
-};`
-	_, got := start(t, o).do("POST", "/", "")
+};`)
+	_, got := s.do("POST", "/", "")
 	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 2.0, "moved": 16.0, "overloaded": 8.0} {
 		if got[name] != want {
 			t.Errorf("%s: %v writes are begun at once, want %v", name, got[name], want)
@@ -444,8 +430,7 @@ export default {
 // up the queries that its own writes need.
 func TestOthersLeaveRoom(t *testing.T) {
 	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = `import { own, transact } from './store.mjs';
+	s := startMain(t, `import { own, transact } from './store.mjs';
 let env;
 const real = setTimeout, answer = { results: [], meta: { changes: 1 } };
 const ends = [], made = [];
@@ -475,8 +460,7 @@ export default {
     const { failure } = await run(Number(bound), [], false, ctx);
     return Response.json({ made, failure, own: own(env) });
   },
-};`
-	s := start(t, o)
+};`)
 	const statements = api.MostStatements / 2 // the other half is a second transaction
 	for _, bound := range []int{queryLimit, 1000} {
 		_, got := s.do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":%d,"bound":"%d"}`, bound*3/4/statements, statements, bound))
@@ -498,13 +482,9 @@ export default {
 // far as it fits. What is filed is recorded, and what is refused is neither.
 func TestKeyedBatch(t *testing.T) {
 	t.Parallel()
-	published := edgetest.Snapshot()
-	published.WritesPerMinute = 0
-	o := bound(t, published)
-	o.Main = with(counting)
-	s := start(t, o)
+	s := startMain(t, with(counting))
 	var batch []string
-	for i := range published.BatchWrites {
+	for i := range edgetest.Snapshot().BatchWrites {
 		batch = append(batch, fmt.Sprintf(`{"jsonrpc":"2.0","id":%[1]d,"method":"tools/call","params":{"name":"service_suggest","arguments":`+
 			`{"suggestion":"Publish the tables, number %[1]d.","idempotency_key":"0123456789abcdef-%[1]d"}}}`, i))
 	}
@@ -519,8 +499,7 @@ func TestKeyedBatch(t *testing.T) {
 // at the same time.
 func TestSecondTriesAreSpread(t *testing.T) {
 	t.Parallel()
-	o := bound(t, edgetest.Snapshot())
-	o.Main = `import { transact } from './store.mjs';
+	s := startMain(t, `import { transact } from './store.mjs';
 const real = setTimeout, pauses = [], ends = [];
 const call = () => new Promise((_, reject) => ends.push(reject));
 const run = () => transact([{ sql: '', args: [] }], {
@@ -540,8 +519,8 @@ export default {
     const results = await Promise.all(jobs);
     return Response.json({ pauses: new Set(pauses.filter((n) => n % 1 !== 0 && n < 500)).size, lost: results.filter(({ failure }) => failure === 2).length });
   },
-};`
-	if _, got := start(t, o).do("POST", "/", ""); got["lost"] != 10.0 || got["pauses"].(float64) < 8 {
+};`)
+	if _, got := s.do("POST", "/", ""); got["lost"] != 10.0 || got["pauses"].(float64) < 8 {
 		t.Errorf("%v", got)
 	}
 }

@@ -1,6 +1,6 @@
-// The types of the worker's JavaScript. Those of frames are of the same making as in package wire.
+// The types of the worker's JavaScript. Package wire has the layout of those in frames.
 
-/** What a statement takes and a row holds. Numbers are whole and exact. */
+/** An argument of a statement or a value of a row. Numbers are whole and exact. */
 export type Value = string | number | null;
 
 export interface Statement {
@@ -25,12 +25,12 @@ export interface Turn {
   publicKey: string;
   keyFault: boolean;
   limiter: boolean;
-  /** How many statements the store runs for it at most. */
+  /** Most statements that the store runs for it. */
   queries: number;
   journal: Result[];
 }
 
-/** What became of an effect. Members that are not given are zero. */
+/** The result of an effect. Missing members are zero. */
 export interface Result {
   /** See wire.mjs. */
   failure?: 0 | 1 | 2 | 3;
@@ -54,9 +54,9 @@ export type Verify = { kind: 'verify'; message: Uint8Array; publicKey: Uint8Arra
 export type Limit = { kind: 'limit'; key: string };
 export type Effect = Exec | Relay | Fetch | Sign | Verify | Limit;
 
-/** One thing that a client did; see package turn. */
+/** See package turn. */
 export interface Observation {
-  /** As it names itself; '' where it does not. */
+  /** Its own name for itself, or ''. */
   client: string;
   kind: string;
 }
@@ -65,12 +65,11 @@ export interface Answer {
   status: number;
   /** Response header fields, one line for each. */
   fields: string;
-  /** UTF-8: the core answers text only. As bytes it goes out as it is. */
+  /** In UTF-8. */
   body: Uint8Array;
   log: string;
   /** Whether something was put into the outbox. */
   deliver: boolean;
-  /** What the request showed of its clients. */
   observed: Observation[];
 }
 
@@ -79,52 +78,46 @@ export interface Outcome {
   effects: Effect[];
 }
 
-/** What the core says of itself and its snapshot. */
+/** Facts of the core and its snapshot. */
 export interface Facts {
   maxBody: number;
   maxRounds: number;
   maxEffects: number;
-  /** How long a transaction may take, and */
+  /** Bound of a transaction. */
   execMillis: number;
-  /** a message to the operator. */
+  /** Bound of a message to the operator. */
   relayMillis: number;
-  /** Names of header fields that matter for a GET or HEAD, */
+  /** Header fields that the core reads of a GET or HEAD. */
   readHeaders: string[];
-  /** for one with a query, */
+  /** Those of one with a query. */
   queryHeaders: string[];
-  /** for other methods, */
+  /** Those of other methods. */
   bodyHeaders: string[];
-  /** for messages to the MCP server. */
+  /** Those of messages to the MCP server. */
   messageHeaders: string[];
+  /** Of every answer, one line for each. */
+  commonFields: string;
   canonicalHost: string;
   apexHost: string;
   limited: boolean;
   service: string;
   relayFrom: string;
   relayTo: string;
-  /** The answer to a turn that the host could not take to its end. */
+  /** The answer to a turn that the host could not finish. */
   unfinished: Answer;
-  /** A POST to this path speaks a protocol of its own: */
+  /** The path of the MCP server. */
   messagesPath: string;
-  /** this is the answer where it could not be finished. */
+  /** The answer to a POST there that the host could not finish. */
   messagesUnfinished: Answer;
-  /** The check of readiness, */
+  /** The path of the check of readiness. */
   readyPath: string;
-  /** and for how many seconds its answer is given again. */
+  /** How long an answer of that is given again. */
   readySeconds: number;
 }
 
-/** What constants.txt holds: see package prerender. */
-export interface Built {
-  host: string;
-  common: string;
-  answers: Record<string, { fields: string; document: string; rest: string }>;
-}
-
-/** A way into the core. */
 export type Entry = 'handle' | 'deliver';
 
-/** What the module exports; see main.go. */
+/** The exports of the module; see main.go. */
 export interface Module {
   memory: WebAssembly.Memory;
   _initialize(): void;
@@ -135,30 +128,30 @@ export interface Module {
   deliver(at: number, size: number): number;
 }
 
-/** The bindings. What may be missing may be missing: see where it is used. */
+/** The bindings. */
 export interface Env {
   /** The store. */
   DB?: D1Database;
   /** The way to the operator. */
   EMAIL?: SendEmail;
-  /** How many statements D1 takes of an invocation, as a decimal number. */
+  /** Most statements that D1 takes of an invocation, in decimal. */
   D1_QUERIES?: string;
-  /** The URL, a secret, to which messages are posted as JSON instead of being mailed. */
+  /** The secret URL to which messages are posted instead of being mailed. */
   RELAY_WEBHOOK?: string;
   /** Counts the writes of a caller. */
   RL?: RateLimit;
-  /** This service itself. */
+  /** This service. */
   SELF?: Fetcher;
   /**
-   * A dataset of Analytics Engine, where what is observed of clients is counted. Each data point
-   * counts one, so that this is right also where Analytics Engine samples:
+   * A dataset of Analytics Engine for observations. Each data point counts one, so that this query
+   * is right although Analytics Engine samples:
    *
    *   SELECT blob1 AS client, blob2 AS kind, SUM(_sample_interval) AS n
    *   FROM anteroom_observed GROUP BY client, kind
    *
    * It samples by the index: a client that floods thins out itself, and hides no other. An index
-   * has at most 96 bytes, and 32 units of UTF-16 are no more than that in UTF-8. An invocation may
-   * write 25 points: what a batch shows beyond that is not counted. Points are kept for 3 months.
+   * has at most 96 bytes, as 32 units of UTF-16 have in UTF-8. An invocation may write 25 points.
+   * Points are kept for 3 months.
    */
   OBSERVED?: AnalyticsEngineDataset;
   /** The published documents. */
@@ -167,7 +160,6 @@ export interface Env {
   RECEIPT_KEY?: string;
 }
 
-/** What an invocation of the worker has. */
 export interface Invocation {
   facts: Facts;
   env: Env;
@@ -181,31 +173,29 @@ export interface Call extends Invocation {
   host: string;
   target: string;
   entropy: Uint8Array;
-  /** The name of the request, of its entropy. */
+  /** The name of the request. */
   id: string;
 }
 
 export type Performer<E> = (effect: E, by: Invocation) => Promise<Result>;
-/** Who performs effects, by their kinds. */
 export type Performers = { [K in Effect['kind']]: Performer<Extract<Effect, { kind: K }>> };
 
 export interface Signer {
   key?: CryptoKey;
   /** Base64; '' without a key. */
   publicKey: string;
-  /** Whether there is a key that cannot be used. */
+  /** There is a key that cannot be used. */
   fault: boolean;
 }
 
-/** A transaction that a request wants done. */
+/** A transaction of a request. */
 export interface Job {
   statements: Statement[];
-  /** When its request waits no longer, in Unix milliseconds. */
+  /** The end of its request's patience, in Unix milliseconds. */
   until: number;
-  /** When the call was made that it is part of, in Unix milliseconds. */
+  /** The time of its call, in Unix milliseconds. */
   began?: number;
-  /** Whether it is to have a call of its own. */
+  /** It shares no call. */
   alone: boolean;
-  /** What became of it. */
   result?: Result;
 }

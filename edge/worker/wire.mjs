@@ -1,5 +1,5 @@
-// The frames of package wire, written and read in JavaScript; wire/wire.go has their layout. Short
-// texts are written by hand: leaving them to the runtime costs 1.1 to 1.3 times the processor time.
+// The frames of package wire in JavaScript; wire/wire.go has their layout. Short texts are coded by
+// hand: leaving them to the runtime costs 1.1 to 1.3 times the processor time.
 
 /** @import { Answer, Effect, Facts, Outcome, Result, Statement, Turn, Value } from './types' */
 
@@ -11,7 +11,7 @@ export const encoder = new TextEncoder();
 export const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
 export const nothing = new Uint8Array(0);
 
-// What is written, until the next turn is. It grows to the largest.
+// The frame of the last turn.
 let buffer = new Uint8Array(16 << 10), view = new DataView(buffer.buffer), end = 0;
 
 /** @param {number} bytes */
@@ -38,7 +38,7 @@ function u32(n) {
 
 /** @param {number} n */
 function i64(n) {
-  if (!Number.isSafeInteger(n)) throw new RangeError('a number is not whole or not exact');
+  if (!Number.isSafeInteger(n)) throw new RangeError('inexact number');
   reserve(8);
   view.setUint32(end, n, true);
   view.setInt32(end + 4, Math.floor(n / HIGH), true);
@@ -56,7 +56,7 @@ function text(s) {
 
 const SHORT = 256; // longer texts are left to the runtime
 
-/** Writes a text into b, and gives its length; -1 if it is not ASCII. @param {string} s @param {Uint8Array} b @param {number} at */
+/** Writes a text into b, and returns its length, or -1 if it is not ASCII. @param {string} s @param {Uint8Array} b @param {number} at */
 function ascii(s, b, at) {
   for (let i = 0; i < s.length; i++) {
     const c = s.charCodeAt(i);
@@ -94,12 +94,12 @@ export function encodeTurn(t) {
   text(t.fields);
   bytes(t.body);
   u8(t.incomplete ? 1 : 0);
-  u32(0); // extra hosts: the content lists them all
+  u32(0); // extra hosts
   text(t.client);
   text(t.publicKey);
   u8(t.keyFault ? 1 : 0);
   u8(t.limiter ? 1 : 0);
-  u32(0); // its port: it has no address of its own on loopback
+  u32(0); // port
   u32(t.queries);
   results(t.journal);
   return buffer.subarray(0, end);
@@ -126,7 +126,7 @@ function results(journal) {
   }
 }
 
-/** A number of four bytes. @param {Uint8Array} b @param {number} at */
+/** @param {Uint8Array} b @param {number} at */
 export const u32At = (b, at) => (b[at] | (b[at + 1] << 8) | (b[at + 2] << 16) | (b[at + 3] << 24)) >>> 0;
 
 /** The UTF-8 text in b from at to end. @param {Uint8Array} b @param {number} at @param {number} end */
@@ -140,22 +140,26 @@ function textOf(b, at, end) {
   return String.fromCharCode.apply(null, units);
 }
 
-// Header fields and statements are mostly the same: their bytes are compared, and few decoded.
-const MAX_TEXTS = 32;
-/** @type {{ bytes: Uint8Array, text: string }[]} */
-const texts = [];
+// Header fields and statements are mostly the same: their bytes are compared, and few are decoded. They
+// have a list each, as callers can choose header fields and push others out.
+const MAX_TEXTS = 16;
+/** @typedef {{ bytes: Uint8Array, text: string }[]} Texts */
+/** @type {Texts} */
+const statements = [];
+/** @type {Texts} */
+const headers = [];
 
-/** Whether b has the bytes a at an address. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
+/** Whether b has the bytes a at an index. @param {Uint8Array} a @param {Uint8Array} b @param {number} at */
 function isAt(a, b, at) {
   let i = a.length;
   while (i > 0 && a[i - 1] === b[at + i - 1]) i--;
   return i === 0;
 }
 
-/** Whether two byte strings are the same. @param {Uint8Array} a @param {Uint8Array} b */
+/** @param {Uint8Array} a @param {Uint8Array} b */
 export const equal = (a, b) => a.length === b.length && isAt(a, b, 0);
 
-// Frames are copied into one buffer after the other: a buffer of its own costs more than the copy.
+// Frames are copied into shared buffers: a separate buffer costs more than the copy.
 const ROOM = 64 << 10;
 let room = nothing, used = 0;
 
@@ -171,16 +175,16 @@ export function copied(b, at, end) {
   return room.subarray(used, (used += size));
 }
 
-/** Reads a frame. Bytes that it gives are parts of the frame. */
+/** Reads a frame. Bytes are parts of it. */
 class Reader {
   at = 0;
   /** @param {Uint8Array} frame */
   constructor(frame) { this.in = frame; }
 
-  /** Where the next n bytes begin. @param {number} n */
+  /** The index of the next n bytes. @param {number} n */
   take(n) {
     const at = this.at;
-    if (n > this.in.length - at) throw new RangeError('the frame is cut off');
+    if (n > this.in.length - at) throw new RangeError('truncated frame');
     this.at += n;
     return at;
   }
@@ -189,7 +193,7 @@ class Reader {
   u32() { return u32At(this.in, this.take(4)); }
   i64() {
     const n = this.u32() + (this.u32() | 0) * HIGH;
-    if (!Number.isSafeInteger(n)) throw new RangeError('a number is too large to be exact');
+    if (!Number.isSafeInteger(n)) throw new RangeError('inexact number');
     return n;
   }
 
@@ -217,13 +221,15 @@ class Reader {
     return kind === INTEGER ? this.i64() : kind === TEXT ? this.text() : null;
   }
   /** @returns {Statement} */
-  statement() { return { sql: this.recent(), args: this.list(this.value) }; }
+  statement() { return { sql: this.recent(statements), args: this.list(this.value) }; }
 
   /** @returns {Effect} */
   effect() {
     switch (this.u8()) {
       case 0: return { kind: 'exec', statements: this.list(this.statement) };
-      case 1: return { kind: 'relay', id: this.text(), list: this.text(), subject: this.text(), text: this.text(), records: this.texts(), after: this.text() };
+      case 1: return {
+        kind: 'relay', id: this.text(), list: this.text(), subject: this.text(), text: this.text(), records: this.texts(), after: this.text(),
+      };
       case 2: return {
         kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),
         maxBytes: this.u32(), timeout: this.u32(), share: this.u32(),
@@ -232,11 +238,11 @@ class Reader {
       case 4: return { kind: 'verify', message: this.bytes(), publicKey: this.bytes(), signature: this.bytes() };
       case 5: return { kind: 'limit', key: this.text() };
     }
-    throw new RangeError('an effect is of an unknown kind');
+    throw new RangeError('unknown effect');
   }
 
-  /** A text that was most often read before. */
-  recent() {
+  /** @param {Texts} texts */
+  recent(texts) {
     const n = this.u32(), at = this.take(n);
     for (const { bytes, text } of texts) if (bytes.length === n && isAt(bytes, this.in, at)) return text;
     if (texts.length === MAX_TEXTS) texts.pop();
@@ -248,7 +254,7 @@ class Reader {
   /** @returns {Answer} */
   answer() {
     return {
-      status: this.u32(), fields: this.recent(), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
+      status: this.u32(), fields: this.recent(headers), body: this.bytes(), log: this.text(), deliver: this.u8() === 1,
       observed: this.list(() => ({ client: this.text(), kind: this.text() })),
     };
   }
@@ -256,7 +262,7 @@ class Reader {
   /** @returns {Outcome} */
   outcome() {
     const kind = this.u8();
-    if (kind >= KINDS) throw new RangeError('an outcome is of an unknown kind');
+    if (kind >= KINDS) throw new RangeError('unknown outcome');
     if (kind === RESPONSE) return { answer: this.answer(), effects: [] };
     return { answer: undefined, effects: this.list(this.effect) };
   }
@@ -264,17 +270,17 @@ class Reader {
   /** @template T @param {T} item */
   last(item) {
     if (this.at === this.in.length) return item;
-    throw new RangeError('the frame has bytes left over');
+    throw new RangeError('bytes after the frame');
   }
 }
 
-/** Reads an outcome. Its bytes are parts of the frame. @param {Uint8Array} frame */
+/** @param {Uint8Array} frame */
 export function decodeOutcome(frame) {
   const r = new Reader(frame);
   return r.last(r.outcome());
 }
 
-/** Reads what load gives. It throws what is wrong with the snapshot. @param {Uint8Array} frame @returns {Facts} */
+/** Reads the result of load. It throws the fault of the snapshot. @param {Uint8Array} frame @returns {Facts} */
 export function decodeFacts(frame) {
   const r = new Reader(frame);
   const fault = r.text();
@@ -282,7 +288,7 @@ export function decodeFacts(frame) {
   return r.last({
     maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
     readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
-    canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
+    commonFields: r.text(), canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
     unfinished: /** @type {Answer} */ (r.outcome().answer),
     messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
     readyPath: r.text(), readySeconds: r.u32(),

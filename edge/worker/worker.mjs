@@ -1,46 +1,44 @@
-// The host of the edge core on Cloudflare Workers. Package turn says what a host does, core.mjs how
-// the core is called, and cache.mjs what is kept of its answers.
+// The host of the edge core on Cloudflare Workers. Package turn describes a host.
 //
-// Nothing that waits is shared between requests: the runtime ends what a request began when its
-// caller goes away, and whoever waited for it would wait forever. Shared are values only.
+// Requests share values, and nothing that waits: if a caller goes away, the runtime ends what its
+// request has begun, and others would wait for that forever.
 
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
 import { named, nameOf, randomness, redirect } from './apex.mjs';
-import { builtAnswer, clock, hostOf, keep, keptAnswer, keptMessage, messageKey, respond } from './cache.mjs';
+import { clock, hostOf, keep, keptAnswer, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
 import { left, own } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Call, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
-const DIGEST = 5; // statements that a digest takes, or a look that finds none and sends a reminder
-const SAMPLE = 50; // one in so many refusals is logged: anybody can cause them, and the operator pays for lines
+const DIGEST = 5; // statements of a digest, or of a reminder
+const SAMPLE = 50; // one in so many refusals is logged: anybody causes them, and the operator pays for lines
 /** The instance in use. @type {Core | undefined} */
 let core;
 
-/** What the core says. It throws if the core does not start. */
+/** It throws if the core does not start. */
 const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
-// Responds, and logs a failure under the name of the request, and a sample of refusals. To log
-// costs more than most answers.
+// Responds, and logs failures and a sample of refusals. Logging costs more than most answers.
 /** @param {Answer} answer @param {Call} call */
-function reply(answer, { id, method, target }) {
-  const { status } = answer;
-  if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${target.split('?', 1)[0].slice(0, 200)} ${status}`);
-  return respond(answer, id);
+function reply(answer, { facts, id, method, target }) {
+  const { status } = answer, path = target.split('?', 1)[0].slice(0, 200);
+  if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${path} ${status}`);
+  return respond(answer, id, facts);
 }
 
-/** Answers one round of a turn on an instance that is whole. @param {Entry} entry @param {Turn} turn */
+/** @param {Entry} entry @param {Turn} turn */
 function round(entry, turn) {
   const used = (core ??= new Core(module, snapshot)), size = used.memory.length;
   core = undefined; // until it has come back
   const outcome = used.call(entry, turn);
-  if (used.memory.length === size) core = used; // one that has grown would keep what it took
+  if (used.memory.length === size) core = used; // one that has grown would keep its memory
   return outcome;
 }
 
-// Takes a turn, whose first round was answered, to its answer, or throws.
+// Runs a turn after its first round to its answer, or throws.
 /** @param {Entry} entry @param {Turn} turn @param {Outcome} outcome @param {Invocation} by @returns {Promise<Answer>} */
 async function finish(entry, turn, outcome, by) {
   const { facts, env, ctx } = by;
@@ -58,7 +56,7 @@ async function finish(entry, turn, outcome, by) {
   throw new Error('a turn asked for too much');
 }
 
-/** Delivers what is due in the outbox and this invocation may. @param {Env} env @param {ExecutionContext} ctx */
+/** Delivers due messages of the outbox, as far as this invocation may. @param {Env} env @param {ExecutionContext} ctx */
 async function deliver(env, ctx) {
   const facts = factsOf(), by = { facts, env, ctx }, signer = await signerOf(env);
   try {
@@ -73,8 +71,7 @@ async function deliver(env, ctx) {
   }
 }
 
-// A turn without header fields and body.
-/** @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
+/** A turn without header fields and body. @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
 function begin(method, target, host, { facts, env }, signer) {
   return {
     now: clock(), entropy: randomness(), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
@@ -85,7 +82,7 @@ function begin(method, target, host, { facts, env }, signer) {
 
 const isRead = (/** @type {string} */ method) => method === 'GET' || method === 'HEAD';
 
-/** The header fields of a request that the core reads. @param {Call} call */
+/** @param {Call} call */
 function fieldsOf({ request: { headers }, method, target, facts }) {
   const [path, query] = target.split('?', 2);
   let fields = '', names = !isRead(method) ? facts.bodyHeaders : query === undefined ? facts.readHeaders : facts.queryHeaders;
@@ -97,15 +94,14 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
   return fields;
 }
 
-/** The turn of a request without its body. @param {Call} call @param {Signer} signer @param {string} fields */
+/** @param {Call} call @param {Signer} signer @param {string} fields */
 function turnOf(call, signer, fields = fieldsOf(call)) {
   const { request: { headers }, method, host, target } = call, turn = begin(method, target, host, call, signer);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
   return Object.assign(turn, { fields, entropy: call.entropy });
 }
 
-// Answers a request to the core or the apex. What the core knows by itself is answered without a
-// promise, which costs the runtime more than the core.
+// Answers without a promise, which costs more than the core, if the turn has no effects.
 /** @param {Call} call @returns {Response | Promise<Response>} */
 function answer(call) {
   const { request, method, host, target, facts, env } = call;
@@ -124,9 +120,8 @@ function answer(call) {
   }
 }
 
-// Answers with a document: the one at the path of a request, or what the core says of that path by
-// Accept and method; see Undocumented of package api. Only a page has another form, and browsers'
-// fields say at once that they take the page.
+// Answers with the document at the path of a request, or as Undocumented of package api does by Accept
+// and method. Only a page has another form, and browsers accept the page.
 /** @param {Call} call @param {Fetcher} assets */
 async function document(call, assets) {
   const { request, env, id } = call, accept = request.headers.get('accept') ?? '', found = await assets.fetch(request);
@@ -149,28 +144,22 @@ async function document(call, assets) {
   }
 }
 
-/** The last answers to the check of readiness, by method. @type {Map<string, { until: number, answer: Answer }>} */
+/** The last answers of the check of readiness by method. @type {Map<string, { until: number, answer: Answer }>} */
 const readiness = new Map();
 
-/** Answers what has a body, asks whether the service is ready, or comes before the signer is known. @param {Call} call */
+/** Answers a request with a body, a check of readiness, or the first request. @param {Call} call */
 async function write(call) {
-  const { request, method, host, target, facts, env, ctx } = call, reads = isRead(method);
+  const { request, method, target, facts, env, ctx } = call, reads = isRead(method), now = clock();
   const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
-  if (last && clock() < last.until) return reply(last.answer, call);
+  if (last && now < last.until) return reply(last.answer, call);
   try {
-    const now = clock(), fields = fieldsOf(call), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
-    const body = new Uint8Array(sent ?? nothing), incomplete = sent === undefined;
-    const key = method === 'POST' && !incomplete && target === facts.messagesPath ? messageKey(host, fields, body) : '';
-    let answer = keptMessage(key);
-    if (!answer) {
-      const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
-      Object.assign(turn, { now, body, incomplete });
-      const taken = finish('handle', turn, round('handle', turn), call);
-      ctx.waitUntil(taken.catch(() => {})); // also if the caller goes away: no half turn is left
-      answer = await taken;
-      if (key !== '' && turn.journal.length === 0 && !decoder.decode(answer.body).includes(call.id)) keep(key, answer, now);
-      if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
-    }
+    const fields = fieldsOf(call), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
+    const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
+    Object.assign(turn, { now, body: new Uint8Array(sent ?? nothing), incomplete: sent === undefined });
+    const taken = finish('handle', turn, round('handle', turn), call);
+    ctx.waitUntil(taken.catch(() => {})); // to its end, also if the caller goes away
+    const answer = await taken;
+    if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     if (answer.observed.length > 0) observe(answer.observed, env);
     return reply(answer, call);
   } catch (e) {
@@ -178,7 +167,7 @@ async function write(call) {
   }
 }
 
-/** Counts what was seen of clients; see OBSERVED in types.d.ts. @param {Observation[]} observed @param {Env} env */
+/** Counts observations; see OBSERVED in types.d.ts. @param {Observation[]} observed @param {Env} env */
 function observe(observed, { OBSERVED }) {
   if (!OBSERVED) return;
   try {
@@ -186,17 +175,17 @@ function observe(observed, { OBSERVED }) {
       OBSERVED.writeDataPoint({ blobs: [client, kind], doubles: [1], indexes: [`${kind} ${client}`.slice(0, 32)] });
     }
   } catch (e) {
-    console.error('what was observed is not counted:', e instanceof Error ? e.message : '');
+    console.error('observations are not counted:', e instanceof Error ? e.message : '');
   }
 }
 
-/** Reads a body up to one byte more than the core takes. @param {Request} request @param {number} most */
+/** Reads at most one byte more than the core takes. @param {Request} request @param {number} most */
 function bodyOf(request, most) {
   const declared = request.headers.get('content-length');
   return declared !== null && Number(declared) <= most ? request.arrayBuffer() : read(request.body, most + 1);
 }
 
-/** The answer if a turn fails. @param {unknown} e @param {Call} call */
+/** The answer to a turn that failed. @param {unknown} e @param {Call} call */
 function failed(e, call) {
   const { facts, host, method, target } = call;
   console.error('a turn failed:', e instanceof Error ? e.stack : '');
@@ -211,19 +200,17 @@ function failed(e, call) {
 export default {
   /** @param {Request} request @param {Env} env @param {ExecutionContext} ctx */
   fetch(request, env, ctx) {
-    const { method, url } = request, reads = method === 'GET', entropy = randomness(), id = nameOf(entropy);
-    const kept = reads ? keptAnswer(request, url) : undefined;
-    if (kept) return respond(kept, id);
-    const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
-    const built = reads ? builtAnswer(request, host, target) : undefined;
-    if (built) return respond(built, id);
+    const { method, url } = request, entropy = randomness(), id = nameOf(entropy);
     try {
-      return answer({ request, method, host, target, entropy, id, facts: factsOf(), env, ctx });
+      const facts = factsOf(), kept = method === 'GET' ? keptAnswer(request, url) : undefined;
+      if (kept) return respond(kept, id, facts);
+      const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
+      return answer({ request, method, host, target, entropy, id, facts, env, ctx });
     } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
       const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
       const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id);
+      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id, { commonFields: '' });
     }
   },
 

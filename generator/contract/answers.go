@@ -1,6 +1,6 @@
-// Package answers makes what the endpoints of a site answer: contracts, documents, boards and the
-// lists of the MCP server, and with them the snapshot that the edge reads. The other families of
-// documents describe these answers, and take them from here.
+// Package contract makes what the endpoints take and return: contracts, examples, documents,
+// boards, the lists of the MCP server, JSON Schemas and OpenAPI, and with them the snapshot that
+// the edge reads. Other documents follow from these Answers.
 package contract
 
 import (
@@ -22,16 +22,15 @@ import (
 
 type object = output.Object
 
-// Answers are a site, and what the routes answer. New makes all of it, and nothing changes
-// it afterwards.
+// Answers holds a site and what its routes return. Nothing changes it after New.
 type Answers struct {
 	Site     *site.Site // without placeholders
 	Base     string     // https:// and the canonical host
 	Snapshot *snapshot.Snapshot
 
-	types    map[string]reflect.Type // of the documents in the snapshot, by their keys
-	examples map[string]Example      // by the ID of the operation
-	sizes    map[string]int          // of what a GET of an endpoint answers, in bytes, by its path
+	types    map[string]reflect.Type // of the documents in the snapshot, by key
+	examples map[string]Example      // by operation
+	sizes    map[string]int          // of the documents that endpoints return, in bytes, by path
 }
 
 // New makes the answers of a site whose placeholders are replaced.
@@ -48,13 +47,13 @@ func New(s *site.Site) (*Answers, error) {
 	return g, g.rehearse()
 }
 
-// URL is the absolute address of a path.
+// URL returns the absolute address of a path.
 func (g *Answers) URL(path string) string { return g.Base + path }
 
-// Stage is the newest stage of the public log, nil if there is no log yet.
+// Stage returns the newest stage of the public log, or nil.
 func (g *Answers) Stage() *tlog.Stage { return g.Site.Log.Current() }
 
-// Size is how many bytes a GET of an endpoint answers, where that is a document; else 0.
+// Size returns the bytes of the document that a GET of an endpoint returns, or 0.
 func (g *Answers) Size(path string) int { return g.sizes[path] }
 
 func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
@@ -112,46 +111,47 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		made.Sitemap = append(made.Sitemap, entry.Loc)
 	}
 	if n := len(made.Sitemap); n > signal.MaxURLs {
-		return nil, fmt.Errorf("sitemap.xml has %d addresses, and search engines take %d at once: list fewer pages", n, signal.MaxURLs)
+		return nil, fmt.Errorf("sitemap.xml has %d addresses, and search engines take %d at once: list "+
+			"fewer pages", n, signal.MaxURLs)
 	}
 	return made, nil
 }
 
-// Family is a family of documents while it is made.
+// Family collects the files of a family of documents.
 type Family struct {
 	*Answers
 	Files  []output.File
 	errors []error
 }
 
-// Add publishes a document under the headers of its path.
+// Add adds a document.
 func (f *Family) Add(path string, doc []byte) {
 	f.Files = append(f.Files, output.NewFile(path, doc))
 }
 
-// AddJSON publishes a JSON document. Its text is indented, so that a change is readable as a diff.
+// AddJSON adds an indented JSON document, so that a change is readable as a diff.
 func (f *Family) AddJSON(path string, v any) { f.Add(path, output.Indented(v)) }
 
-// DocumentTrailer ends a document with the trailer of the canonical host. Its note is true of a
-// copy on another host too.
-func (g *Answers) DocumentTrailer(w *jsondoc.Writer) {
+// documentTrailer writes the trailer of the canonical host, whose note holds for a copy on another
+// host too.
+func (g *Answers) documentTrailer(w *jsondoc.Writer) {
 	trailer := *g.Snapshot
 	trailer.NoteCanonical = cmp.Or(g.Site.Service.HostNotes.Document, trailer.NoteCanonical)
 	trailer.Trailer(w, trailer.CanonicalHost)
 }
 
-// AddWithTrailer publishes a JSON object that ends with the trailer.
+// AddWithTrailer adds a JSON object that ends with the trailer.
 func (f *Family) AddWithTrailer(path string, v any) {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(output.Compact(v), []byte("}"))}
-	f.DocumentTrailer(&w)
+	f.documentTrailer(&w)
 	w.Close('}')
 	f.AddJSON(path, model.JSON(w.Buf))
 }
 
-// Fail keeps an error of the family. What is left is made all the same, to find further errors.
+// Fail records an error. The family goes on, to find others.
 func (f *Family) Fail(format string, args ...any) {
 	f.errors = append(f.errors, fmt.Errorf(format, args...))
 }
 
-// Result gives the files of the family, or its errors.
+// Result returns the files, and the errors joined.
 func (f *Family) Result() ([]output.File, error) { return f.Files, errors.Join(f.errors...) }

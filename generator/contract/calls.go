@@ -2,26 +2,30 @@ package contract
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/respond"
+	"anteroom/generator/model"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
-// EndpointPage is the name of the page about a route.
+// EndpointPage returns the name of the page about a route.
 func EndpointPage(route *api.Route) string { return "endpoints/" + route.ID }
 
-// EndpointPath is the path of the page about a route.
+// EndpointPath returns its path.
 func EndpointPath(route *api.Route) string { return "/" + EndpointPage(route) + ".html" }
 
-// GetCommand is the command that reads by a GET, with the operation's example in its query.
+// GetCommand returns a curl command with the operation's example in its query.
 func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
 
-// exampleQuery returns a query with the members of the operation's example body, or "" if it has
-// none.
+// exampleQuery returns a query with the members of the operation's example body, or "".
 func exampleQuery(op *api.Operation) string {
 	body, err := jsondoc.Parse(ExampleBody(op))
 	if err != nil || len(op.Fields) == 0 {
@@ -53,7 +57,7 @@ func exampleQuery(op *api.Operation) string {
 	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
 }
 
-// ShellQuoted is a text as one word of a POSIX shell.
+// ShellQuoted returns a text as one word of a POSIX shell.
 func ShellQuoted(s string) string {
 	if !strings.ContainsAny(s, " !\"#$&'()*;<>?[\\]^`{|}~\n") {
 		return s
@@ -61,6 +65,103 @@ func ShellQuoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// TwinPath is the path of a page's Markdown twin: the path of the page with .md behind it
-// (llmstxt.org).
+// TwinPath returns the path of a page's Markdown twin (llmstxt.org).
 func TwinPath(p *site.Page) string { return api.Twin("/" + p.Name + ".html") }
+
+// Quest returns the document of GET /api/quest. All of a step but its words follows from the
+// operation that it calls.
+func (g *Answers) Quest() model.Quest {
+	content := &g.Site.Quest
+	quest := model.Quest{
+		Quest:          content.Quest,
+		Version:        model.QuestVersion,
+		EstTimeSeconds: content.EstTimeSeconds,
+		HowToCall:      content.HowToCall,
+		Completion:     content.Completion,
+		NextActions:    g.nextActions(),
+	}
+	for i := range content.Steps {
+		step := g.questStep(&content.Steps[i])
+		step.N = i + 1
+		quest.Steps = append(quest.Steps, step)
+	}
+	return quest
+}
+
+func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
+	route, op := api.Find(step.Operation)
+	body, arguments := step.Body, step.Body
+	made := model.QuestStep{
+		Title: step.Title, Call: step.Method() + " " + g.URL(route.Path),
+		Proves: step.Proves, Reward: step.Reward,
+	}
+	tool := toolOf(op)
+	if tool != nil {
+		name := g.ToolName(tool)
+		made.Tool = &name
+	}
+	if step.AnswerOf != "" {
+		wrapped := "<the answer of step " + strconv.Itoa(g.QuestStepOf(step.AnswerOf)) + ">"
+		field := site.WrappingField(op).Name
+		body = `{"` + field + `":` + wrapped + `}`
+		if tool != nil && tool.Renames == field {
+			field = tool.As
+		}
+		arguments = string(output.Compact(object{{field, wrapped}}))
+	}
+	if arguments == "" {
+		arguments = "{}"
+	}
+	made.Arguments = model.JSON(arguments)
+	if body != "" {
+		made.Call += " with body " + body
+	}
+	if step.AnswerOf != "" || g.isWrapped(step) {
+		made.Curl = g.QuestCurl(step)
+	}
+	return made
+}
+
+// Curl returns a command that posts to an address, up to the body.
+func Curl(url string) string {
+	return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'"
+}
+
+// QuestCurl returns the command of a step with a body. The answer that a later step wraps is saved
+// in a file named after its route.
+func (g *Answers) QuestCurl(step *site.QuestStep) string {
+	route, op := api.Find(step.Operation)
+	command := Curl(g.URL(route.Path))
+	if step.AnswerOf != "" {
+		return `sed 's/.*/{"` + site.WrappingField(op).Name + `":&}/' ` + g.answerFile(step.AnswerOf) +
+			" | " + command + " -d @-"
+	}
+	command += " -d " + ShellQuoted(step.Body)
+	if g.isWrapped(step) {
+		command += " -o " + g.answerFile(step.Operation)
+	}
+	return command
+}
+
+func (g *Answers) isWrapped(step *site.QuestStep) bool {
+	return slices.ContainsFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.AnswerOf == step.Operation })
+}
+
+func (g *Answers) answerFile(operation string) string {
+	route, _ := api.Find(operation)
+	return route.ID + ".json"
+}
+
+// QuestStepOf returns the number of the step that calls an operation.
+func (g *Answers) QuestStepOf(operation string) int {
+	return 1 + slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
+}
+
+func toolOf(op *api.Operation) *api.Tool {
+	for i := range api.Tools {
+		if api.Tools[i].Operation == op.ID {
+			return &api.Tools[i]
+		}
+	}
+	return nil
+}

@@ -14,8 +14,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// Contract describes the requests an endpoint accepts and the errors it returns. Of each field's
-// description it has the first sentence; OpenAPI and the page about the endpoint have all of it.
+// Contract describes the requests an endpoint accepts and the errors it returns. Fields have the
+// first sentence of their descriptions; OpenAPI and the page about the endpoint have all.
 func (g *Answers) Contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
@@ -40,8 +40,8 @@ func (g *Answers) Contract(route *api.Route) model.Contract {
 	return contract
 }
 
-// ownContract is a contract within a document that itself says how the endpoint works. listed names
-// the members of that document which list the values of a field.
+// ownContract is for a document that itself describes the endpoint. listed names its members that
+// list the values of a field.
 func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.Contract {
 	contract := g.Contract(route)
 	for i := range contract.Operations {
@@ -57,7 +57,8 @@ func (g *Answers) ownContract(route *api.Route, listed map[string]string) model.
 }
 
 func (g *Answers) askedContract(route *api.Route, op *api.Operation) model.AskedContract {
-	fields := slices.DeleteFunc(g.operation(route, op).Fields, func(f model.ContractField) bool { return f.In == inHeader })
+	fields := slices.DeleteFunc(g.operation(route, op).Fields,
+		func(f model.ContractField) bool { return f.In == inHeader })
 	return model.AskedContract{ID: op.ID, Methods: op.Methods, Path: route.Path, Fields: fields}
 }
 
@@ -143,7 +144,7 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	return contract
 }
 
-// WithItems lists fields, each followed by those of its items: roster, roster[].position.
+// WithItems lists fields, each before its items: roster, roster[].position.
 func WithItems(prefix string, fields []model.ContractField) (all []model.ContractField) {
 	for _, f := range fields {
 		f.Name = prefix + f.Name
@@ -163,8 +164,8 @@ func listsIgnored(op *api.Operation) bool {
 	return false
 }
 
-// OperationID returns the operationId in the OpenAPI document: getRoster.
-func OperationID(method, path string) string {
+// operationID returns an operationId of OpenAPI: getRoster.
+func operationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
@@ -183,7 +184,8 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "A UUID: the same call, sent again with it at any time, makes no second record. It is answered as before, with replayed true."
+		return "A UUID: the same call, sent again with it at any time, makes no second record. It is " +
+			"answered as before, with replayed true."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }
@@ -317,7 +319,7 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	return problems
 }
 
-// Route returns the route with this ID. It panics if there is none.
+// Route returns the route with this ID, and panics without one.
 func Route(id string) *api.Route {
 	for _, route := range api.Routes {
 		if route.ID == id {

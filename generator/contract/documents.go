@@ -2,6 +2,7 @@ package contract
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,8 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/output"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
 )
 
 func (g *Answers) documents() {
@@ -52,8 +55,8 @@ func (g *Answers) addToSnapshot(id string, v any) {
 	g.types[id] = reflect.TypeOf(v)
 }
 
-// AnswerTypes are the types of the answers of an operation. There are none for an operation that
-// answers nothing or speaks a protocol of its own.
+// AnswerTypes returns the types of an operation's answers: none for an empty answer and for
+// JSON-RPC.
 func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.types[op.Document.ID]}
@@ -109,7 +112,7 @@ func (g *Answers) aup() model.AUP {
 	return policy
 }
 
-// OrgRules is the answer of GET /api/org.
+// OrgRules returns the document of GET /api/org.
 func (g *Answers) OrgRules() model.OrgRules {
 	route := Route("org")
 	op := WriteOperation(route)
@@ -130,17 +133,21 @@ func (g *Answers) OrgRules() model.OrgRules {
 	}
 	for i := range rules.Operations {
 		if filing := &rules.Operations[i]; filing.ID == op.ID {
-			filing.GetTemplate, filing.ExampleBody = "", nil // they are above
+			filing.GetTemplate, filing.ExampleBody = "", nil // the document has both
 		}
 	}
 	for _, position := range org.Positions {
-		rules.Rules.Positions = append(rules.Rules.Positions, model.Position{Position: position, What: g.Site.Org.Positions[position]})
+		rules.Rules.Positions = append(rules.Rules.Positions,
+			model.Position{Position: position, What: g.Site.Org.Positions[position]})
 	}
 	return rules
 }
 
 func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
-	contract, retired := g.ownContract(route, nil), []model.RetiredKey{}
+	contract, retired, kit := g.ownContract(route, nil), []model.RetiredKey{}, []string{}
+	for _, path := range respond.Kit {
+		kit = append(kit, g.URL(path))
+	}
 	for _, key := range g.Snapshot.RetiredKeys {
 		retired = append(retired, model.RetiredKey(key))
 	}
@@ -152,26 +159,28 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 		VerifyOffline: []string{
 			"1. Take the members " + strings.Join(canon.ReceiptFields, ", ") + " of the receipt, in this order and no others, " +
 				"and write them as JSON without white space, " +
-				"non-ASCII as it is and " + canon.ReceiptNullable + " as null where it is null: " +
+				"non-ASCII unescaped and" + canon.ReceiptNullable + " as null where it is null: " +
 				"JSON.stringify in JavaScript, json.dumps(o, separators=(',', ':'), ensure_ascii=False) in Python. " +
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
 			"3. Take the public key from " + g.URL(route.Path) + ", not from the receipt: " +
-				"public_key_b64, or one of retired_keys that the receipt names. A retired key counts for an issued_at from its current_from to " +
+				"public_key_b64, or one of retired_keys that the receipt names. A retired key counts for an " +
+				"issued_at from its current_from to " +
 				"the end of its retired_on, and for none if it is revoked; no key counts for an issued_at more than " +
 				strconv.Itoa(receipt.MaxAhead/60) + " minutes in the future. " +
 				"A receipt that names another key is not from this service.",
 			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
 				"over the UTF-8 bytes of canonical. " +
-				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing proves who issued it.",
+				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing " +
+				"proves who issued it.",
 		},
 		RetiredKeys: retired,
-		VerifyKit:   g.kitURLs(),
+		VerifyKit:   kit,
 		Contract:    contract,
 	}
 }
 
-// BusinessDays is the answer of GET /api/business-days.
+// BusinessDays returns the document of GET /api/business-days.
 func (g *Answers) BusinessDays() model.BusinessDays {
 	route := Route("business-days")
 	first, last := bizday.Range()
@@ -188,4 +197,87 @@ func (g *Answers) BusinessDays() model.BusinessDays {
 		answer.Conventions = append(answer.Conventions, model.Convention{Name: c.Name, What: c.What})
 	}
 	return answer
+}
+
+// BoardDocument returns the published document of one hand verification.
+func BoardDocument(s *site.Scoreboard) []byte { return output.Indented(verification(s)) }
+
+// BoardPath returns its path.
+func BoardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
+
+func verification(board *site.Scoreboard) object {
+	numbers := object{{"as_of", board.AsOf}}
+	for i := range site.Numbers {
+		n := &site.Numbers[i]
+		part, name, _ := strings.Cut(n.Place(), ".")
+		group, _ := numbers.Get(part).(object)
+		numbers.Set(part, append(group, output.Member{Name: name, Value: n.Of(board)}))
+	}
+	return numbers
+}
+
+// Roster returns the newest hand verification: the answer of GET /api/roster, and scoreboard.json.
+func (g *Answers) Roster() model.Roster {
+	roster := g.Site.Current().Roster
+	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
+	roster.PilotWaitlist.FoundingSlots = model.FoundingAgentSlots
+	roster.PilotWaitlist.FoundingSlotsLeft = max(0, model.FoundingAgentSlots-roster.PilotWaitlist.VerifiedConversions)
+	roster.PilotWaitlist.Convert = g.convert(Route("waitlist"))
+	roster.Orgs.FoundingSlots = model.FoundingOrgSlots
+	roster.Orgs.FoundingSlotsLeft = orgSlotsLeft(g.Site.Current())
+	roster.Orgs.File = g.fileCall(Route("org"))
+	roster.Suggestions.File = g.fileCall(Route("suggest"))
+	roster.ObservedAttention.NamedClientsSeen = len(roster.ObservedAttention.NamedClients)
+	roster.ObservedAttention.ByDate = map[string]model.Update{}
+	for _, update := range roster.ObservedAttention.Updates {
+		roster.ObservedAttention.ByDate["update_"+strings.ReplaceAll(update.Date, "-", "_")] = update
+	}
+	for _, endpoint := range g.liveEndpoints() {
+		roster.LiveNow = append(roster.LiveNow, endpoint.Method+" "+endpoint.Path)
+	}
+	return roster
+}
+
+func orgSlotsLeft(s *site.Scoreboard) int {
+	return max(0, model.FoundingOrgSlots-s.Orgs.ChartersFiled)
+}
+
+func (g *Answers) convert(waitlist *api.Route) model.Convert {
+	op := WriteOperation(waitlist)
+	least := *op
+	least.Fields = nil
+	for _, f := range op.Fields {
+		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
+			least.Fields = append(least.Fields, f)
+		}
+	}
+	convert := model.Convert{
+		Methods:           op.Methods,
+		URL:               g.URL(waitlist.Path),
+		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
+		PostBody:          BodyTemplate(&least),
+		ReadTheTermsFirst: g.URL(Route("aup").Path),
+	}
+	if len(least.Fields) == 1 {
+		convert.Get = convert.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
+	}
+	return convert
+}
+
+func (g *Answers) fileCall(route *api.Route) model.FileCall {
+	call := model.FileCall{Method: "POST", URL: g.URL(route.Path)}
+	if op := WriteOperation(route); slices.Contains(op.Methods, "GET") {
+		call.Get = g.GetTemplate(route, op)
+	}
+	return call
+}
+
+// WriteOperation returns the operation of a route that writes, or an empty one.
+func WriteOperation(route *api.Route) *api.Operation {
+	for _, op := range route.Operations {
+		if op.Writes {
+			return op
+		}
+	}
+	return &api.Operation{}
 }

@@ -14,17 +14,16 @@ import (
 	"anteroom/generator/model"
 )
 
-// Example is an example of an operation.
 type Example struct {
-	Template model.JSON // a body with placeholders, which is refused as it is
-	Answer   model.JSON // to the body with examples in place of these; nil where nothing is called
+	Template model.JSON // a body with placeholders, which the operation refuses
+	Answer   model.JSON // to the body with examples instead; may be nil
 }
 
-// Example is the example of an operation.
+// Example returns the example of an operation.
 func (g *Answers) Example(op *api.Operation) Example { return g.examples[op.ID] }
 
-// rehearsal answers requests with a snapshot that has nothing of a board and one address of the
-// sitemap, so that what it answers changes with the service's words alone.
+// rehearsal runs the edge with fake effects to make examples. Its snapshot has no counts and one
+// address in the sitemap, so that examples change with the service's words alone.
 type rehearsal struct {
 	*Answers
 	snapshot snapshot.Snapshot
@@ -50,7 +49,8 @@ func (g *Answers) rehearse() error {
 				return err
 			}
 		}
-		if slices.ContainsFunc(OperationsWith(route, http.MethodGet), func(op *api.Operation) bool { return op.Document != nil }) {
+		if slices.ContainsFunc(OperationsWith(route, http.MethodGet),
+			func(op *api.Operation) bool { return op.Document != nil }) {
 			g.sizes[route.Path] = len(r.run(turn.Request{Method: http.MethodGet, Target: route.Path}, r.edge.Handle).Body)
 		}
 	}

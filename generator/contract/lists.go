@@ -37,7 +37,7 @@ func (f *Family) list(path, schemaPath, entry string, l *site.List) {
 		w.Int(name, int64(l.Counts[name]))
 	}
 	w.Close('}')
-	f.DocumentTrailer(&w)
+	f.documentTrailer(&w)
 	w.Close('}')
 	f.Add(path, append(w.Buf, '\n'))
 

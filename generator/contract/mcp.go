@@ -17,8 +17,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// MaxTools is how many bytes the answer to tools/list may have, as conversations begin with it.
-// maxEnvelope of them are for the members around the list.
+// MaxTools bounds the bytes of tools/list, which begins conversations. maxEnvelope of them are for
+// the members around the list.
 const MaxTools, maxEnvelope = 14_336, 128
 
 func (g *Answers) mcp() error {
@@ -40,7 +40,8 @@ func (g *Answers) mcp() error {
 	for i := range api.Tools {
 		tool := g.toolEntry(&api.Tools[i])
 		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
-			document, required := g.Snapshot.Documents[op.Document.ID], tool.Get("outputSchema").(object).Get("required").([]string)
+			document := g.Snapshot.Documents[op.Document.ID]
+			required := tool.Get("outputSchema").(object).Get("required").([]string)
 			if result := toolResult(document, required); !bytes.Equal(result, document) {
 				g.Snapshot.Documents[api.MCPResult+op.Document.ID] = result
 			}
@@ -67,7 +68,11 @@ func (g *Answers) mcp() error {
 		{"install", installBlocks(words.Install)},
 		{"tools", summaries},
 	})
-	g.addToSnapshot(api.MCPNoStream, object{{"endpoint", g.URL(protocol.Path)}, {"install", installBlocks(words.Install[:min(1, len(words.Install))])}, {"tools", names}})
+	g.addToSnapshot(api.MCPNoStream, object{
+		{"endpoint", g.URL(protocol.Path)},
+		{"install", installBlocks(words.Install[:min(1, len(words.Install))])},
+		{"tools", names},
+	})
 	return nil
 }
 
@@ -79,7 +84,7 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 	return object{
 		{"name", g.ToolName(t)},
 		{"title", words.Title},
-		{"description", words.Description + " OpenAPI: " + OperationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
+		{"description", words.Description + " OpenAPI: " + operationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
 		{"inputSchema", g.ToolInput(t, op)},
 		{"outputSchema", g.toolOutput(op)},
 		{"annotations", object{
@@ -92,9 +97,8 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 	}
 }
 
-// ToolInput is the schema of a tool's arguments: the fields of its operation, without the field
-// that the tool omits and with the name that the tool gives to one of them. It says of them what a
-// model needs to fill them in. The endpoint checks the rest, and openapi.json has it.
+// ToolInput returns the schema of a tool's arguments: the fields of its operation, without the one
+// that the tool omits. It has what a model needs to fill them in; the endpoint checks the rest.
 func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	var fields []input.Field
 	for _, f := range op.Fields {
@@ -110,10 +114,12 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 		key.Name = api.KeyArgument
 		fields = append(fields, api.DryRun, key)
 	}
-	schema := inputObject(fields, func(name string) string { return FirstSentence(g.FieldMeaning(op, name)) }, "")
+	schema := g.inputObject(op, fields, "")
 	properties := schema.Get("properties").(object)
 	for i := range fields {
-		properties[i].Value = g.toolArgument(&fields[i], properties[i].Value.(object))
+		argument := properties[i].Value.(object)
+		argument.Set("description", FirstSentence(argument.Get("description").(string)))
+		properties[i].Value = g.toolArgument(&fields[i], argument)
 		if properties[i].Name == t.Renames {
 			properties[i].Name = t.As
 		}
@@ -126,8 +132,8 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	return schema
 }
 
-// argumentKeywords are the keywords in the schema of an argument. Some providers of models refuse
-// every tool of a request for any other keyword, pattern apart, which only takes space.
+// Some providers of models refuse every tool of a request that has another keyword. They take
+// pattern too, which only costs space.
 var argumentKeywords = []string{
 	"type", "description", "properties", "required", "items", "enum",
 	"minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
@@ -139,7 +145,7 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 		schema.Set("description", "With true, nothing is written.")
 	case f.Name == api.KeyArgument:
 		return object{{"type", "string"}, {"description", "A UUID; a call sent again with it is done once."}}
-	case f.Type == input.List: // some models cannot fill in what has two types
+	case f.Type == input.List: // some models cannot fill in two types
 		return object{
 			{"type", "string"},
 			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
@@ -175,7 +181,7 @@ func (g *Answers) answerMembers(op *api.Operation) object {
 	return members
 }
 
-// FirstSentence is the first sentence of a text.
+// FirstSentence returns the first sentence of a text.
 func FirstSentence(text string) string {
 	if first, _, more := strings.Cut(text, ". "); more {
 		return first + "."
@@ -183,8 +189,8 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// toolOutput returns the schema of a tool's structured content. It requires what is in every answer
-// and types what is not a text; members of some answers only are allowed and not named.
+// toolOutput returns the schema of a tool's structured content. It requires the members of every
+// answer and types all but texts; other members are allowed and not named.
 func (g *Answers) toolOutput(op *api.Operation) object {
 	answer := Inline(g.AnswerTypes(op)[0])
 	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
@@ -225,7 +231,7 @@ func withoutOmitted(v *jsondoc.Value) any {
 	return model.JSON(v.Raw)
 }
 
-// ContractMembers are the names of the members of a contract.
+// ContractMembers returns the names of a contract's members.
 var ContractMembers = sync.OnceValue(func() (names []string) {
 	for _, m := range Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
 		names = append(names, m.Name)
@@ -260,7 +266,11 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 		parts = append(parts, part)
 	}
 	g.addToSnapshot(api.MCPPrompt+p.Name, object{{"description", words.Description}, {"text", parts}})
-	entry := object{{"name", g.Site.Service.ToolPrefix + p.Name}, {"title", words.Title}, {"description", words.Description}}
+	entry := object{
+		{"name", g.Site.Service.ToolPrefix + p.Name},
+		{"title", words.Title},
+		{"description", words.Description},
+	}
 	if len(arguments) > 0 {
 		entry.Set("arguments", arguments)
 	}
@@ -270,20 +280,14 @@ func (g *Answers) promptEntry(p *api.Prompt) object {
 func installBlocks(install []site.Install) object {
 	all := object{}
 	for _, i := range install {
-		block := object{{"client", i.Client}, {"how", i.How}}
-		if i.Command != "" {
-			block.Set("command", i.Command)
-		}
+		block := model.MCPClient{Client: i.Client, How: i.How, Command: i.Command, TOML: i.TOML}
 		if i.Config != "" {
-			block.Set("config", model.JSON(i.Config))
-		}
-		if i.TOML != "" {
-			block.Set("toml", i.TOML)
+			block.Config = model.JSON(i.Config)
 		}
 		all.Set(i.ID, block)
 	}
 	return all
 }
 
-// ToolName is the name of a tool as clients see it.
+// ToolName returns the name of a tool as clients see it.
 func (g *Answers) ToolName(t *api.Tool) string { return g.Site.Service.ToolPrefix + t.Name }

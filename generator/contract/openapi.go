@@ -12,22 +12,20 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/output"
+	"anteroom/generator/site"
 )
 
 // openAPIVersion is the newest version of OpenAPI that common tools read.
 const openAPIVersion = "3.1.1"
 
-// linedLevels is how deep in the description each member is in a line of its own: down to an
-// operation and to a component. An indented text is more than half as long again.
+// linedLevels puts each operation and component on a line. Indented, the text is more than half as
+// long again.
 const linedLevels = 3
 
-// OpenAPI describes every endpoint, and the documents that programs read, by OpenAPI 3.1. Common
-// generators make a client of it, which need: no $ref into properties, no type that is several
-// besides null, and no name twice in all sections of the components.
-//
-// It is made of the route table, the answer types and the words
-// of the content. OpenAPI has one operation for a method and a path, so the operations of the route
-// table that share both are described together.
+// OpenAPI describes every endpoint and the documents for programs by OpenAPI 3.1. Common generators
+// make a client of it if no $ref points into properties, no type is several except null, and no
+// name occurs twice in all sections of the components. Operations of the route table that share a
+// method and a path are described together.
 func OpenAPI(a *Answers) ([]output.File, error) {
 	service := &a.Site.Service
 	d := description{Family: Family{Answers: a}, schemas: &schemas{types: map[string]reflect.Type{}}}
@@ -37,7 +35,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 			tags = append(tags, object{{"name", route.Tag}, {"description", d.tagDescription(route.Tag)}})
 		}
 		item := object{}
-		if len(route.Operations) > 1 { // one operation has words of its own
+		if len(route.Operations) > 1 { // otherwise the operation has a summary
 			item.Set("summary", a.Summary(route.ID))
 		}
 		for _, method := range route.Methods() {
@@ -48,8 +46,14 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 		}
 		paths.Set(route.Path, item)
 	}
-	tags = append(tags, object{{"name", documentsTag}, {"description", "The documents that programs read; manifest.json lists all others."}})
-	for _, path := range []string{"/manifest.json", "/scoreboard.json", output.JobsPath, output.AuditorsPath, "/llms.txt"} {
+	tags = append(tags, object{
+		{"name", documentsTag},
+		{"description", "The documents that programs read; manifest.json lists all others."},
+	})
+	for _, path := range []string{
+		"/manifest.json", "/scoreboard.json", output.JobsPath,
+		output.AuditorsPath, "/llms.txt",
+	} {
 		paths.Set(path, d.documentPath(path))
 	}
 	doc := object{
@@ -63,12 +67,13 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 				"Any other method that is not listed gets the 405 of the path. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
 				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
-				"Each endpoint and each type of problem has a page of its own. " +
+				"Each endpoint and each type of problem has a page. " +
 				"Each operation is named by its method and path. " +
 				"x-operations lists what it does, by the names in the contract of its endpoint. " +
 				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
 				"To write, use the POST, or the get_template of the contract. " +
-				"This description is version " + model.DescriptionVersion + ", the MCP server version " + protocol.ServerVersion + "; manifest.json has all versions."},
+				"This description is version " + model.DescriptionVersion + ", the MCP server version " +
+				protocol.ServerVersion + "; manifest.json has all versions."},
 			{"version", model.DescriptionVersion},
 			{"termsOfService", a.URL(Route("aup").Path)},
 			{"contact", object{{"name", service.Operator}, {"url", service.BaseURL() + "/"}, {"email", service.Contact}}},
@@ -80,7 +85,7 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 		{"tags", tags},
 		{"paths", paths},
 		{"components", object{
-			{"schemas", d.schemas.Components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
+			{"schemas", d.schemas.components}, {"responses", d.responses}, {"parameters", d.shared}, {"headers", d.headers},
 		}},
 	}
 	d.Add(output.OpenAPIPath, output.Lined(doc, linedLevels))
@@ -101,7 +106,7 @@ type description struct {
 	Family
 	schemas   *schemas
 	responses object
-	shared    object // parameters that several operations have
+	shared    object // parameters of several operations
 	headers   object
 }
 
@@ -116,7 +121,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		}
 		text := d.Description(op.ID)
 		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
-			text = "As with " + fullAt + ", where it is described, by query parameters."
+			text = "As with " + fullAt + ", which has the description, by query parameters."
 		}
 		if writesByQuery(op) {
 			text += " It writes, so only the contract has its parameters."
@@ -128,7 +133,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	described := object{
 		{"tags", []string{route.Tag}},
-		{"operationId", OperationID(method, route.Path)},
+		{"operationId", operationID(method, route.Path)},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
 	}
@@ -146,16 +151,18 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	responses := object{}
 	if len(d.AnswerTypes(operations[0])) == 0 {
-		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing to do, and nothing done.", "Cache-Control"))
+		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing was to be done.", "Cache-Control"))
 	} else {
 		responses.Set("200", d.successResponse(route, operations, method))
 	}
-	if method == http.MethodGet && slices.ContainsFunc(operations, func(op *api.Operation) bool { return op.Document != nil }) {
+	if method == http.MethodGet && slices.ContainsFunc(operations,
+		func(op *api.Operation) bool { return op.Document != nil }) {
 		responses.Set("304", d.notModified())
 	}
 	problems := ProblemsOf(operations...)
-	if method == http.MethodGet { // the body of a GET is not read, so it cannot be at fault
-		problems = slices.DeleteFunc(problems, func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
+	if method == http.MethodGet { // the body of a GET is not read
+		problems = slices.DeleteFunc(problems,
+			func(p *respond.ProblemType) bool { return p.Status == 413 || p.Status == 415 })
 	}
 	d.addProblems(&responses, problems...)
 	described.Set("responses", responses)
@@ -164,17 +171,17 @@ func (d *description) operation(route *api.Route, method string) object {
 
 func (d *description) refusedGet(route *api.Route) object {
 	p := respond.MethodNotAllowed
-	problem := d.schemas.Ref(reflect.TypeFor[model.Problem]())
+	problem := refTo[model.Problem](d)
 	shape := oneOf([]object{
-		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPInstall]()), {{"required", []string{"contract"}}}}}},
-		{{"allOf", []object{problem, d.schemas.Ref(reflect.TypeFor[model.MCPNoStream]())}}},
+		{{"allOf", []object{problem, refTo[model.MCPInstall](d), {{"required", []string{"contract"}}}}}},
+		{{"allOf", []object{problem, refTo[model.MCPNoStream](d)}}},
 	})
 	responses := object{{strconv.Itoa(p.Status), d.response(p.Title+": "+d.Site.Problems.Types[p.Slug],
 		respond.MediaProblem, object{{"schema", shape}}, "Allow", "Cache-Control", "Link", "Request-Id")}}
 	d.addProblems(&responses, respond.Misdirected, respond.Internal)
 	return object{
 		{"tags", []string{route.Tag}},
-		{"operationId", OperationID(http.MethodGet, route.Path)},
+		{"operationId", operationID(http.MethodGet, route.Path)},
 		{"summary", "How to install the server, and its tools, in the body of a refusal."},
 		{"description", "There is no stream to listen to, so a GET is answered 405. " +
 			"Its body tells how to add the server to common clients, and lists the tools. " +
@@ -184,7 +191,7 @@ func (d *description) refusedGet(route *api.Route) object {
 }
 
 func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
-	request := d.component("MCPMessage", inputObject(op.Fields, func(name string) string { return d.FieldMeaning(op, name) }, ""))
+	request := d.component("MCPMessage", d.inputObject(op, op.Fields, ""))
 	maxMessages := d.Site.Service.Limits.BatchMessages
 	oneOrMore := func(message object) object {
 		return oneOf([]object{message, {{"type", "array"}, {"items", message}, {"minItems", 1}, {"maxItems", maxMessages}}})
@@ -197,20 +204,30 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 			{"examples", object{{op.ID, object{{"value", ExampleBody(op)}}}}},
 		}}}},
 	})
-	shape := d.component("MCPAnswers", oneOrMore(d.schemas.Ref(reflect.TypeFor[model.MCPAnswer]())))
+	shape := d.component("MCPAnswers", oneOrMore(refTo[model.MCPAnswer](d)))
 	replies := func(example object) object {
 		return object{{"schema", shape}, {"example", example}}
 	}
-	d.responses.Set("JSONRPCError", d.response("A JSON-RPC error, whose message says what is wrong with the request.", respond.MediaJSON,
-		replies(object{{"jsonrpc", "2.0"}, {"id", nil}, {"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}}}),
-		"Cache-Control"))
+	d.responses.Set("JSONRPCError",
+		d.response("A JSON-RPC error; its message explains it.", respond.MediaJSON,
+			replies(object{
+				{"jsonrpc", "2.0"},
+				{"id", nil},
+				{"error", object{{"code", protocol.InvalidRequest}, {"message", "Invalid request"}}},
+			}),
+			"Cache-Control"))
 	failed := ref("responses", "JSONRPCError")
 	responses := object{
-		{"200", d.response("An answer to every request, an array for an array. "+
+		{"200", d.response("A response for every request, an array for an array. "+
 			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
 			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
-			respond.MediaJSON, replies(object{{"jsonrpc", "2.0"}, {"id", 1}, {"result", object{}}}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
-		{"202", d.sharedResponse("NothingToAnswer", "There were notifications or responses only: nothing to answer.", "Cache-Control")},
+			respond.MediaJSON, replies(object{
+				{"jsonrpc", "2.0"},
+				{"id", 1},
+				{"result", object{}},
+			}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
+		{"202", d.sharedResponse("NothingToAnswer",
+			"There were notifications or responses only: nothing to answer.", "Cache-Control")},
 		// An unknown method of the revision without a handshake.
 		{strconv.Itoa(http.StatusNotFound), failed},
 	}
@@ -225,6 +242,8 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 	described.Set("responses", responses)
 }
 
+func refTo[T any](d *description) object { return d.schemas.ref(reflect.TypeFor[T]()) }
+
 func ref(kind, name string) object { return object{{"$ref", "#/components/" + kind + "/" + name}} }
 
 func oneOf(schemas []object) object {
@@ -232,4 +251,95 @@ func oneOf(schemas []object) object {
 		return schemas[0]
 	}
 	return object{{"oneOf", schemas}}
+}
+
+const documentsTag = "documents"
+
+// describedDocuments are data for programs. The manifest lists all documents.
+var describedDocuments = map[string]string{
+	"/manifest.json":    "Every document with its SHA-256, every endpoint, limits and versions.",
+	"/scoreboard.json":  "The counts of the last hand verification.",
+	output.JobsPath:     "Open and completed work.",
+	output.AuditorsPath: "Audits claimed under registered names.",
+	"/llms.txt":         "An overview for language models (llmstxt.org).",
+}
+
+func (d *description) documentPath(path string) object {
+	mediaType, _, _ := strings.Cut(output.As(path).MediaType, ";")
+	document := object{{"schema", d.documentSchema(path)}}
+	return object{{"get", object{
+		{"tags", []string{documentsTag}},
+		{"operationId", operationID(http.MethodGet, path)},
+		{"summary", output.Titles[path]},
+		{"description", describedDocuments[path]},
+		{"responses", object{
+			{"200", d.response("The document.", mediaType, document, "Cache-Control", "ETag", "Link")},
+			{"304", d.notModified()},
+			{"405", d.sharedResponse("ReadOnly", "The method is neither GET nor HEAD.", "Allow", "Cache-Control", "Link")},
+		}},
+	}}}
+}
+
+func (d *description) notModified() object {
+	return d.sharedResponse("NotModified", "Not modified: the entity tag of If-None-Match still holds.",
+		"ETag", "Cache-Control", "Link")
+}
+
+func (d *description) documentSchema(path string) object {
+	switch path {
+	case "/manifest.json":
+		return d.withTrailer(refTo[model.Manifest](d))
+	case "/scoreboard.json":
+		board := reflect.TypeFor[model.Roster]()
+		published, added := splitEdgeMembers(d.schemas.ofStruct(board), board)
+		shape := d.component("Scoreboard", published)
+		d.component(typeName(board), object{{"allOf", []object{shape, added}}})
+		return d.withTrailer(shape)
+	case output.JobsPath:
+		return d.withTrailer(d.list("Jobs", output.JobsSchemaPath, &d.Site.Jobs))
+	case output.AuditorsPath:
+		return d.withTrailer(d.list("Auditors", output.AuditorsSchemaPath, &d.Site.Auditors))
+	}
+	return object{{"type", "string"}}
+}
+
+func (d *description) withTrailer(shape object) object {
+	return object{{"allOf", []object{shape, refTo[model.Trailer](d)}}}
+}
+
+func (d *description) component(name string, shape object) object {
+	d.schemas.components.Set(name, shape)
+	return ref("schemas", name)
+}
+
+func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
+	fromEdge := map[string]bool{}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fromEdge[name] = f.Tag.Get("from") == "edge"
+	}
+	half := func(edge bool) object {
+		other := func(name string) bool { return fromEdge[name] != edge }
+		otherMember := func(m output.Member) bool { return other(m.Name) }
+		half := slices.Clone(shape)
+		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Get("properties").(object)), otherMember))
+		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Get("required").([]string)), other))
+		return half
+	}
+	return half(false), half(true)
+}
+
+// list describes a list without the descriptions of its members, which are in the schema at path.
+func (d *description) list(name, path string, l *site.List) object {
+	shape := entrySchema(l)
+	entry := shape.Get("title").(string)
+	isWords := func(m output.Member) bool { return m.Name == "title" || m.Name == "description" }
+	properties := shape.Get("properties").(object)
+	for i := range properties {
+		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
+	}
+	shape = slices.DeleteFunc(shape, isWords)
+	shape.Set("description", "What each member means is in "+path+".")
+	d.component(entry, shape)
+	return d.component(name, listSchema(l, "#/components/schemas/"+entry))
 }

@@ -7,34 +7,34 @@ import (
 	"slices"
 	"strings"
 
+	"anteroom/edge/api"
 	"anteroom/edge/input"
 	"anteroom/generator/model"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
-// schemas makes schemas of Go types. A named struct becomes a component that other schemas refer
-// to.
+// schemas makes JSON Schemas (2020-12) of Go types. A named struct becomes a component.
 type schemas struct {
-	Components object
+	components object
 	types      map[string]reflect.Type // types of the components, by name
-	inline     bool                    // structs are written in place instead of becoming components
-	enclosing  []reflect.Type          // inline structs being written; inside itself a struct is any object
+	inline     bool                    // structs are written in place
+	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
 }
 
-// Inline is the schema of a type with all that it refers to in place, and with all words.
+// Inline returns the schema of a type without references and with all descriptions.
 func Inline(t reflect.Type) object {
 	s := schemas{inline: true}
 	return s.ofType(t)
 }
 
-// Ref refers to the component of a struct type, and makes the component if there is none yet.
-func (s *schemas) Ref(t reflect.Type) object {
+// ref refers to the component of a struct type, which it makes if necessary.
+func (s *schemas) ref(t reflect.Type) object {
 	name := typeName(t)
 	if known := s.types[name]; known == nil {
 		s.types[name] = t
-		s.Components.Set(name, nil) // keeps the component's place, and ends a recursion
-		s.Components.Set(name, s.ofStruct(t))
+		s.components.Set(name, nil) // keeps its place, and ends a recursion
+		s.components.Set(name, s.ofStruct(t))
 	} else if known != t {
 		panic("two answer types make the component " + name + ": rename one of them")
 	}
@@ -70,7 +70,7 @@ func (s *schemas) ofType(t reflect.Type) object {
 	case reflect.Struct:
 		switch {
 		case !s.inline:
-			return s.Ref(t)
+			return s.ref(t)
 		case slices.Contains(s.enclosing, t):
 			return anyObject()
 		}
@@ -83,7 +83,7 @@ func (s *schemas) ofType(t reflect.Type) object {
 }
 
 // ofStruct follows the tags that package model describes. An embedded struct is a component; the
-// members before and after it are parts of their own, so that all keep their order.
+// members before and after it are separate parts, so that all keep their order.
 func (s *schemas) ofStruct(t reflect.Type) object {
 	parts := []object{{}}
 	own := structSchema{}
@@ -121,11 +121,12 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 	}
 	add(t)
 	parts[len(parts)-1] = own.schema()
-	parts = slices.DeleteFunc(parts, func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 })
+	parts = slices.DeleteFunc(parts,
+		func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 })
 	if len(parts) == 1 {
 		return parts[0]
 	}
-	return object{{"allOf", parts}} // oapi-codegen would drop properties beside it
+	return object{{"allOf", parts}} // oapi-codegen drops properties next to an allOf
 }
 
 // openapi-typescript reads an object without additionalProperties as one without members.
@@ -135,7 +136,7 @@ func total(list string) (name, meaning string) {
 	return list + "_total", "How many there were, where " + list + " leaves some out."
 }
 
-// structSchema is what the members of a struct, or some of them, say of an object.
+// structSchema is a part of an object's schema.
 type structSchema struct {
 	properties, patterns object
 	required             []string
@@ -215,21 +216,21 @@ func tells(words string) bool {
 	return len(words) >= few || strings.ContainsAny(words, ",;:0123456789") || strings.Contains(words, "null")
 }
 
-// Patterns of strings: the control characters that each type refuses, written so that ECMA-262, RE2
-// and Python read the patterns alike.
+// The control characters that each type refuses, so that ECMA-262, RE2 and Python read the patterns
+// the same way.
 const (
 	noControls  = `^[^\x00-\x1F\x7F]*$`
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema returns the schema of a field in a JSON body. meaning describes a field by its dotted
-// name; prefix is the dotted name of the field around it, with a dot at its end.
-func inputSchema(f *input.Field, meaning func(name string) string, prefix string) object {
-	schema := object{{"type", jsonType(f.Type)}, {"description", meaning(prefix + f.Name)}}
+// inputSchema returns the schema of a field in a JSON body. prefix is the dotted name of the field
+// around it, with a dot at its end.
+func (g *Answers) inputSchema(op *api.Operation, f *input.Field, prefix string) object {
+	schema := object{{"type", jsonType(f.Type)}, {"description", g.FieldMeaning(op, prefix+f.Name)}}
 	switch f.Type {
 	case input.ID:
 		return choice(schema, object{{"type", "string"}}, object{{"type", "number"}})
-	case input.List: // no keyword says what a text with commas may hold
+	case input.List: // no keyword describes a text with commas
 		return choice(schema, object{{"type", "string"}}, listItems(f))
 	case input.Object:
 		schema.Set("additionalProperties", true)
@@ -250,8 +251,7 @@ func inputSchema(f *input.Field, meaning func(name string) string, prefix string
 		schema.Set("format", "int32")
 		bounds("minimum", "maximum")
 	case input.Array:
-		items := inputObject(f.Items, meaning, prefix+f.Name+".")
-		schema.Set("items", items)
+		schema.Set("items", g.inputObject(op, f.Items, prefix+f.Name+"."))
 		bounds("minItems", "maxItems")
 	case input.Email, input.Date:
 		schema.Set("format", string(f.Type))
@@ -280,16 +280,16 @@ func choice(schema object, types ...object) object {
 	return schema
 }
 
-func inputObject(fields []input.Field, meaning func(name string) string, prefix string) object {
+func (g *Answers) inputObject(op *api.Operation, fields []input.Field, prefix string) object {
 	schema, properties, required := object{{"type", "object"}}, object{}, []string{}
 	for i := range fields {
 		f := &fields[i]
 		if f.QueryOnly {
 			continue
 		}
-		properties.Set(f.Name, inputSchema(f, meaning, prefix))
+		properties.Set(f.Name, g.inputSchema(op, f, prefix))
 		for _, alias := range f.Aliases {
-			same := inputSchema(f, meaning, prefix)
+			same := g.inputSchema(op, f, prefix)
 			same.Set("description", sameAs(f))
 			properties.Set(alias, same)
 		}

@@ -1,6 +1,5 @@
-// Package discovery makes the documents by which programs find the service and what it publishes:
-// llms.txt, the manifest, the sitemap, feeds and catalogs, and the headers under which a CDN serves
-// them.
+// Package discovery makes the documents by which programs find the service: llms.txt, the manifest,
+// the sitemap, feeds and catalogs, and the headers under which a CDN serves all documents.
 package discovery
 
 import (
@@ -25,8 +24,7 @@ type object = output.Object
 
 type family struct{ contract.Family }
 
-// Files makes what crawlers, scanners and researchers look for at fixed places, the server's entry
-// for a registry, the verification kit and the conformance vectors.
+// Files makes the documents at fixed places, the verify kit and the conformance vectors.
 func Files(a *contract.Answers) ([]output.File, error) {
 	g := &family{contract.Family{Answers: a}}
 	g.Add("/robots.txt", g.text("robots.txt"))
@@ -50,7 +48,7 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		witnesses = append(witnesses, w.Key)
 	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.ReceiptKeys(), logKeys, witnesses)
+		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), logKeys, witnesses)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}
@@ -78,8 +76,7 @@ func (g *family) text(name string) []byte {
 	return b.Bytes()
 }
 
-// WrittenByGet are the paths of endpoints where a GET with a query may write, which is not for
-// crawlers. Without a query it only reads.
+// WrittenByGet lists the endpoints where a GET with a query may write, which is not for crawlers.
 func (g *family) WrittenByGet() (paths []string) {
 	for _, route := range api.Routes {
 		if slices.ContainsFunc(contract.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
@@ -89,9 +86,8 @@ func (g *family) WrittenByGet() (paths []string) {
 	return paths
 }
 
-// ContentPreferences say what readers may do with what they read, as lines of robots.txt and as
-// header fields alike: the signals of contentsignals.org, and those of the IETF's drafts on AI
-// preferences. Both are written from the same settings, so that they agree.
+// ContentPreferences returns the signals of contentsignals.org and of the IETF's drafts on AI
+// preferences, as lines for robots.txt and as header fields. Both follow from one setting.
 func (g *family) ContentPreferences() []string {
 	signals := &g.Site.Service.ContentSignals
 	word := func(allowed bool) string {
@@ -141,7 +137,10 @@ func (g *family) apiCatalog() object {
 			{"anchor", g.URL("/api/")},
 			{"service-desc", []object{link(output.OpenAPIPath, output.OpenAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
-			{"service-meta", []object{link("/manifest.json", output.MediaJSON), link(output.AICatalogPath, output.MediaAICatalog)}},
+			{"service-meta", []object{
+				link("/manifest.json", output.MediaJSON),
+				link(output.AICatalogPath, output.MediaAICatalog),
+			}},
 			{"status", []object{link(contract.Route("presence").Path, output.MediaJSON)}},
 			{"terms-of-service", []object{link(contract.Route("aup").Path, output.MediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
@@ -149,11 +148,17 @@ func (g *family) apiCatalog() object {
 		{
 			{"anchor", g.URL(protocol.Path)},
 			{"service-doc", []object{link("/mcp.html", "text/html")}},
-			{"service-meta", []object{link(output.ServerCardPath, output.MediaServerCard), link("/server.json", output.MediaJSON)}},
+			{"service-meta", []object{
+				link(output.ServerCardPath, output.MediaServerCard),
+				link("/server.json", output.MediaJSON),
+			}},
 		},
 		{
 			{"anchor", g.URL("/scoreboard.json")},
-			{"alternate", []object{link(output.JSONFeedPath, output.MediaJSONFeed), link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html")}},
+			{"alternate", []object{
+				link(output.JSONFeedPath, output.MediaJSONFeed),
+				link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html"),
+			}},
 		},
 		describe(output.JobsPath, output.JobsSchemaPath),
 		describe(output.AuditorsPath, output.AuditorsSchemaPath),

@@ -13,8 +13,8 @@ import (
 
 const jsonFeedVersion = "https://jsonfeed.org/version/1.1"
 
-// feedNote says what the times of the feeds mean. A verification has a date and no time of day.
-const feedNote = "Each hand verification of the counts. An item has the date of its verification at 00:00 UTC, as the time of day is not recorded."
+const feedNote = "Each hand verification of the counts. An item has the date of its verification at " +
+	"00:00 UTC, as the time of day is not recorded."
 
 type feedItem struct {
 	id, title, text, time string
@@ -24,7 +24,8 @@ func (g *family) feedItems() (items []feedItem) {
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]
 		items = append(items, feedItem{
-			id: g.URL(contract.BoardPath(s)), title: "Hand verification " + s.File, text: inWords(s), time: s.AsOf + "T00:00:00Z",
+			id: g.URL(contract.BoardPath(s)), title: "Hand verification " + s.File, text: inWords(s),
+			time: s.AsOf + "T00:00:00Z",
 		})
 	}
 	return items
@@ -32,7 +33,8 @@ func (g *family) feedItems() (items []feedItem) {
 
 func inWords(s *site.Scoreboard) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: %d. Org charters filed: %d. ",
+	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: "+
+		"%d. Org charters filed: %d. ",
 		s.AsOf, s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded, s.Orgs.ChartersFiled)
 	fmt.Fprintf(&b, "Suggestions received from outside: %d; originated internally: %d; shipped: %d. ",
 		s.Suggestions.ReceivedExternal, s.Suggestions.OriginatedInternally, s.Suggestions.Shipped)
@@ -105,12 +107,18 @@ func (g *family) atomFeed(items []feedItem) []byte {
 	}{
 		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.feedTitle(), Subtitle: feedNote, Updated: items[0].time,
 		Author: g.Site.Service.Operator, Rights: g.Site.Service.License,
-		Links: []atomLink{{"self", output.MediaAtom, g.URL(output.AtomFeedPath)}, {"alternate", "text/html", g.URL(output.ScoreboardPage)}},
+		Links: []atomLink{
+			{"self", output.MediaAtom, g.URL(output.AtomFeedPath)},
+			{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+		},
 	}
 	for _, item := range items {
 		feed.Entries = append(feed.Entries, atomEntry{
 			ID: item.id, Title: item.title, Published: item.time, Updated: item.time, Content: item.text,
-			Links: []atomLink{{"alternate", "text/html", g.URL(output.ScoreboardPage)}, {"alternate", output.MediaJSON, item.id}},
+			Links: []atomLink{
+				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+				{"alternate", output.MediaJSON, item.id},
+			},
 		})
 	}
 	return g.xml(output.AtomFeedPath, &feed)

@@ -14,15 +14,16 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// commonHeaders are the headers of every static answer, errors included. The security policy lets a
-// page load its style sheet, images and scripts from its own host and call it, and nothing else.
+// commonHeaders are headers of every static answer, errors included. A page may load style sheets,
+// images and scripts from its own host, and call it.
 var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",
 	"Cross-Origin-Resource-Policy: cross-origin",
 	"Strict-Transport-Security: max-age=63072000; includeSubDomains",
 	"Access-Control-Expose-Headers: " + respond.Exposed,
-	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
 var frontPageLinks = []string{
@@ -36,11 +37,11 @@ var frontPageLinks = []string{
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// ownHeaders are headers of single paths, beside those of the table of published paths.
+// ownHeaders are added to the headers of single paths.
 var ownHeaders = map[string][]string{
 	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},
-	// The answer to HEAD carries this relation (RFC 9727, section 2).
+	// RFC 9727, section 2.
 	"/.well-known/api-catalog": {`Link: </.well-known/api-catalog>; rel="api-catalog"`},
 	output.JobsPath:            {describedBy(output.JobsSchemaPath)},
 	output.AuditorsPath:        {describedBy(output.AuditorsSchemaPath)},
@@ -50,9 +51,9 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + output.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file. Where the CDN serves exact paths only, it serves
-// index.html at /index.html but not at /. Many look for an MCP server at /mcp: its answer, 308,
-// keeps method and body. Audits once had a page of their own.
+// redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
+// index.html at /index.html but not at /. Many look for an MCP server at /mcp: 308 keeps method and
+// body. Audits once had a separate page.
 var redirects = []string{
 	"/ /index.html 200",
 	output.MCPShort + " " + protocol.Path + " 308",
@@ -60,9 +61,9 @@ var redirects = []string{
 	"/auditors.html.md /jobs.html.md 308",
 }
 
-// Configuration makes a _headers file of Cloudflare of the table of published paths. The CDN
-// joins the values that two matching rules give for one header, so each header of a path is in
-// one rule only. A pattern of the table is one rule, however many documents it matches.
+// Configuration makes the _headers and _redirects files of Cloudflare. The CDN joins the values
+// that two matching rules have for one header, so each header of a path is in one rule only. A
+// pattern is one rule for all documents it matches.
 func Configuration(a *contract.Answers, documents []output.File) ([]output.File, error) {
 	g := &family{contract.Family{Answers: a}}
 	rules := map[string][]string{

@@ -86,7 +86,8 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 
 func usualPlaces(documents []output.File) (paths []string) {
 	for i := range documents {
-		if path := documents[i].Path; path != output.SkillPath && (strings.HasPrefix(path, "/.well-known/") || path == "/server.json") {
+		path := documents[i].Path
+		if path == "/server.json" || strings.HasPrefix(path, "/.well-known/") && path != output.SkillPath {
 			paths = append(paths, path)
 		}
 	}
@@ -100,7 +101,7 @@ func (g *family) llmsCalls() string {
 	for _, id := range llmsCalls {
 		i := slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == id })
 		if i < 0 {
-			g.Fail("llms.txt shows how to call %s, and no step of the quest does", id)
+			g.Fail("llms.txt: the quest has no step for %s", id)
 			continue
 		}
 		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))

@@ -8,7 +8,7 @@ import "bytes"
 const Attribute = "* -text"
 
 // What describes a file whose line ends were changed.
-const What = "its line ends were changed, as git does with core.autocrlf"
+const What = "line ends were changed, as git does with core.autocrlf"
 
 // What to do about it. The first is for a file that anteroom generate does not make.
 const (

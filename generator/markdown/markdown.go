@@ -1,5 +1,5 @@
-// Package markdown is the Markdown of pages: CommonMark with the tables and the strikethrough of
-// GitHub Flavored Markdown. Raw HTML is left out, and a text that looks like an address is no link.
+// Package markdown defines the Markdown of pages: CommonMark with the tables and the strikethrough
+// of GitHub Flavored Markdown, without raw HTML and without links made of addresses.
 package markdown
 
 import (
@@ -27,7 +27,7 @@ func New(options ...goldmark.Option) goldmark.Markdown {
 
 var plain = New().Parser()
 
-// Loss is a text of a page that HTML would not show, or would show as something else.
+// Loss is a text of a page that HTML would drop or change.
 type Loss struct {
 	At         int // offset in bytes
 	What, Hint string
@@ -39,8 +39,8 @@ var (
 	braces   = regexp.MustCompile(`\{\s*\}[\s#]*$`)
 )
 
-// Losses returns what the HTML of a document would lose, sorted by place. Blocks that begin with a
-// comment are not among them: a page may have markers.
+// Losses returns what the HTML of a document would lose, sorted by place. A block that begins with
+// a comment may be a marker.
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }

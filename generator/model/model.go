@@ -1,16 +1,13 @@
-// Package model holds the types of the answers that the content decides: what the read endpoints,
-// the contracts and the static JSON documents say. The generator fills them and makes the schemas
-// of the OpenAPI description of them; the edge serves their text.
+// Package model holds the types of the answers that the content decides. The generator fills them
+// and makes schemas of them; the edge serves their text.
 //
-// The struct tags have these meanings. json names the member and doc describes it. null:"true"
-// marks a string that may be null. also names the JSON types that a member may have besides its
-// own. enum, format, minimum and pattern are the keywords of JSON Schema. flat:"true" marks an
-// embedded struct that is not a component of its own. A member with omitempty or omitzero may be
-// absent from an answer. from:"edge" marks a member that is in every answer and absent from the
-// published text only: the edge adds it when it answers. total:"true" marks a list that is cut
-// where it is long: a member <name>_total then says how many entries there were. A member with the
-// tag is is in a content file under the same name; package site has the meaning. Its format is that
-// of the member, and a count is 0 or more.
+// Struct tags: json names the member and doc describes it. null:"true" marks a string that may be
+// null. also names further JSON types of a member. enum, format, minimum and pattern are keywords
+// of JSON Schema. flat:"true" marks an embedded struct that is no component. A member with
+// omitempty or omitzero may be absent from an answer. The edge adds a member with from:"edge" to
+// every answer, so only the published text lacks it. total:"true" marks a list that may be cut: a
+// member <name>_total then has the full count. A member with the tag is has the same name in a
+// content file and the format described by package site; a count is 0 or more.
 package model
 
 import (
@@ -34,13 +31,13 @@ const (
 	FoundingOrgSlots   = 100
 )
 
-// ExampleTime is when examples were made. No board has it, so a new board changes no example.
+// ExampleTime is the time of all examples, so that a new board changes none.
 const ExampleTime = "2026-01-15T12:00:00Z"
 
 // JSON is the text of one JSON value.
 type JSON []byte
 
-// MarshalJSON gives the text itself.
+// MarshalJSON implements json.Marshaler.
 func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 
 // Trailer are the members that every JSON answer under /api/ ends with.
@@ -61,13 +58,13 @@ type LiveEndpoint struct {
 
 // Presence is the answer of GET /api/presence.
 type Presence struct {
-	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"Whether the operator is there, as the operator set it by hand."`
+	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"The status that the operator set by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
 	AwayMessage   string           `json:"away_message" is:"text" optional:"true" doc:"What the operator says about the status; empty when there is nothing to say."`
 	Since         string           `json:"since" is:"time" doc:"When the operator set the status."`
 	StatusNote    string           `json:"status_note" is:"text" doc:"Who set the status, and when."`
 	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
-	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"What is planned and does not exist."`
+	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"Planned, but not built."`
 	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`
 }
 
@@ -94,13 +91,13 @@ type QuestStep struct {
 	Title     string  `json:"title" doc:"Title of the step."`
 	Call      string  `json:"call" doc:"The exact call: method, address and, for a POST, the body."`
 	Curl      string  `json:"curl,omitempty" doc:"The same as a command, where the answer of one step goes into another."`
-	Tool      *string `json:"tool" doc:"The MCP tool that does the same; null if there is none."`
+	Tool      *string `json:"tool" doc:"The MCP tool for the same call, or null."`
 	Arguments JSON    `json:"arguments" doc:"The arguments of the tool."`
 	Proves    string  `json:"proves" doc:"What the call proves to the caller."`
-	Reward    string  `json:"reward,omitempty" doc:"What the caller gets besides."`
+	Reward    string  `json:"reward,omitempty" doc:"What the caller gets as well."`
 }
 
-// QuestCompletion says what a caller has after all steps of the quest.
+// QuestCompletion describes the result of all steps.
 type QuestCompletion struct {
 	YouNowHave []string `json:"you_now_have" is:"text" doc:"What a caller has after all steps."`
 	Persist    string   `json:"persist" is:"text" doc:"What to keep, and why."`
@@ -110,10 +107,10 @@ type QuestCompletion struct {
 type AUP struct {
 	Version       string       `json:"version" doc:"Version of the policy."`
 	Policy        string       `json:"policy" is:"text" doc:"The policy in one paragraph."`
-	Prohibited    []Prohibited `json:"prohibited" is:"group" doc:"What is prohibited."`
+	Prohibited    []Prohibited `json:"prohibited" is:"group" doc:"The prohibitions."`
 	Enforcement   string       `json:"enforcement" is:"text" doc:"What happens on a violation."`
 	CheckEndpoint string       `json:"check_endpoint" is:"text" doc:"When a check endpoint comes, and what to do until then."`
-	Rationale     string       `json:"rationale" is:"text" doc:"Why the policy is as it is."`
+	Rationale     string       `json:"rationale" is:"text" doc:"The reasons for the policy."`
 }
 
 // Prohibited is one rule of the acceptable-use policy.
@@ -141,8 +138,8 @@ type Roster struct {
 	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" is:"group" doc:"Registrations for the pilot."`
 	Orgs              Orgs              `json:"orgs" is:"group" doc:"Charters of the org draft."`
 	Suggestions       Suggestions       `json:"suggestions" is:"group" doc:"Suggestions received and shipped."`
-	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"What is not in any count."`
-	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"What was seen of clients. It is recorded, and none of it is a conversion."`
+	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"Records in no count."`
+	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"Observations of clients. They are recorded, but none is a conversion."`
 	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"How to read the numbers."`
 	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that are less than on the board before, or of which verified records were lost, and why. Most boards have none."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
@@ -150,8 +147,7 @@ type Roster struct {
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
-// Correction says why a number of a board is less than on the board before, or which records were
-// lost, even if others came.
+// Correction explains a number that is less than on the previous board, or lost records.
 type Correction struct {
 	Number string `json:"number" is:"text" doc:"The number, by the names of the members under which an answer has it."`
 	Was    int    `json:"was" is:"count" doc:"What the board before said."`
@@ -170,13 +166,13 @@ type PilotWaitlist struct {
 	Convert               Convert `json:"convert" doc:"How to register."`
 }
 
-// Convert says how to register.
+// Convert describes how to register.
 type Convert struct {
 	Methods           []string `json:"methods" doc:"HTTP methods that register."`
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
 	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
 	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
-	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. What is in angle brackets is refused as it is."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. Placeholders in angle brackets are refused."`
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
@@ -190,11 +186,11 @@ type Orgs struct {
 	OfferHistory      string   `json:"offer_history" is:"text" doc:"How the offer has changed."`
 }
 
-// FileCall says how to file something.
+// FileCall describes how to file something.
 type FileCall struct {
 	Method string `json:"method" doc:"HTTP method."`
 	URL    string `json:"url" format:"uri" doc:"Address of the endpoint."`
-	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, where there is one."`
+	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, if any."`
 }
 
 // Suggestions counts suggestions. Shipped is never more than the sum of the other two.
@@ -213,10 +209,10 @@ type Excluded struct {
 	Note    string `json:"note" is:"text" doc:"What they are."`
 }
 
-// ObservedAttention is what was seen of clients.
+// ObservedAttention holds observations of clients.
 type ObservedAttention struct {
 	AsOf               string            `json:"as_of" is:"date" doc:"Date of this observation."`
-	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"What was observed."`
+	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"The observations."`
 	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"What the clients are."`
 	HonestRead         string            `json:"honest_read" is:"text" doc:"What it does and does not show."`
 	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
@@ -229,15 +225,15 @@ type ObservedAttention struct {
 	ByDate             map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
 }
 
-// Update is one dated remark on what was observed.
+// Update is a dated remark.
 type Update struct {
 	Date             string `json:"-" yaml:"date" is:"date"`
 	WhatChanged      string `json:"what_changed" is:"text" doc:"What changed."`
-	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"What was observed, could mean two things, and is not counted."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"An observation that could mean two things, and is not counted."`
 }
 
-// Contract is the machine-readable contract of an endpoint. GET /api/waitlist without parameters
-// answers with its contract, and every 405 carries the contract of its endpoint.
+// Contract is the machine-readable contract of an endpoint, the answer of GET /api/waitlist without
+// parameters and a member of every 405.
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
 	Path       string              `json:"path" doc:"Path on the canonical host."`
@@ -254,13 +250,13 @@ type ContractOperation struct {
 	ID          string          `json:"id" doc:"Stable identifier."`
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
 	What        string          `json:"what" doc:"What it does."`
-	Writes      bool            `json:"writes,omitzero" doc:"True where it stores, sends or signs something, else absent."`
-	DryRun      bool            `json:"dry_run,omitzero" doc:"True where dry_run checks and answers without any effect, else absent."`
+	Writes      bool            `json:"writes,omitzero" doc:"True if it stores, sends or signs something; otherwise absent."`
+	DryRun      bool            `json:"dry_run,omitzero" doc:"True if dry_run checks and answers without any effect; otherwise absent."`
 	Fields      []ContractField `json:"fields,omitempty" doc:"The input fields; absent where there are none."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
 	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent: it is ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. What is in angle brackets is refused as it is."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. Placeholders in angle brackets are refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
 	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
 }
@@ -270,15 +266,15 @@ type ContractField struct {
 	Name            string `json:"name" doc:"Name of the field."`
 	Type            string `json:"type" doc:"JSON type of the field, or two types with or between them."`
 	Format          string `json:"format,omitempty" doc:"email or date."`
-	Required        bool   `json:"required,omitzero" doc:"True where it must be given, else absent."`
+	Required        bool   `json:"required,omitzero" doc:"True if it is required; otherwise absent."`
 	Bounds          `flat:"true"`
 	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
 	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
-	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters that give the field in a query, each of the form query_form."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters of the field in a query, each in the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"Their form. The last colon separates its parts."`
-	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"Where it may be given; absent: in a query and in a body."`
-	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; what is in angle brackets is refused as it is."`
+	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"The only place for it; absent: a query or a body."`
+	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; placeholders in angle brackets are refused."`
 	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
 	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
 }
@@ -300,7 +296,7 @@ type WriteLimit struct {
 	Per           string `json:"per" doc:"For whom."`
 }
 
-// AskedContract is what a 400 shows of the operation that was asked for.
+// AskedContract is the operation of a request in a 400.
 type AskedContract struct {
 	ID      string          `json:"id" doc:"Stable identifier of the operation."`
 	Methods []string        `json:"methods" doc:"HTTP methods that do it."`
@@ -312,7 +308,7 @@ type AskedContract struct {
 type OrgRules struct {
 	Intro             string `json:"intro" doc:"What the draft is."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
-	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. What is in angle brackets is refused as it is."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. Placeholders in angle brackets are refused."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
@@ -412,7 +408,7 @@ type Manifest struct {
 	// ReceiptKey is null where the content publishes none.
 	ReceiptKey *string `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
 	// Log is null where the service keeps none.
-	Log      *ManifestLog `json:"log" doc:"The public log of what was counted; null while there is none."`
+	Log      *ManifestLog `json:"log" doc:"The public log of counted records; null if the service has none."`
 	Versions Versions     `json:"versions" doc:"Versions of what the service publishes."`
 	MCP      ManifestMCP  `json:"mcp" doc:"The MCP server."`
 	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
@@ -426,7 +422,7 @@ type ManifestDocument struct {
 	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
 }
 
-// ManifestLog says how far the public log goes.
+// ManifestLog is the end of the public log.
 type ManifestLog struct {
 	Origin     string `json:"origin" doc:"Its name in its checkpoints."`
 	Key        string `json:"key" doc:"The verifier key that its newest checkpoint is signed with (C2SP signed-note)."`
@@ -438,7 +434,7 @@ type ManifestLog struct {
 type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
-	Methods []string `json:"methods" doc:"The methods it answers, besides OPTIONS, and HEAD where it answers GET."`
+	Methods []string `json:"methods" doc:"Its methods, except OPTIONS, and HEAD next to GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 	What    string   `json:"what" doc:"What it is for."`
 }
@@ -454,7 +450,7 @@ type Limits struct {
 	BatchMessages   int `json:"mcp_batch_messages" doc:"Most messages in one MCP batch."`
 	BatchWrites     int `json:"mcp_batch_writes" doc:"Most calls that write in one MCP batch."`
 	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
-	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as the answer to it promises."`
+	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as its answer promises."`
 	CopyDays        int `json:"suggestion_copy_days" doc:"For how many days a host that mails suggestions to the operator may keep copies of them, should a mail be lost."`
 	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
 	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
@@ -463,8 +459,8 @@ type Limits struct {
 	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped" doc:"Most entries of holidays_skipped in an answer."`
 
-	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year that business days are known for, all of it."`
-	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year that business days are known for, all of it."`
+	BusinessDaysFirst int `json:"business_days_first_year" doc:"First year with all business days known."`
+	BusinessDaysLast  int `json:"business_days_last_year" doc:"Last year with all business days known."`
 	BusinessDaysYears int `json:"business_days_calendar_years" doc:"Most years of calendars that the computations of one request read together."`
 
 	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
@@ -486,7 +482,7 @@ type FieldLimits struct {
 	Bounds    `flat:"true"`
 }
 
-// ManifestMCP says where the MCP server is.
+// ManifestMCP describes the MCP server.
 type ManifestMCP struct {
 	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
 	ProtocolVersions []string `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
@@ -510,20 +506,19 @@ type Problem struct {
 	Type          string         `json:"type" format:"uri" doc:"Problem type: the address of the page about it."`
 	Title         string         `json:"title" doc:"Title of the problem type."`
 	Status        int            `json:"status" doc:"HTTP status."`
-	Detail        string         `json:"detail" doc:"What is wrong with this request."`
+	Detail        string         `json:"detail" doc:"Why this request failed."`
 	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Name of this request, as in the header Request-Id; the operator finds it in the log."`
 	Errors        []input.Fault  `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
 	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
 	ContractURL   string         `json:"contract_url" format:"uri" doc:"Where the contract is."`
-	Contract      JSON           `json:"contract,omitzero" doc:"On 400 that of the operation that was asked for; on 405 that of the endpoint, with what else a bare GET of it answers."`
-	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"What is live; on 404."`
+	Contract      JSON           `json:"contract,omitzero" doc:"On 400 of the operation that was asked for; on 405 of the endpoint, with the other members of a bare GET."`
+	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"The live endpoints; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
 	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
 	Trailer
 }
 
-// MCPAnswer is the answer to one message of the MCP endpoint (JSON-RPC 2.0). It has either result
-// or error.
+// MCPAnswer is a response of the MCP endpoint (JSON-RPC 2.0), with either result or error.
 type MCPAnswer struct {
 	JSONRPC string    `json:"jsonrpc" enum:"2.0" doc:"Version of JSON-RPC."`
 	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
@@ -534,12 +529,11 @@ type MCPAnswer struct {
 // MCPError is an error of JSON-RPC.
 type MCPError struct {
 	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
-	Message string `json:"message" doc:"What is wrong, in words."`
-	Data    JSON   `json:"data,omitempty" doc:"errors: every fault that was found, where there is more to say."`
+	Message string `json:"message" doc:"The error in words."`
+	Data    JSON   `json:"data,omitempty" doc:"errors: every fault found, if there is more to report."`
 }
 
-// MCPInstall are the members that the 405 of a GET of the MCP endpoint has besides those of
-// Problem.
+// MCPInstall has the members that the 405 of a GET of the MCP endpoint adds to Problem.
 type MCPInstall struct {
 	Endpoint         string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
 	Transport        string               `json:"transport" enum:"streamable-http" doc:"How to speak to it."`
@@ -549,19 +543,19 @@ type MCPInstall struct {
 	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
-// MCPNoStream are those members where the GET accepts a stream of events alone.
+// MCPNoStream has those of a GET that accepts only a stream of events.
 type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri" doc:"Address of the endpoint on the canonical host."`
 	Install  map[string]MCPClient `json:"install" doc:"One block, which most clients take."`
 	Tools    []string             `json:"tools" doc:"The names of the tools."`
 }
 
-// MCPClient says how to add the MCP server to one client.
+// MCPClient describes how to add the MCP server to a client.
 type MCPClient struct {
 	Client  string `json:"client" doc:"Name of the client."`
 	How     string `json:"how" doc:"What to do with the block."`
 	Command string `json:"command,omitempty" doc:"A command to run."`
-	Config  JSON   `json:"config,omitempty" doc:"What to put into a JSON file."`
+	Config  JSON   `json:"config,omitzero" doc:"What to put into a JSON file."`
 	TOML    string `json:"toml,omitempty" doc:"What to put into a TOML file."`
 }
 

@@ -19,13 +19,13 @@ import (
 	"anteroom/generator/lineends"
 )
 
-// Artifact is what a host serves.
+// Artifact is a content version as a host serves it.
 type Artifact struct {
 	Snapshot *snapshot.Snapshot
 	Files    []assets.File // sorted by path
 }
 
-// File is the text of the document at a path; nil if there is none.
+// File returns the text of the document at a path, or nil.
 func (a *Artifact) File(path string) []byte {
 	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
 		return a.Files[i].Content()
@@ -60,8 +60,8 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	return append(known, '\n'), sums, nil
 }
 
-// Read reads what a host serves, whole into memory. It refuses a folder that is not, to the byte,
-// what the snapshot file lists, as after a run that was killed. The error names the files.
+// Read reads the folder and the snapshot file. It refuses a folder whose documents differ from the
+// list, as after a killed run, and names the files.
 func Read(dir, snapshotFile string) (*Artifact, error) {
 	const hint = "(run anteroom generate)"
 	text, err := os.ReadFile(snapshotFile)
@@ -109,8 +109,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
 }
 
-// lineEnds is a kind of document that mixture names.
-const lineEnds = "line ends changed, as git does with core.autocrlf"
+const lineEnds = lineends.What
 
 func mixture(dir, snapshotFile string, found map[string][]string) error {
 	const shown = 3
@@ -132,7 +131,6 @@ func mixture(dir, snapshotFile string, found map[string][]string) error {
 	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(parts, "; "), hint)
 }
 
-// manifestPath is the document that lists the others.
 const manifestPath = "/manifest.json"
 
 // checkManifest compares the contents of manifest and snapshot: a merge in version control may take

@@ -69,7 +69,7 @@ func Lined(v any, levels int) (b []byte) {
 	for line := range bytes.Lines(Compact(v, jsontext.WithIndent("\t"), jsontext.SpaceAfterColon(false))) {
 		words := bytes.TrimSpace(line)
 		level := bytes.IndexByte(line, words[0])
-		if words[0] == '}' || words[0] == ']' { // in a line of its own where the members are
+		if words[0] == '}' || words[0] == ']' { // on a line next to the members
 			level++
 		}
 		if b != nil && level <= levels {

@@ -71,9 +71,9 @@ var Titles = map[string]string{
 	"/verify/verify.py": "Verify kit for Python",
 }
 
-// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which may be
-// asked for as Markdown, and what programs read as data, which any page may ask for with header
-// fields of its own, so that OPTIONS comes first. Its star matches slashes too.
+// WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which also
+// exist as Markdown, and data, which pages elsewhere may request with custom header fields, after
+// OPTIONS. Their star matches slashes too.
 var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
 
 // MCPShort redirects to the MCP endpoint.
@@ -128,12 +128,12 @@ const (
 	cachePermanent  = CacheHour + ", immutable" // RFC 8246
 )
 
-// Path says how one path, or every path that a pattern matches, is served.
+// Path has the headers of one path, or of every path that a pattern matches.
 type Path struct {
 	Pattern   string // a path; one "*" is anything but a slash
 	MediaType string
 	Cache     string
-	AnyOrigin bool // any origin may read it (CORS)
+	AnyOrigin bool // any origin may read it (CORS); false for pages and what they load
 }
 
 // Headers returns the header fields of the path, a line each.
@@ -245,10 +245,10 @@ func LogAs(p string) *Path {
 	return nil
 }
 
-// ExpiryNotice is how long before the expiry of security.txt warnings begin.
+// Warnings begin ExpiryNotice before security.txt expires.
 const ExpiryNotice = 30 * 24 * time.Hour
 
-// SecurityTxtExpires reads the expiry of a published security.txt; the zero time if it has none.
+// SecurityTxtExpires reads the expiry of a published security.txt, or returns the zero time.
 func SecurityTxtExpires(text []byte) time.Time {
 	for line := range strings.Lines(string(text)) {
 		if value, is := strings.CutPrefix(line, "Expires: "); is {

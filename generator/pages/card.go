@@ -17,10 +17,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// cardWidth and cardHeight are the size of the card in pixels, as previews of links want it.
+// In pixels, as previews of links want it.
 const cardWidth, cardHeight = 1200, 630
 
-// The card's measures, in pixels.
 const (
 	cardMargin  = 80
 	cardStripe  = 16
@@ -30,11 +29,11 @@ const (
 	cardLines   = 5 // of the summary, at most
 )
 
-// shades is how many steps there are between the paper and each ink. Two inks and the paper make a
-// palette of 16, of which PNG packs two pixels into a byte.
+// shades lie between the paper and each ink. Two inks and the paper make a palette of 16, of which
+// PNG packs two pixels into a byte.
 const shades = 7
 
-// ink is the place in the palette before the shades of an ink.
+// ink is the palette index before the shades of an ink.
 type ink uint8
 
 const (
@@ -42,8 +41,7 @@ const (
 	blue ink = shades
 )
 
-// Card draws the card: the name of the service, its summary and its host. Characters that the font
-// lacks are left out, and returned.
+// Card draws the picture for previews of links. It returns the characters that the font lacks.
 func Card(name, summary, host string) (card []byte, lacking string, err error) {
 	c := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())
 	for i := range cardStripe * cardWidth {
@@ -95,7 +93,9 @@ func cardPalette() color.Palette {
 }
 
 // writeOn returns the next baseline and the characters that the font lacks.
-func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int) (next int, lacking string, err error) {
+func writeOn(
+	c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int,
+) (next int, lacking string, err error) {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
 		return y, "", err
@@ -120,7 +120,6 @@ func writeOn(c *image.Paletted, ttf []byte, size int, in ink, y int, words strin
 	return y + size/6, lacking, nil
 }
 
-// brush puts ink on a card where a letter has some, over what is there.
 type brush struct {
 	card *image.Paletted
 	ink  ink

@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// series is one number over all dated boards, oldest first.
+// series is one number on all boards, oldest first.
 type series struct {
-	ID     string // of its elements; unique in the page
+	ID     string // of its elements
 	Name   string
 	Points []point
 }
 
-// point is a number on a date.
 type point struct {
 	Date string // 2026-11-20
 	N    int
 }
 
-// The measures of a chart, in the units of its viewBox.
+// In units of the viewBox.
 const (
 	chartWidth  = 360
 	chartHeight = 96
@@ -31,7 +30,6 @@ const (
 	mostDots    = 24 // more would run into each other
 )
 
-// chartLayout is where the parts of a chart are.
 type chartLayout struct {
 	Left, Right, Bottom float64
 	Path                string // of the line: a number holds until the next board
@@ -131,5 +129,6 @@ func sentence(s series) string {
 	if len(s.Points) == 1 {
 		return fmt.Sprintf("One board: %s on %s.", thousands(last.N), last.Date)
 	}
-	return fmt.Sprintf("%d boards: from %s on %s to %s on %s.", len(s.Points), thousands(first.N), first.Date, thousands(last.N), last.Date)
+	return fmt.Sprintf("%d boards: from %s on %s to %s on %s.", len(s.Points), thousands(first.N),
+		first.Date, thousands(last.N), last.Date)
 }

@@ -18,11 +18,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// elements renders the elements of Markdown that the pages have in a form of their own, and the
-// components between them.
+// elements renders the parts of Markdown that differ from goldmark's.
 type elements struct{}
 
-// RegisterFuncs has goldmark render the elements.
+// RegisterFuncs implements renderer.NodeRenderer.
 func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(kindPlaced, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -120,7 +119,7 @@ func renderText(w util.BufWriter, src []byte, node ast.Node) {
 	}
 }
 
-// dated is text whose dates do not break across lines.
+// dated keeps dates from breaking across lines.
 func dated(text string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder
@@ -132,7 +131,6 @@ func dated(text string) templ.Component {
 	})
 }
 
-// dates are dates and times in UTC.
 var dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?\b`)
 
 // eachDate calls words and date with the parts of a text, in turn. A date next to a hyphen or a
@@ -141,7 +139,8 @@ func eachDate(text string, words, date func(string)) {
 	rest := 0
 	if strings.Contains(text, "-") {
 		for _, at := range dates.FindAllStringIndex(text, -1) {
-			if at[0] > 0 && strings.IndexByte("-/", text[at[0]-1]) >= 0 || at[1] < len(text) && strings.IndexByte("-/", text[at[1]]) >= 0 {
+			before, after := text[max(0, at[0]-1):at[0]], text[at[1]:min(at[1]+1, len(text))]
+			if strings.ContainsAny(before+after, "-/") {
 				continue
 			}
 			words(text[rest:at[0]])
@@ -152,8 +151,7 @@ func eachDate(text string, words, date func(string)) {
 	words(text[rest:])
 }
 
-// longCode is how many characters of code may be unbroken. It is what fits beside a label in a
-// table on a phone.
+// longCode characters of code fit next to a label in a table on a phone.
 const longCode = 22
 
 func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
@@ -194,7 +192,7 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 	write(w, "</code></pre>\n")
 }
 
-// longCommand is how many characters a line of a command has at most, if it can be broken.
+// longCommand characters of a command fit on a line.
 const longCommand = 64
 
 func breakCommand(code []byte) []byte {
@@ -218,11 +216,11 @@ func breakCommand(code []byte) []byte {
 	return b
 }
 
-// stacks is the attribute of a table whose rows become cards on a phone. It holds the number of the
-// column that is prose, which is on a card without its column's name.
+// stacks is the attribute of a table whose rows become cards on a phone, with the number of the
+// column whose name is left out there: it is prose.
 const stacks = "stacks"
 
-// proseCell is more characters than a cell has that is a value.
+// proseCell characters are more than a value.
 const proseCell = 60
 
 func proseColumn(table ast.Node, src []byte) int {
@@ -234,11 +232,10 @@ func proseColumn(table ast.Node, src []byte) int {
 	return 0
 }
 
-// terseCell is how many characters the cells of a terse table have at most.
+// In a terse table most cells have at most terseCell characters.
 const terseCell = 12
 
-// shortKey is how many characters the first of two columns has at most beside prose on
-// a phone.
+// The first of two columns fits a phone next to prose with shortKey characters.
 const shortKey = 14
 
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -249,7 +246,10 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	key, most, terse := 0, 0, true
 	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
 		key, most = max(key, len(plainText(row.FirstChild(), src))), max(most, len(plainText(row.LastChild(), src)))
-		for cell := row.FirstChild().NextSibling(); cell != nil && row.Kind() == tables.KindTableRow; cell = cell.NextSibling() {
+		if row.Kind() != tables.KindTableRow {
+			continue
+		}
+		for cell := row.FirstChild().NextSibling(); cell != nil; cell = cell.NextSibling() {
 			terse = terse && len(plainText(cell, src)) <= terseCell
 		}
 	}

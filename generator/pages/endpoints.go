@@ -18,7 +18,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// endpoint is what the template of a page about an endpoint shows.
+// endpoint is the dot of the template of that name.
 type endpoint struct {
 	Route      *api.Route
 	About      string
@@ -29,8 +29,11 @@ type endpoint struct {
 
 func (g *family) endpointPages() (pages []site.Page) {
 	for _, route := range api.Routes {
-		e := &endpoint{Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route), Problems: contract.ProblemsOf(route.Operations...)}
-		// The contract comes last, since the page says what it says, and so does what has no answer.
+		e := &endpoint{
+			Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
+			Problems: contract.ProblemsOf(route.Operations...),
+		}
+		// The page repeats the contract, so that comes last, with operations that have no answer.
 		for _, last := range []bool{false, true} {
 			for i, op := range contract.ReadsFirst(route) {
 				if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
@@ -39,13 +42,14 @@ func (g *family) endpointPages() (pages []site.Page) {
 			}
 		}
 		pages = append(pages, site.Page{
-			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID), Markdown: []byte(g.execute("endpoint", e)),
+			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID),
+			Markdown: []byte(g.execute("endpoint", e)),
 		})
 	}
 	return pages
 }
 
-// operation is what the template shows of an operation.
+// operation is the dot of the template of that name.
 type operation struct {
 	*api.Operation
 	family   *family
@@ -53,10 +57,10 @@ type operation struct {
 	Contract *model.ContractOperation
 }
 
-// Heading is the summary of the operation.
+// Heading returns the summary of the operation.
 func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
 
-// Canonical describes the canonical string of the operation, if it has one.
+// Canonical describes the canonical string in the answer, if any.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
 // Meaning describes a field by its name in a contract: roster[].position.
@@ -64,7 +68,7 @@ func (o operation) Meaning(field string) string {
 	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
 }
 
-// Tools are the names of the MCP tools of the operation.
+// Tools lists the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == o.ID {
@@ -74,21 +78,21 @@ func (o operation) Tools() (names []string) {
 	return names
 }
 
-// call is an exact call, and the words before it.
 type call struct{ Lead, Code string }
 
-// Calls are exact calls of the operation. A call that writes holds placeholders, which are refused
-// as they are, or is a dry run.
+// Calls returns exact calls. A call that writes holds placeholders, which are refused, or is a dry
+// run.
 func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
-	body, posts, gets := contract.BodyTemplate(o.Operation), slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
+	body := contract.BodyTemplate(o.Operation)
+	posts, gets := slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
-		add(fmt.Sprintf("The call, where the file %s.json holds what `%s` takes, as it was received:", o.route.ID, field.Name),
+		add(fmt.Sprintf("The call, with `%s` in the file %s.json, unchanged:", field.Name, o.route.ID),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		add("The call. Replace what is in angle brackets, which is refused as it is:",
+		add("The call. Placeholders in angle brackets are refused:",
 			contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case posts:
 		add("The call:", contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
@@ -101,13 +105,14 @@ func (o operation) Calls() (calls []call) {
 		add("The same by GET:", o.family.GetCommand(o.route, o.Operation))
 	}
 	if o.DryRun {
-		add("A dry run checks and hashes the same and has no effect. This one works as it is:",
-			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
+		add("A dry run checks and hashes the same and has no effect. This one works unchanged:",
+			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
+				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
 	}
 	return calls
 }
 
-// GetTemplate is the GET form of an operation that writes, if it has one.
+// GetTemplate returns the GET form of an operation that writes, or "".
 func (o operation) GetTemplate() string {
 	if !o.Writes || len(o.Fields) == 0 || !slices.Contains(o.Methods, http.MethodGet) {
 		return ""
@@ -123,14 +128,13 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answer is one of the answers of an operation: rows of its members, or those of a contract, or
-// both.
+// answer is one answer of an operation: rows of members, the members of a contract, or both.
 type answer struct {
 	Members    []string
 	IsContract bool
 }
 
-// Answers describe what the operation answers, with each member and its meaning.
+// Answers describes each answer of the operation.
 func (o operation) Answers() (all []answer) {
 	for _, t := range o.family.AnswerTypes(o.Operation) {
 		if t == contractType && o.ID != contractOperation {
@@ -148,13 +152,12 @@ func (o operation) Answers() (all []answer) {
 	return all
 }
 
-// failure is a problem with extra members.
 type failure struct {
 	*respond.ProblemType
 	Members []string
 }
 
-// Failures returns the problems of the operation that have extra members.
+// Failures returns the problems with extra members.
 func (o operation) Failures() (all []failure) {
 	for _, p := range o.Errors {
 		if members := contract.ExtensionMembers[p]; members != nil {
@@ -164,7 +167,7 @@ func (o operation) Failures() (all []failure) {
 	return all
 }
 
-// Answer is what the operation answers to its example, where that is not long.
+// Answer returns the example's answer, or "" if it is long.
 func (o operation) Answer() string {
 	example := o.family.Example(o.Operation).Answer
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
@@ -175,8 +178,8 @@ func (o operation) Answer() string {
 
 const maxShownExample = 2000
 
-// contractType is the type of a contract. Several answers are one, or have its members besides
-// their own. The page with contractOperation describes them.
+// Several answers are a contract, or have its members. The page with contractOperation describes
+// these.
 var contractType = reflect.TypeFor[model.Contract]()
 
 const contractOperation = "readWaitlistContract"
@@ -275,7 +278,7 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	return strings.Join(rules, "; ")
 }
 
-// EndpointEntries are the endpoints with their operations. Each has a page of its own.
+// EndpointEntries lists the endpoints with their operations.
 func (g *family) EndpointEntries() (entries []endpointEntry) {
 	for _, route := range api.Routes {
 		entry := endpointEntry{
@@ -288,4 +291,60 @@ func (g *family) EndpointEntries() (entries []endpointEntry) {
 		entries = append(entries, entry)
 	}
 	return entries
+}
+
+// problem is the dot of the template of that name.
+type problem struct {
+	*family
+	*respond.ProblemType
+	Words site.ProblemPage
+}
+
+func (g *family) problemPages() (pages []site.Page) {
+	for _, p := range respond.ProblemTypes {
+		pages = append(pages, site.Page{
+			Name:        strings.TrimSuffix(strings.TrimPrefix(p.Path(), "/"), ".html"),
+			Title:       p.Title,
+			Description: fmt.Sprintf("Problem type of status %d: what it means and what to do next.", p.Status),
+			Markdown:    []byte(g.execute("problem", &problem{g, p, g.Site.Problems.Pages[p.Slug]})),
+		})
+	}
+	return pages
+}
+
+// Example returns an answer without the members that all answers share.
+func (p *problem) Example() string {
+	example := object{
+		{"type", p.ProblemURL(p.ProblemType)},
+		{"title", p.Title},
+		{"status", p.Status},
+		{"detail", p.Words.Detail},
+	}
+	if f := &p.Words.Fault; f.Code != "" {
+		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
+	}
+	return strings.TrimSuffix(string(output.Indented(example)), "\n")
+}
+
+// LeftOut returns the member that the example leaves out, or "".
+func (p *problem) LeftOut() string {
+	switch {
+	case p.Status == 400 || p.Status == 405:
+		return "contract"
+	case p.Status == 404:
+		return "live_endpoints"
+	case p.ProblemType == respond.SignalFailed:
+		return "results"
+	}
+	return ""
+}
+
+// Answerers links to the endpoints that return the problem.
+func (p *problem) Answerers() (links []string) {
+	for _, route := range api.Routes {
+		if slices.Contains(contract.ProblemsOf(route.Operations...), p.ProblemType) {
+			links = append(links, endpointLink(route))
+		}
+	}
+	return links
 }

@@ -12,7 +12,7 @@
 // each row there. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
-// the style sheet, and no others:
+// the style sheet only:
 //
 //	actions  what a visitor can do at once, side by side
 //	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
@@ -79,7 +79,6 @@ var pageScripts = func() map[string][]byte {
 // The colours of the paper, which a browser draws its own frame in.
 const lightPaper, darkPaper = "#fdfdfb", "#15181b"
 
-// htmlPage is what one page shows.
 type htmlPage struct {
 	Name        string // "index", "receipts", "endpoints/org"
 	Service     string // name of the service
@@ -96,28 +95,25 @@ type htmlPage struct {
 	Body        htmlBody
 }
 
-// frameLink is a link of the frame.
 type frameLink struct{ Path, Text string }
 
-// frameGroup is a group of links of the frame.
 type frameGroup struct {
 	Title string
 	Links []frameLink
 }
 
-// htmlBody is rendered Markdown.
 type htmlBody struct {
 	HTML     string
 	Sections []section // of level 2, for the table of contents
 }
 
-// section is one heading, with those below it.
+// section is a heading with those below it.
 type section struct {
 	ID, Text string
 	Sections []section
 }
 
-// openContents is up to how many sections of level 2 and 3 the table of contents is open.
+// The table of contents is open with up to openContents sections.
 const openContents = 8
 
 func count(sections []section) int {
@@ -136,9 +132,11 @@ func scriptsOf(p *htmlPage) []string {
 	return paths
 }
 
-var forPages = markdown.New(goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100))))
+var forPages = markdown.New(goldmark.WithRendererOptions(
+	renderer.WithNodeRenderers(util.Prioritized(&elements{}, 100)),
+))
 
-// leftOut is what goldmark writes in place of raw HTML.
+// goldmark writes leftOut instead of raw HTML.
 const leftOut = "<!-- raw HTML omitted -->"
 
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one
@@ -192,10 +190,10 @@ type placed struct {
 
 var kindPlaced = ast.NewNodeKind("Placed")
 
-// Kind makes a placed component a node of goldmark's.
+// Kind implements ast.Node.
 func (*placed) Kind() ast.NodeKind { return kindPlaced }
 
-// Dump is for debugging goldmark's trees.
+// Dump implements ast.Node.
 func (n *placed) Dump(src []byte, level int) { ast.DumpHelper(n, src, level, nil, nil) }
 
 func commentName(block *ast.HTMLBlock, src []byte) string {
@@ -223,7 +221,7 @@ func plainText(node ast.Node, src []byte) string {
 	return b.String()
 }
 
-// Render is the page as HTML.
+// Render returns the page as HTML.
 func (p *htmlPage) Render() ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(p.Body.HTML) + 8<<10) // and the frame

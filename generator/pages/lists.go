@@ -9,7 +9,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// maxShown is how many entries of a list its page shows. The JSON document has all of them.
+// The JSON documents have all entries.
 const maxShown = 50
 
 const maxShownText = 280
@@ -18,23 +18,28 @@ type shownList struct {
 	list        *site.List
 	path        string               // of the JSON document
 	titles      map[string][2]string // of one entry of each group, and of several
-	title, text string               // the members that head an entry and that say what it is about
+	title, text string               // the members with an entry's head and text
 	address     string               // the member that an entry's head links to
 }
 
-// Jobs are the newest jobs.
+// Jobs returns the newest jobs.
 func (g *family) Jobs() []entryGroup {
 	return shownList{
-		list: &g.Site.Jobs, path: output.JobsPath, titles: map[string][2]string{"open": {"open job", "open jobs"}, "completed": {"completed job", "completed jobs"}},
+		list: &g.Site.Jobs, path: output.JobsPath,
+		titles: map[string][2]string{
+			"open":      {"open job", "open jobs"},
+			"completed": {"completed job", "completed jobs"},
+		},
 		title: "title", text: "description", address: "url",
 	}.groups()
 }
 
-// Audits are the newest audits.
+// Audits returns the newest audits.
 func (g *family) Audits() []entryGroup {
 	return shownList{
-		list: &g.Site.Auditors, path: output.AuditorsPath, titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
-		title: "agent_name", text: "scope", address: "report_url",
+		list: &g.Site.Auditors, path: output.AuditorsPath,
+		titles: map[string][2]string{"ledger": {"claimed audit", "claimed audits"}},
+		title:  "agent_name", text: "scope", address: "report_url",
 	}.groups()
 }
 

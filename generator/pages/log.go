@@ -41,7 +41,7 @@ func numberNames(recounted bool) []string {
 	return names
 }
 
-// EarlierKeys are the keys of the log that were replaced, with the ends of their trees.
+// EarlierKeys returns the replaced keys of the log, with the ends of their trees.
 func (g *family) EarlierKeys() ([]string, error) {
 	keys, err := g.Site.Log.KeysWithEnds()
 	return keys[:len(keys)-1], err
@@ -62,21 +62,46 @@ type logKind struct {
 	What, Number string
 }
 
-// logKinds are the kinds of entries: one of each as the log writes it, what it means, and the
-// number of a board that it counts in, if any.
+// logKinds has an entry of each kind, its meaning, and the number of a board that it counts in.
 var logKinds = []logKind{
-	{tlog.Entry{Kind: tlog.Registration, Hash: "HASH"}, "A registration that counts", "registrations_recorded"},
-	{tlog.Entry{Kind: tlog.Charter, Hash: "HASH"}, "A charter that counts", "charters_filed"},
-	{tlog.Entry{Kind: tlog.Suggestion, Hash: "HASH"}, "A suggestion from outside", "received_external"},
-	{tlog.Entry{Kind: tlog.Own, Hash: "HASH"}, "A record of the operator's, set apart", "development_seed_and_test_records"},
-	{tlog.Entry{Kind: tlog.Vouched, Index: 12}, "An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions"},
-	{tlog.Entry{Kind: tlog.Correction, Index: 12, To: tlog.None}, "From here on that entry counts as another kind, or as nothing", ""},
-	{tlog.Entry{
-		Kind: tlog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH", Told: map[string]int{"PLACE": 1},
-		ReceiptKeys: []string{"KEY"}, ManifestSHA256: "HASH", LookupSHA256: "HASH",
-	}, "The end of a hand verification: the numbers that the entries give, the SHA-256 of the board's file, the numbers that the operator entered, " +
-		"the keys of receipts, the SHA-256 of `/manifest.json` as it was before, and that of `/log/lookup/index`", ""},
-	{tlog.Entry{Kind: tlog.Previous, Checkpoint: "NOTE"}, "The first entry under a further key: the last checkpoint before", ""},
+	{
+		tlog.Entry{Kind: tlog.Registration, Hash: "HASH"},
+		"A registration that counts", "registrations_recorded",
+	},
+	{
+		tlog.Entry{Kind: tlog.Charter, Hash: "HASH"},
+		"A charter that counts", "charters_filed",
+	},
+	{
+		tlog.Entry{Kind: tlog.Suggestion, Hash: "HASH"},
+		"A suggestion from outside", "received_external",
+	},
+	{
+		tlog.Entry{Kind: tlog.Own, Hash: "HASH"},
+		"A record of the operator's, set apart", "development_seed_and_test_records",
+	},
+	{
+		tlog.Entry{Kind: tlog.Vouched, Index: 12},
+		"An agent that is vouched for, by the index of a registration", "verified_organic_agent_conversions",
+	},
+	{
+		tlog.Entry{Kind: tlog.Correction, Index: 12, To: tlog.None},
+		"From here on that entry counts as another kind, or as nothing", "",
+	},
+	{
+		tlog.Entry{
+			Kind: tlog.Verification, AsOf: "DATE", Board: "PATH", BoardSHA256: "HASH", Told: map[string]int{"PLACE": 1},
+			ReceiptKeys: []string{"KEY"}, ManifestSHA256: "HASH", LookupSHA256: "HASH",
+		},
+		"The end of a hand verification: the numbers that the entries give, the SHA-256 of the board's file, " +
+			"the numbers that the operator entered, the keys of receipts, and the SHA-256 of the previous " +
+			"`/manifest.json` and of `/log/lookup/index`",
+		"",
+	},
+	{
+		tlog.Entry{Kind: tlog.Previous, Checkpoint: "NOTE"},
+		"The first entry under a further key: the last checkpoint before", "",
+	},
 }
 
 func shortEntry(e *tlog.Entry) string {

@@ -1,5 +1,5 @@
-// The form that proves that an answer was counted. The check is that of the verify kit. The answer
-// goes nowhere: what is asked for are files of the log, of this host alone.
+// The form that proves that an answer was counted, by the check of the verify kit. The answer goes
+// nowhere: only files of this host's log are requested.
 import { LOG_KEYS, continued, counted, read } from "/verify/verify.mjs";
 import { element, folded, headed, line } from "/verdict.js";
 
@@ -11,14 +11,14 @@ const log = new URL("/log", location.href).href;
 const place = "log-checkpoint"; // of what this browser keeps: {name, checkpoint, size, on}
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
-// failures say what it means that a step failed, where its own words do not.
+// failures explain a failed step, if its own words do not.
 const failures = {
   entry: () => "Not counted yet, or not recorded by this service: the log has no such record.",
   counted: (what) => `Not counted: ${what}.`,
 };
 const unproved = () => "Not proved to be counted: the step that failed says why.";
 
-// text is that of the chosen file, undefined where none is chosen.
+// text is the chosen file, or undefined.
 async function text(input) {
   const [chosen] = input.files;
   if (chosen?.size > largest) throw new Error(`${chosen.name} is too large to be one`);
@@ -34,15 +34,15 @@ function sentenceOf(name, what) {
   return ` ${name === "since then" ? "Since then it" : "It"}${what.startsWith("it ") ? what.slice(2) : ` is not witnessed: ${what}`}.`;
 }
 
-// age says how old the newest verification is, as this page knows it.
+// age is the age of the newest verification that this page knows.
 function age() {
   const day = form.dataset.newest.slice(0, 10);
   const days = Math.floor((Date.now() - Date.parse(day)) / 86_400_000);
   return ` The newest verification is of ${day}, ${days === 1 ? "a day" : `${days} days`} ago.`;
 }
 
-// keep has this browser keep a checkpoint: the newest one, if it is that of the verification that
-// this page names, or else the one that the entry was proved under.
+// keep stores a checkpoint in this browser: the newest one, or the one that the entry was proved
+// under.
 function keep({ name, checkpoint, size, newest }) {
   if (newest.size === Number(form.dataset.size)) {
     ({ note: checkpoint, size } = newest);
@@ -57,7 +57,7 @@ function keep({ name, checkpoint, size, newest }) {
 
 let continues = false; // whether the log was seen to continue what this browser keeps
 
-// compare says whether the log continues the checkpoint that this browser keeps.
+// compare checks whether the log continues the checkpoint that this browser keeps.
 async function compare() {
   let kept;
   try {
@@ -93,7 +93,7 @@ async function prove() {
     const kept = await text(proof);
     const where = kept ? { proof: kept } : { log };
     const found = await counted(read(answer.value), { ...where, keys: LOG_KEYS }, show);
-    const alone = kept ? " The proof was checked alone: it says nothing of the log since." : age();
+    const alone = kept ? " The proof was checked alone: the log since then was not." : age();
     heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
     outcome = found ? sentence(found) + notes + alone : failure;
     if (found && !kept) keep(found);
@@ -102,13 +102,13 @@ async function prove() {
     }
   } catch (fault) {
     outcome = fault.name === "NotSupportedError"
-      ? "Unchecked: this browser does not know Ed25519. Nothing was passed or failed. Use the command below."
+      ? "Unchecked: this browser does not know Ed25519. No step was passed or failed. Use the command below."
       : `Unchecked: ${fault.message}.`;
   }
   return [...headed(...heading, outcome), list];
 }
 
-let runs = 0; // what an earlier run says must not be beside another answer
+let runs = 0; // results of an earlier run must not stay next to another answer
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -15,17 +15,16 @@ import (
 	"anteroom/generator/site"
 )
 
-// tool is what the template shows of an MCP tool.
 type tool struct {
 	Name      string
 	Words     site.MCPTool
 	Route     *api.Route
 	Op        *api.Operation
-	Method    string // POST where the operation takes it
+	Method    string // POST if the operation takes it
 	Arguments string
 }
 
-// Tools are the MCP tools.
+// Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
@@ -39,7 +38,7 @@ func (g *family) Tools() (tools []tool) {
 	return tools
 }
 
-// Toolless are links to the endpoints that no tool calls.
+// Toolless links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
 	for _, route := range api.Routes {
 		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
@@ -97,7 +96,8 @@ func (g *family) installLink(client site.Install) string {
 	switch cursor, code := config.MCPServers[name], config.Servers[name]; {
 	case client.ID == "cursor" && cursor != nil:
 		text, _ := json.Marshal(cursor)
-		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" + url.QueryEscape(base64.StdEncoding.EncodeToString(text))
+		return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + name + "&config=" +
+			url.QueryEscape(base64.StdEncoding.EncodeToString(text))
 	case client.ID == "vscode" && code != nil:
 		code["name"] = name
 		text, _ := json.Marshal(code)

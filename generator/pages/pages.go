@@ -16,6 +16,7 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/a-h/templ"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -32,14 +33,14 @@ type family struct {
 	footer    []frameGroup
 }
 
-// draft is a page that is still to be rendered as HTML.
+// draft is a page before it is rendered as HTML.
 type draft struct {
 	*site.Page
 	markdown   string
-	components map[string]templ.Component // by the names of the markers that they replace
+	components map[string]templ.Component // by the markers that they replace
 }
 
-// Files makes every page with what it loads. anchors are the identifiers in each page, by its path.
+// Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
 	g := &family{Family: contract.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
 	g.templates = g.parse()
@@ -51,16 +52,17 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 			all.WriteString(twin + "\n---\n\n")
 		}
 	}
-	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints and of types of problems.\n")
+	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
+		"and of types of problems.\n")
 	g.Add("/llms-full.txt", []byte(all.String()))
-	// The pages of endpoints and problems are in neither llms-full.txt nor the sitemap.
+	// These pages are in neither llms-full.txt nor the sitemap.
 	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
 		g.drafts = append(g.drafts, draft{Page: &p, markdown: string(p.Markdown)})
 		g.addTwin(&p, string(p.Markdown))
 	}
 	g.drafts = append(g.drafts, draft{Page: &site.Page{
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
-	}, markdown: "The [front page](/) says what the service is, [llms.txt](/llms.txt) lists what there is to read, and " +
+	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and" +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
 	g.Add("/style.css", style)
 	g.Add(output.IconPath, icon)
@@ -149,13 +151,14 @@ func pageLinks(base string) *regexp.Regexp {
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()))
+	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
+		markdown.Text(p.Description), g.URL(p.Path()))
 	body = g.pageLinks.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.pageLinks.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
 	for line := range strings.Lines(strings.TrimSpace(body)) {
-		// The identifier in braces behind a heading is for the HTML.
+		// The identifier in braces is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
 			line = strings.TrimRight(heading, " ") + "\n"
 		}
@@ -166,8 +169,8 @@ func (g *family) addTwin(p *site.Page, body string) string {
 	return b.String()
 }
 
-// navigation are the pages in the order in which readers are led to them. Pages are named at the
-// head of every page; these and more at its foot.
+// navigation has the pages in the order of reading. The head of every page has pages, its foot more
+// as well.
 var navigation = []struct {
 	group       string
 	pages, more []string
@@ -212,5 +215,74 @@ func (g *family) pageNamed(name string) *site.Page {
 }
 
 var footerDocuments = []string{
-	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath, output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
+	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath,
+	output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
+}
+
+// linkedData describes a page in the terms of schema.org. A JobPosting is for people, so the jobs
+// have none.
+func (g *family) linkedData(p *site.Page) string {
+	var data object
+	switch p.Name {
+	case "index":
+		data = g.webAPI()
+	case "scoreboard":
+		data = g.dataset(p)
+	default:
+		return ""
+	}
+	data = append(object{{"@context", "https://schema.org"}}, data...)
+	doc, err := jsontext.AppendFormat(nil, output.Compact(data), jsontext.EscapeForHTML(true))
+	if err != nil {
+		g.Fail("linked data of %s: %w", p.Path(), err)
+	}
+	return string(doc)
+}
+
+func (g *family) webAPI() object {
+	service := &g.Site.Service
+	return object{
+		{"@type", "WebAPI"},
+		{"name", service.Name},
+		{"description", service.Summary},
+		{"url", g.URL("/")},
+		{"documentation", g.URL("/field-guide.html")},
+		{"termsOfService", g.URL("/terms.html")},
+		{"isAccessibleForFree", true},
+		{"provider", append(g.organization(), output.Member{"email", service.Contact})},
+	}
+}
+
+func (g *family) dataset(p *site.Page) object {
+	download := func(name, path, date string) object {
+		return object{
+			{"@type", "DataDownload"},
+			{"name", name},
+			{"encodingFormat", output.MediaJSON},
+			{"contentUrl", g.URL(path)},
+			{"dateModified", date},
+		}
+	}
+	current := g.Site.Current().AsOf
+	all := []object{download("scoreboard.json", "/scoreboard.json", current)}
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		s := &g.Site.Scoreboards[i]
+		all = append(all, download(s.File, contract.BoardPath(s), s.AsOf))
+	}
+	return object{
+		{"@type", "Dataset"},
+		{"name", g.Site.Service.Name + ": " + p.Title},
+		{"description", p.Description},
+		{"url", g.URL(p.Path())},
+		{"license", "https://spdx.org/licenses/" + g.Site.Service.License + ".html"},
+		{"isAccessibleForFree", true},
+		{"creator", g.organization()},
+		{"dateModified", current},
+		{"temporalCoverage", g.Site.Scoreboards[0].AsOf + "/" + current},
+		{"distribution", all},
+	}
+}
+
+func (g *family) organization() object {
+	return object{{"@type", "Organization"}, {"name", g.Site.Service.Operator}, {"url", g.URL("/")}}
 }

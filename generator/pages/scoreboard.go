@@ -10,7 +10,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// countLabels name each number of a board for people, by its place in scoreboard.json.
+// countLabels names the numbers of a board for people.
 var countLabels = map[string]string{
 	"pilot_waitlist.verified_organic_agent_conversions": "Agents verified",
 	"pilot_waitlist.registrations_recorded":             "Registrations recorded",
@@ -29,13 +29,12 @@ var countLabels = map[string]string{
 	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
 
 	"observed_attention.named_clients_seen":                       "Clients that named themselves",
-	"observed_attention.named_clients":                            "Clients that named themselves", // as a correction calls it
+	"observed_attention.named_clients":                            "Clients that named themselves", // in corrections
 	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
 	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
 	"observed_attention.security_reports_received":                "Security reports",
 }
 
-// The counts that the front page shows, and those whose history is shown.
 var (
 	mainCounts = []string{
 		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
@@ -55,13 +54,13 @@ func label(place string) (string, error) {
 }
 
 type boardNumber struct {
-	Place   string // in scoreboard.json: orgs.charters_filed
-	Name    string // the last part of that
+	Place   string // orgs.charters_filed
+	Name    string // charters_filed
 	N       int
 	Meaning string
 }
 
-// Numbers are the numbers in a group of scoreboard.json.
+// Numbers returns the numbers in a group of scoreboard.json.
 func (g *family) Numbers(group string) (numbers []boardNumber) {
 	board := reflect.ValueOf(g.Roster())
 	for part, is := range board.Fields() {
@@ -78,17 +77,17 @@ func (g *family) Numbers(group string) (numbers []boardNumber) {
 	return numbers
 }
 
-// Board is the newest hand verification, as the content has it.
+// Board returns the newest hand verification.
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
 
-// Corrected are the boards with corrections, newest first.
+// Corrected returns the boards with corrections, newest first.
 func (g *family) Corrected() []site.Scoreboard {
 	boards := slices.Clone(g.Site.Scoreboards)
 	slices.Reverse(boards)
 	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
 }
 
-// minCharted is how many boards there are before a history is drawn.
+// A history has at least minCharted boards.
 const minCharted = 3
 
 func (g *family) series() (all []series) {

@@ -10,7 +10,6 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/input"
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
@@ -21,14 +20,14 @@ import (
 	"github.com/a-h/templ"
 )
 
-// The templates make Markdown of the content and the tables. That of a marker has its name, and
-// gets the family. The templates "endpoint" and "problem" are whole pages.
+// The template of a marker has its name and gets the family. Templates "endpoint" and "problem"
+// make whole pages.
 //
 //go:embed *.md
 var templates embed.FS
 
-// components take the places of some markers in HTML, unless they are nil. The Markdown of the
-// template is then in the twin alone.
+// components replace markers in HTML, unless they are nil; the twin has the Markdown of the
+// template.
 var components = map[string]func(*family) templ.Component{
 	"start": func(g *family) templ.Component {
 		return start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
@@ -39,7 +38,7 @@ var components = map[string]func(*family) templ.Component{
 	"audits":             func(g *family) templ.Component { return entryGroups(g.Audits()) },
 	"board-charts":       func(g *family) templ.Component { return charts(g.series()) },
 	"business-days-form": func(g *family) templ.Component { return businessDaysForm(g.businessDaysForm()) },
-	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.ReceiptKeys(), ",")) },
+	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.Site.Service.InForce(), ",")) },
 	"install":            func(g *family) templ.Component { return folds(g.folds()) },
 	"log-check": func(g *family) templ.Component {
 		if g.Stage() == nil {
@@ -51,26 +50,33 @@ var components = map[string]func(*family) templ.Component{
 
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		// Texts.
 		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
-		// Addresses.
-		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink,
+
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
 		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
-		"installLink": g.installLink,
-		// Endpoints.
-		"routes": func() []*api.Route { return api.Routes }, "readsFirst": contract.ReadsFirst, "summary": g.Summary, "withItems": contract.WithItems, "fieldRules": fieldRules,
-		"problemTypes": func() []*respond.ProblemType { return respond.ProblemTypes }, "faultCodes": func() []string { return api.Codes },
-		"prompts": func() []api.Prompt { return api.Prompts },
-		// What single pages show.
-		"label": label, "historyCounts": func() []string { return historyCounts }, "mainCounts": func() []string { return mainCounts },
-		"logKinds": func() []logKind { return logKinds }, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
-		"orgName": func() input.Field { return org.OrgName }, "seatForm": func() string { return org.SeatForm },
-		"businessDaysChoice": func() string { return businessDaysChoice }, "businessDaysOperations": func() []bizday.Operation { return bizday.Operations },
-		"businessDaysConventions": func() []bizday.Convention { return bizday.Conventions }, "joint": func() string { return bizday.Joint },
+
+		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
+		"fieldRules": fieldRules, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
+
+		"routes":                  constant(api.Routes),
+		"problemTypes":            constant(respond.ProblemTypes),
+		"faultCodes":              constant(api.Codes),
+		"prompts":                 constant(api.Prompts),
+		"historyCounts":           constant(historyCounts),
+		"mainCounts":              constant(mainCounts),
+		"logKinds":                constant(logKinds),
+		"orgName":                 constant(org.OrgName),
+		"seatForm":                constant(org.SeatForm),
+		"businessDaysChoice":      constant(businessDaysChoice),
+		"businessDaysOperations":  constant(bizday.Operations),
+		"businessDaysConventions": constant(bizday.Conventions),
+		"joint":                   constant(bizday.Joint),
 	}).ParseFS(templates, "*.md"))
 }
+
+func constant[T any](v T) func() T { return func() T { return v } }
 
 func (g *family) execute(name string, data any) string {
 	var b strings.Builder

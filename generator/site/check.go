@@ -17,13 +17,12 @@ import (
 	"anteroom/generator/model"
 )
 
-// AUPCodes are the identifiers of what the acceptable-use policy prohibits, in the order of the
-// policy.
-var AUPCodes = []string{
-	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical", "covert_channels",
+// The prohibitions of the acceptable-use policy, in its order.
+var aupCodes = []string{
+	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical",
+	"covert_channels",
 }
 
-// questSteps is how many steps the quest has.
 const questSteps = 7
 
 func checkService(d *document, service *Service) {
@@ -36,21 +35,23 @@ func checkService(d *document, service *Service) {
 		hosts = append(hosts, host)
 	}
 	messages, writes := service.Limits.BatchMessages, service.Limits.BatchWrites
-	rounds := messages + 3*min(writes, messages) + 4 // at most; the batch itself takes four
+	rounds := messages + 3*min(writes, messages) + 4 // at most; the batch takes four
 	d.want(rounds <= turn.MaxRounds, "limits",
 		fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", messages, writes, rounds),
 		fmt.Sprintf("a turn has %d: a write takes up to four and any other call one, "+
 			"so lower batch_messages or batch_writes", turn.MaxRounds))
 	engines := len(service.IndexNow.Upstreams)
-	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " has a key or upstreams, and not both",
+	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " needs both a key and upstreams, or neither",
 		"give both, or an empty key and []")
 	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
 		fmt.Sprintf("want %d at most: they are notified side by side", signal.MaxEndpoints))
 	keys := &service.ReceiptKeys
-	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key", "there is no current key: remove it")
+	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key",
+		"there is no current key: remove it")
 	for i, key := range keys.Retired {
 		at := fmt.Sprintf("receipt_keys.retired[%d]", i)
-		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on", "this key was retired before it was current", "correct the dates")
+		d.want(key.CurrentFrom <= key.RetiredOn, at+".retired_on",
+			"this key was retired before it was current", "correct the dates")
 		d.want(!slices.Contains(service.Keys()[:i+1], key.PublicKey), at+".public_key", "this key is listed twice",
 			"a key is the current one or retired, once")
 	}
@@ -58,18 +59,24 @@ func checkService(d *document, service *Service) {
 
 func (d *document) unique(path string, values []string) {
 	for i, v := range values {
-		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i), shorten(v)+" is listed twice", "keep one of them")
+		d.want(!slices.Contains(values[:i], v), fmt.Sprintf("%s[%d]", path, i),
+			shorten(v)+" is listed twice", "keep one of them")
 	}
 }
 
 func checkScoreboard(d *document, board, previous *Scoreboard) {
 	day, attention := board.day(), &board.ObservedAttention
-	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day, "a verification is named after its as_of")
-	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of", "a board says what was verified on its day")
-	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of", "what has not happened cannot be looked at")
+	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day,
+		"a verification is named after its as_of")
+	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of",
+		"a board has the counts of its day")
+	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
+		"the future cannot be watched")
 	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
-	shipped, suggested := board.Suggestions.Shipped, board.Suggestions.ReceivedExternal+board.Suggestions.OriginatedInternally
-	d.want(shipped <= suggested, "suggestions.shipped", fmt.Sprintf(" is %d, and %d were received or originated", shipped, suggested),
+	shipped := board.Suggestions.Shipped
+	suggested := board.Suggestions.ReceivedExternal + board.Suggestions.OriginatedInternally
+	d.want(shipped <= suggested, "suggestions.shipped",
+		fmt.Sprintf(" is %d, and %d were received or originated", shipped, suggested),
 		"shipped is at most received_external + originated_internally")
 	verified, recorded := board.PilotWaitlist.VerifiedConversions, board.PilotWaitlist.RegistrationsRecorded
 	d.want(verified <= recorded, "pilot_waitlist.verified_organic_agent_conversions",
@@ -77,7 +84,8 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 		"a verified conversion is a recorded registration")
 	completed, named := attention.CompletedHandshake, len(attention.NamedClients)
 	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
-		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named), "name them in named_clients")
+		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
+		"name them in named_clients")
 	last := ""
 	for i, update := range attention.Updates {
 		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
@@ -98,18 +106,19 @@ func checkPresence(d *document, p *model.Presence) {
 	d.unique("not_built", names)
 }
 
-// questOperations are the operations that the quest must call.
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
 
 func checkQuest(d *document, q *Quest) {
-	d.want(len(q.Steps) == questSteps, "steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)), fmt.Sprintf("want %d", questSteps))
+	d.want(len(q.Steps) == questSteps, "steps", fmt.Sprintf("the quest has %d steps", len(q.Steps)),
+		fmt.Sprintf("want %d", questSteps))
 	var called []string
 	written := ""
 	for i := range q.Steps {
 		step, at := &q.Steps[i], fmt.Sprintf("steps[%d]", i)
 		_, op := api.Find(step.Operation)
 		if op == nil {
-			d.fault(at+".operation", "no operation is called "+shorten(step.Operation), didYouMean(step.Operation, operationIDs()))
+			d.fault(at+".operation", "no operation is called "+shorten(step.Operation),
+				didYouMean(step.Operation, operationIDs()))
 			continue
 		}
 		d.checkQuestCall(at, step, op, called)
@@ -145,12 +154,11 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 		return
 	}
 	refused := func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }
-	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would take the body as it is",
-		"write the placeholder of a field, which is refused, so that nobody sends the step in another's name")
+	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would accept this body",
+		"write the placeholder of a field, which is refused: no step is sent in another's name")
 }
 
-// WrappingField is the field in which an operation takes the whole answer of another; nil where it
-// takes none.
+// WrappingField returns the field in which an operation takes the whole answer of another, or nil.
 func WrappingField(op *api.Operation) *input.Field {
 	for i := range op.Fields {
 		if f := &op.Fields[i]; f.Type == input.Object && f.Required {
@@ -173,12 +181,13 @@ func checkAUP(d *document, a *AUP) {
 	var codes []string
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)
-		d.want(slices.Contains(AUPCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, AUPCodes))
+		d.want(slices.Contains(aupCodes, p.Code), at, "unknown code "+shorten(p.Code), didYouMean(p.Code, aupCodes))
 		d.want(!slices.Contains(codes, p.Code), at, "the code "+p.Code+" is listed twice", "keep one of them")
 		codes = append(codes, p.Code)
 	}
-	for _, code := range AUPCodes {
-		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code, "the policy has exactly "+strings.Join(AUPCodes, ", "))
+	for _, code := range aupCodes {
+		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code,
+			"the policy has exactly "+strings.Join(aupCodes, ", "))
 	}
 }
 
@@ -227,8 +236,8 @@ func checkMCP(d *document, m *MCP) {
 			arguments = append(arguments, f.Name)
 			words := prompt.Arguments[f.Name]
 			d.want((words.Absent == "") == f.Required || words.Description == "", at+".arguments."+f.Name,
-				"absent is there for a required argument, or is not for an optional one",
-				"absent is what the text says where an optional argument is missing")
+				"absent belongs to optional arguments, all of them",
+				"absent replaces a missing optional argument in the text")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
 		parts := prompt.Parts(arguments)
@@ -241,9 +250,10 @@ func checkMCP(d *document, m *MCP) {
 	for i, install := range m.Install {
 		installs = append(installs, install.ID)
 		at := fmt.Sprintf("install[%d]", i)
-		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml", "give what is ready to use")
+		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml",
+			"give a block that is ready to use")
 		d.want(install.Config == "" || json.Valid([]byte(install.Config)), at+".config", "config is not JSON",
-			"write what is to be put into the file, or use toml")
+			"write the text for the file, or use toml")
 	}
 	d.unique("install", installs)
 }
@@ -270,26 +280,26 @@ func checkMarkers(d *document, page *Page) {
 	}
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {
-			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name), "put it alone in a line, where what is derived belongs")
+			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name),
+				"put it alone in a line, in the place of the derived text")
 		}
 	}
 }
 
-// Consent is what the description of every e-mail address field must say.
+// Every description of an e-mail address field contains Consent.
 const Consent = "supplying one needs the owner's consent"
 
-// CheckEndpoints checks content/endpoints.yaml against the route table: every route, every
-// operation and every input field has words of its own, and nothing else has. A member of an
-// array's elements is named roster.position. A field whose query form has parameter names of its
-// own needs words for these too; aliases need none. CheckEndpoints also checks the placeholders
-// that name a field's limit, in every file. The error is Errors.
+// CheckEndpoints checks content/endpoints.yaml against the route table: exactly every route,
+// operation and input field has a description. A field whose query form has other parameters needs
+// descriptions of these; aliases need none. It also checks the placeholders that name a field's
+// limit, in every file. The error is Errors.
 func (s *Site) CheckEndpoints(routes []*api.Route) error {
 	d := s.document("endpoints.yaml")
 	fields := map[string][]string{}
 	for _, route := range routes {
 		fields[route.ID] = nil
 		for _, op := range route.Operations {
-			fields[op.ID] = FieldNames(op)
+			fields[op.ID] = fieldNames(op)
 			for _, f := range op.Fields {
 				text, there := s.Endpoints[op.ID].Fields[f.Name]
 				d.want(f.Type != input.Email || !there || strings.Contains(text, Consent),
@@ -310,16 +320,15 @@ func (s *Site) CheckEndpoints(routes []*api.Route) error {
 			d.report(place{}, "lacks "+id, "add its summary and description")
 		}
 	}
-	limits := Limits(routes)
+	limits := fieldLimits(routes)
 	for _, d := range s.documents {
 		checkLimits(d, limits)
 	}
 	return s.faults()
 }
 
-// FieldNames are the names under which an operation's input fields have their words: the field's
-// own name, the names of its query form, and roster.position for a member of an array's elements.
-func FieldNames(op *api.Operation) (names []string) {
+// A member of an array's elements is named roster.position.
+func fieldNames(op *api.Operation) (names []string) {
 	for _, f := range op.Fields {
 		names = append(append(names, f.Name), f.QueryNames...)
 		for _, item := range f.Items {

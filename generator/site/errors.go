@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing that is wrong with the content.
+// Error is one fault of the content.
 type Error struct {
 	File string // relative to the content folder; "." for the folder itself
 	place
-	What string // what is wrong
-	Hint string // what to do about it; may be empty
+	What string
+	Hint string // what to do; may be empty
 }
 
 // place is a line and a column in characters, each from 1. The zero place is the whole file.
 type place struct{ Line, Column int }
 
-// String gives "file:line:column: what is wrong (hint)", without the parts that are not known.
+// String returns "file:line:column: what (hint)", without unknown parts.
 func (f Error) String() string {
 	text := f.File
 	if f.Line > 0 {
@@ -33,11 +33,11 @@ func (f Error) String() string {
 	return text
 }
 
-// Errors are all faults of a content folder, by file and position. Load, CheckLinks, CheckEndpoints
-// and Site.Expand return them as their error.
+// Errors holds all faults of a content folder, by file and position. It is the error of Load,
+// CheckLinks, CheckEndpoints and Site.Expand.
 type Errors []Error
 
-// Error gives one line for each fault.
+// Error returns a line for each fault.
 func (f Errors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
@@ -78,14 +78,14 @@ func didYouMean(name string, known []string) string {
 	}
 	switch n := len(known); {
 	case n == 0:
-		return "nothing is expected here"
+		return "remove it"
 	case n > 100:
 		return ""
 	}
 	return "known: " + strings.Join(known, ", ")
 }
 
-// editDistance returns the Levenshtein distance in bytes. The bound of 64 bytes bounds the work.
+// editDistance returns the Levenshtein distance in bytes. The limit of 64 bytes bounds the work.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return len(a) + len(b)

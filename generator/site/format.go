@@ -13,36 +13,48 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// format is a rule for the text of one value.
 type format struct {
 	ok   func(string) bool
-	want string // what a good one looks like, for the hint
+	want string // for the hint
 
-	format, pattern string // keywords of JSON Schema that say the same
+	format, pattern string // keywords of JSON Schema
 }
 
-// publicKey is the format of a public receipt key. A fault never repeats the value, because a
-// secret key may be in its place.
+// Faults never repeat the values of these formats, which may be secrets.
 const publicKey = "key"
 
-// webhook is the format of a secret that content must not hold. A fault never repeats the value.
 const webhook = "webhook"
 
-// formats are the rules that a field can name, in the tag "is" of a content type or in the schema
-// of a list.
+// formats are the rules that the tag "is" can name.
 var formats = map[string]format{
-	"date":         {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
-	"time":         {ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z", format: "date-time"},
-	"host":         {ok: validHost, want: "want a bare host name in lower case: www.anteroom.example"},
-	"email":        {ok: func(s string) bool { return input.ValidEmail(s) }, want: "want a bare address: name@anteroom.example"},
-	publicKey:      {ok: validPublicKey, want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded base64, 44 characters"},
-	"indexnow-key": {ok: regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString, want: "want 8 to 128 letters, digits and hyphens"},
-	"upstream":     {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
-	"contact":      {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
-	"url":          {ok: validURL, want: "want an absolute https URL", format: "uri"},
-	"id":           {ok: validID, want: "want lower-case letters, digits and single hyphens", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$"},
-	"sha256":       {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
-	"spdx":         {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
+	"date": {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
+	"time": {
+		ok: validTime, want: "want RFC 3339 in UTC, whole seconds: 2026-11-20T12:00:00Z",
+		format: "date-time",
+	},
+	"host": {ok: validHost, want: "want a bare host name in lower case: www.anteroom.example"},
+	"email": {
+		ok:   func(s string) bool { return input.ValidEmail(s) },
+		want: "want a bare address: name@anteroom.example",
+	},
+	publicKey: {
+		ok: validPublicKey,
+		want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded " +
+			"base64, 44 characters",
+	},
+	"indexnow-key": {
+		ok:   regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString,
+		want: "want 8 to 128 letters, digits and hyphens",
+	},
+	"upstream": {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
+	"contact":  {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
+	"url":      {ok: validURL, want: "want an absolute https URL", format: "uri"},
+	"id": {
+		ok: validID, want: "want lower-case letters, digits and single hyphens",
+		pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
+	},
+	"sha256": {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
+	"spdx":   {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
 	"prefix": {
 		ok:   regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
 		want: "want lower-case letters, digits and underscores, with an underscore at the end: service_",
@@ -53,20 +65,19 @@ var formats = map[string]format{
 	},
 	webhook: {
 		ok: func(s string) bool { return s == "" },
-		want: "it is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
+		want: "a webhook is a secret, and content is published: remove it, give anteroom deploy a new URL with --webhook-file, " +
 			"and revoke this one if it was published",
 	},
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }
 
-// Keywords are those of JSON Schema for the named format: a format, a pattern or neither.
+// Keywords returns the keywords of JSON Schema for a format.
 func Keywords(name string) (format, pattern string) {
 	f := formats[name]
 	return f.format, f.pattern
 }
 
-// Wanted says what a text of the named format looks like, and "" where s is one. The formats are
-// those that the tag "is" of a content type names: host, email, id and so on.
+// Wanted returns "" if a text is in the format, and a description of the format otherwise.
 func Wanted(format, s string) string {
 	if rule := formats[format]; !rule.ok(s) {
 		return rule.want
@@ -82,7 +93,7 @@ func validDate(s string) bool {
 // validTime accepts the form in which the edge writes times.
 func validTime(s string) bool {
 	_, err := time.Parse("2006-01-02T15:04:05Z", s)
-	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second too
+	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second
 }
 
 const (

@@ -9,17 +9,16 @@ import (
 )
 
 var (
-	// inlineLink finds the target of a Markdown link or image, or of a link definition.
 	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?)([^\s)>"]+)`)
 	codeSpan   = regexp.MustCompile("`[^`]*`")
 )
 
-// CheckLinks checks that everything the content links to is published. paths are the published
-// paths, "/" and those under /api/ included; anchors are the identifiers in each page, by the
-// page's path. CheckLinks looks at the links of pages, code left out, and at every address of the
-// service itself in any text, written out or with [[base_url]]. The error is Errors.
+// CheckLinks checks that all links of pages, and all addresses of the service itself in any text,
+// point to published paths. anchors are the identifiers in each page, by its path. The error is
+// Errors.
 func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]bool) error {
-	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(s.Service.BaseURL()) + ")(/[^\\s\"'`<>)\\]?{]*|)")
+	base := s.Service.BaseURL()
+	address := regexp.MustCompile(`(?:\[\[base_url\]\]|` + regexp.QuoteMeta(base) + ")(/[^\\s\"'`<>)\\]?{]*|)")
 	for _, d := range s.documents {
 		own := ""
 		for i := range s.Pages {
@@ -29,7 +28,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 		}
 		for i := range d.texts {
 			t := &d.texts[i]
-			t.eachLink(s.Service.BaseURL(), address, func(at int, target string) {
+			t.eachLink(base, address, func(at int, target string) {
 				if !s.leavesOut(t.value, at) {
 					d.checkLink(t, at, target, own, paths, anchors)
 				}
@@ -67,9 +66,13 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, t
 	}
 }
 
-func (d *document) checkLink(t *text, at int, target, own string, paths map[string]bool, anchors map[string]map[string]bool) {
-	if strings.HasPrefix(target, "[[base_url]]") || strings.HasPrefix(target, "mailto:") || strings.HasPrefix(target, "https://") {
-		return // eachLink gives an address of the service itself as a path, too
+func (d *document) checkLink(
+	t *text, at int, target, own string, paths map[string]bool, anchors map[string]map[string]bool,
+) {
+	for _, whole := range []string{"[[base_url]]", "mailto:", "https://"} {
+		if strings.HasPrefix(target, whole) {
+			return // eachLink has addresses of the service as paths too
+		}
 	}
 	path, anchor, hasAnchor := strings.Cut(target, "#")
 	path, _, _ = strings.Cut(path, "?")

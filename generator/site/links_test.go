@@ -44,7 +44,7 @@ pages/privacy.md:8:5: nothing is published at /also-gone (known: /, /api/aup, /a
 pages/privacy.md:8:18: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:16:25: no #start in /llms.txt (nothing is expected here)
+pages/privacy.md:16:25: no #start in /llms.txt (remove it)
 pages/privacy.md:16:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:16:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
 	if err == nil || err.Error() != want {
@@ -81,7 +81,7 @@ sendSuggestion:
 	err = s.CheckEndpoints(routes)
 	want := `endpoints.yaml: lacks getPresence (add its summary and description)
 endpoints.yaml: lacks suggest (add its summary and description)
-endpoints.yaml:3:12: unknown key stray (nothing is expected here)
+endpoints.yaml:3:12: unknown key stray (remove it)
 endpoints.yaml:4:1: no route and no operation is called sugest (did you mean suggest?)
 endpoints.yaml:7:12: unknown limit [[max:sendSuggestion.list]] (want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit)
 endpoints.yaml:8:3: lacks sendSuggestion.fields.list (add it)

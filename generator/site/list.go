@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// List is a list that grows: jobs or audits, checked and in the order in which it is published.
+// List is a list that grows, jobs or audits, in the order in which it is published.
 type List struct {
 	AsOf   string // date of the newest change the operator vouches for
 	Groups []Group
@@ -27,39 +27,37 @@ type List struct {
 	kind *listKind
 }
 
-// Group are the entries of a list that are published under one name.
+// Group holds the entries of a list under one name.
 type Group struct {
 	Name    string
 	Entries []ListEntry
 }
 
-// Newest gives the n newest entries of a group, the newest first. Entries of one date stay in
-// publishing order.
+// Newest returns the n newest entries of a group, in publishing order within a date.
 func (g *Group) Newest(n int) []ListEntry {
 	newest := slices.Clone(g.Entries)
 	slices.SortStableFunc(newest, func(a, b ListEntry) int { return cmp.Compare(b.date(), a.date()) })
 	return newest[:min(n, len(newest))]
 }
 
-// ListEntry is an entry of a list, a *Job or an *Audit.
+// ListEntry is a *Job or an *Audit.
 type ListEntry interface {
 	group() int                                  // index of its group
 	totals() []string                            // which Counts it is in
-	date() string                                // by which an entry is newer than another of its group
-	dates() [2]string                            // what may not be later than as_of
-	unique() [2]string                           // what no two entries share
+	date() string                                // decides which entry is newer
+	dates() [2]string                            // at most as_of
+	unique() [2]string                           // no two entries share it
 	compare(other ListEntry) int                 // in publishing order, within a group
-	check(fault func(member, what, hint string)) // what its members mean together
+	check(fault func(member, what, hint string)) // its members together
 }
 
-// listKind is what lists have besides their entries.
 type listKind struct {
 	file   reflect.Type // the object around the entries
 	entry  reflect.Type
 	groups []string  // in publishing order
-	totals []string  // names of all that ListEntry.totals gives
-	dates  [2]string // names of what ListEntry.dates gives
-	unique string    // name of what ListEntry.unique gives
+	totals []string  // all ListEntry.totals
+	dates  [2]string // names of ListEntry.dates
+	unique string    // name of ListEntry.unique
 }
 
 func (k *listKind) member() string { return membersOf(k.file)[1].name }
@@ -69,15 +67,15 @@ func (k *listKind) path(entry int) string { return fmt.Sprintf("%s[%d]", k.membe
 // Job is work for agents.
 type Job struct {
 	ID          string   `json:"id" is:"id" max:"80" doc:"Identifier of the job."`
-	Title       string   `json:"title" is:"line" max:"140" doc:"What is to be done, in one line."`
-	Description string   `json:"description" is:"text" max:"4000" doc:"What is to be done."`
+	Title       string   `json:"title" is:"line" max:"140" doc:"The task in one line."`
+	Description string   `json:"description" is:"text" max:"4000" doc:"The task."`
 	Status      string   `json:"status" is:"text" enum:"open,completed" doc:"Whether it is still to be done."`
 	Posted      string   `json:"posted" is:"date" doc:"When it was posted."`
 	Expires     string   `json:"expires,omitempty" is:"date" doc:"Until when it is open."`
 	CompletedOn string   `json:"completed_on,omitempty" is:"date" doc:"When it was completed."`
 	Reward      *int     `json:"reward_credit_units,omitempty" is:"count" max:"1000000" doc:"What it pays, in credit units."`
 	Tags        []string `json:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
-	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where there is more about it."`
+	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where to read more."`
 	Poster      string   `json:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
 }
 
@@ -123,11 +121,11 @@ func (j *Job) check(fault func(member, what, hint string)) {
 type Audit struct {
 	Agent        string  `json:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
 	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of its registration."`
-	Scope        string  `json:"scope" is:"text" max:"1000" doc:"What was audited."`
+	Scope        string  `json:"scope" is:"text" max:"1000" doc:"The scope of the audit."`
 	ClaimedAt    string  `json:"claimed_at" is:"time" doc:"When it was claimed."`
 	ReportURL    string  `json:"report_url" is:"url" max:"2000" doc:"Where the report is."`
 	Report       string  `json:"report_sha256" is:"sha256" doc:"SHA-256 of the report."`
-	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand; null while nobody has."`
+	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand, or null."`
 }
 
 var auditors = &listKind{
@@ -163,7 +161,7 @@ func (a *Audit) dates() [2]string {
 
 func (a *Audit) compare(other ListEntry) int {
 	o := other.(*Audit)
-	if a.Agent != o.Agent { // of most two
+	if a.Agent != o.Agent { // almost always
 		return strings.Compare(a.Agent, o.Agent)
 	}
 	return cmp.Or(strings.Compare(a.ClaimedAt, o.ClaimedAt),
@@ -176,23 +174,22 @@ func (a *Audit) check(fault func(member, what, hint string)) {
 	}
 }
 
-// EntryType is the type of the list's entries.
+// EntryType returns the type of the list's entries.
 func (l *List) EntryType() reflect.Type { return l.kind.entry }
 
-// AppendJSON appends the entries of a group as a JSON array, with their members in the order of
-// their types.
+// AppendJSON appends the entries as a JSON array.
 func (g *Group) AppendJSON(dst []byte) []byte {
 	b := bytes.NewBuffer(dst)
 	if err := json.MarshalWrite(b, g.Entries); err != nil {
-		panic(err) // entries are texts and numbers, which do not fail
+		panic(err) // texts and numbers do not fail
 	}
 	return b.Bytes()
 }
 
-// Value is a member of an entry with its value as a text.
+// Value is a member of an entry as text.
 type Value struct{ Name, Text string }
 
-// Values are the members that an entry has, in their order.
+// Values returns the members that an entry has.
 func Values(e ListEntry) (values []Value) {
 	v := reflect.ValueOf(e).Elem()
 	for _, m := range membersOf(v.Type()) {
@@ -210,9 +207,7 @@ func Values(e ListEntry) (values []Value) {
 }
 
 const (
-	// maxListBytes is the largest size of a list file.
-	maxListBytes = 1 << 30
-	// maxListFaults is how many faults of one list are reported one by one.
+	maxListBytes  = 1 << 30
 	maxListFaults = 50
 )
 
@@ -258,7 +253,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
-// errFaulty means that a list in JSON has a fault that is not one of JSON.
+// errFaulty means a list in valid JSON that has a fault.
 var errFaulty = errors.New("faulty list")
 
 // fromJSON returns errFaulty or a *jsontext.SyntacticError if the list has a fault.
@@ -291,7 +286,7 @@ func (k *listKind) fromJSON(src []byte) (*List, error) {
 func (k *listKind) entryFromJSON(value jsontext.Value) (entry ListEntry, sound bool) {
 	v, members := reflect.New(k.entry), membersOf(k.entry)
 	for _, m := range members {
-		if m.nullable { // a blank text is not valid: it shows that the member is missing
+		if m.nullable { // stays blank, which is not valid, if the member is missing
 			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
 		}
 	}
@@ -306,7 +301,7 @@ func (k *listKind) entryFromJSON(value jsontext.Value) (entry ListEntry, sound b
 	return entry, sound
 }
 
-// A string in JSON, and the escape in it of a character beyond U+FFFF, which YAML writes otherwise.
+// A string in JSON, and the escape of a character beyond U+FFFF.
 var (
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	jsonPair   = regexp.MustCompile(`\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
@@ -361,7 +356,7 @@ func (m *member) holds(v reflect.Value) bool {
 	case **string:
 		return *at == nil || text(*at, m.optional)
 	case **int:
-		return *at == nil || 0 < **at && **at <= m.max // 0 may be written as -0
+		return *at == nil || 0 < **at && **at <= m.max // 0 may be a -0
 	case *[]string:
 		for i := range *at {
 			if !text(&(*at)[i], false) || m.unique && slices.Contains((*at)[:i], (*at)[i]) {
@@ -386,7 +381,7 @@ func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
 		}
 		for _, text := range texts {
 			if strings.Contains(text, "[[") && placeholder.MatchString(text) {
-				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list, where none is replaced",
+				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list is not replaced",
 					"write its value")
 			}
 		}

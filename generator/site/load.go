@@ -20,11 +20,11 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// maxFile is the largest size of a content file that is not a list, in bytes. It bounds the memory
-// of the YAML parser, which takes a multiple of the file's size.
+// maxFile bounds the memory of the YAML parser, which takes a multiple of the file's size. Lists
+// may be larger.
 const maxFile = 1 << 20
 
-// dateForm is a date in the form in which it begins the name of a hand verification.
+// dateForm is the form of a date.
 const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
@@ -38,7 +38,7 @@ func Load(fsys fs.FS) (*Site, error) {
 			Hint: "name the folder that holds service.yaml",
 		}}
 	}
-	var slow sync.WaitGroup // what takes longest is read side by side
+	var slow sync.WaitGroup // the longest files are read concurrently
 	l.list(&slow, "jobs", jobs, &s.Jobs)
 	l.list(&slow, "auditors", auditors, &s.Auditors)
 	l.pages(&slow)
@@ -77,10 +77,9 @@ func Load(fsys fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// loader is a content folder while it is read.
 type loader struct {
 	fsys  fs.FS
-	files []string // all that are not Ignored, sorted by name
+	files []string // except Ignored ones, sorted by name
 	site  *Site
 }
 
@@ -113,7 +112,7 @@ func (s *Site) document(file string) *document {
 	return d
 }
 
-// faults moves the faults of all documents into an error, nil if there are none.
+// faults moves the faults of all documents into an error, or returns nil.
 func (s *Site) faults() error {
 	var all Errors
 	for _, d := range s.documents {
@@ -123,12 +122,11 @@ func (s *Site) faults() error {
 	return all.err()
 }
 
-// packageFile makes the shipped content a Go package, which the program carries. It is not content
-// itself.
+// packageFile makes the shipped content a Go package that the program carries.
 const packageFile = "content.go"
 
-// IgnoredNames are patterns of the files and folders that the content leaves out: those that are
-// hidden, which begin with a dot, and those that editors, merges and systems leave next to files.
+// IgnoredNames are patterns of files and folders that are not content: hidden ones, and the
+// leftovers of editors, merges and systems.
 var IgnoredNames = []string{
 	".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
 	"*___jb_???___", // JetBrains, while it saves
@@ -145,7 +143,6 @@ func Ignored(name string) bool {
 	})
 }
 
-// walk lists the files of the folder. It leaves out what is Ignored, and packageFile at the top.
 func (l *loader) walk() error {
 	err := fs.WalkDir(l.fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -164,8 +161,7 @@ func (l *loader) walk() error {
 	return err
 }
 
-// withoutPath is the message of an error without the operation and the path, which the caller names
-// itself.
+// withoutPath returns the message of an error without operation and path, which the caller names.
 func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -174,8 +170,7 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-// read reads the file of a document, which has at most limit bytes. Where that fails, it reports a
-// fault and gives nil.
+// read returns nil after a fault.
 func (l *loader) read(d *document, limit int64) []byte {
 	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
 		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
@@ -191,7 +186,7 @@ func (l *loader) read(d *document, limit int64) []byte {
 	case len(bytes.TrimSpace(src)) == 0:
 		d.report(place{}, "empty", "write it")
 	default:
-		// What is found in a file later would repeat parts of it: one with a secret is not read on.
+		// Later faults would repeat parts of a file with a secret.
 		if !d.refuse(src) {
 			return src
 		}
@@ -199,18 +194,19 @@ func (l *loader) read(d *document, limit int64) []byte {
 	return nil
 }
 
-const secretHint = "everything in the content is published: remove it, and if others may have seen it, make a new one with "
+const secretHint = "everything in the content is published: remove it, and if others may have seen " +
+	"it, make a new one with "
 
 const conflict = "<<<<<<< " // begins the line
 
-// refused are what no content holds: secret keys, and what git begins a conflict with.
+// refused are secret keys, and the mark of a conflict in git.
 var refused = []struct{ text, what, hint string }{
 	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
 	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
 	{conflict, "git left a conflict here", "keep one side"},
 }
 
-// refuse reports the places of what no content holds, without repeating secrets.
+// refuse does not repeat secrets.
 func (d *document) refuse(src []byte) (found bool) {
 	for _, r := range refused {
 		if !bytes.Contains(src, []byte(r.text)) {
@@ -282,7 +278,7 @@ func (l *loader) verifications() {
 		case !d.decoded || sumHolds(src):
 		case lineends.Changed(src, sumHolds):
 			d.report(place{}, lineends.What, lineends.Restore)
-			d.decoded = false // what follows compares its hash
+			d.decoded = false // the next file compares its hash
 		default:
 			d.fault("sum", "the file was edited after anteroom verify wrote it",
 				"bring it back (git has it); a correction is a new verification")
@@ -310,13 +306,13 @@ func (s *Site) checkVerifications() {
 		checkScoreboard(d, board, before)
 		boards[name], before = board, board
 	}
-	ledger := NewLedger()
+	ledger := newLedger()
 	var previous *Verification
 	for i := range s.Verifications {
 		v := &s.Verifications[i]
 		d, shown := s.documents["verifications/"+v.File+".yaml"], s.documents["scoreboard/"+v.File+".yaml"]
 		if !d.decoded {
-			return // all that follow depend on it
+			return // the later ones depend on it
 		}
 		checkVerification(d, v, previous, ledger)
 		previous = v
@@ -371,7 +367,8 @@ func (d *document) decodePage(src []byte, page *Page) {
 	rest, ok := bytes.CutPrefix(src, []byte("---\n"))
 	front, body, closed := bytes.Cut(rest, []byte("\n---\n"))
 	if !ok || !closed {
-		d.report(place{1, 1}, "no front matter", "begin the file with a line ---, title, description and updated, and a line ---")
+		d.report(place{1, 1}, "no front matter",
+			"begin the file with a line ---, title, description and updated, and a line ---")
 		return
 	}
 	d.decode(src[:len("---\n")+len(front)], page)
@@ -428,4 +425,30 @@ func (l *loader) contentVersion() []byte {
 		hash.Write(l.site.documents[file].sum[:])
 	}
 	return hash.Sum(nil)
+}
+
+// With returns the site with one more hand verification, whose two files are not in the folder yet,
+// checked as Load checks them. The log stays. The error is Errors.
+func (s *Site) With(name string, verification, board []byte) (*Site, error) {
+	next := *s
+	next.documents = maps.Clone(s.documents)
+	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name})
+	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: assets.SumOf(verification)})
+	read := func(folder string, src []byte, target any) *document {
+		d := next.document(folder + name + ".yaml")
+		if !d.refuse(src) {
+			d.decode(src, target)
+		}
+		return d
+	}
+	v := read("verifications/", verification, &next.Verifications[len(s.Verifications)])
+	b := read("scoreboard/", board, &next.Scoreboards[len(s.Scoreboards)])
+	if v.decoded && b.decoded {
+		next.checkVerifications()
+		checkPlaceholders(b)
+	}
+	if err := next.faults(); err != nil {
+		return nil, err
+	}
+	return &next, nil
 }

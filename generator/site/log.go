@@ -12,10 +12,10 @@ import (
 	"anteroom/generator/tlog"
 )
 
-const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version control: what was logged never changes"
+const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version " +
+	"control: logged entries never change"
 
-// LogFiles are the two files of a stage of the log in a content folder, by the name of its
-// verification. Package tlog has their forms.
+// LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
@@ -117,7 +117,8 @@ func (l *loader) checkStages() {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
-		at, entry := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
+		at, entry := slices.IndexFunc(l.site.Scoreboards,
+			func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
 		if at < 0 {
 			continue
 		}
@@ -131,7 +132,7 @@ func (l *loader) checkStages() {
 	}
 }
 
-// Logged are the numbers of a board that the log gives.
+// Logged returns the numbers of a board that the log recounts.
 func (b *Scoreboard) Logged() tlog.Counts {
 	return tlog.Counts{
 		Vouched:       b.PilotWaitlist.VerifiedConversions,

@@ -25,14 +25,12 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Placeholders are the names that may be in double square brackets. The limits of input fields
-// are placeholders too: max:<operation>.<field> and min:<operation>.<field>. A member of an array's
-// elements is named as in max:fileCharter.roster.allocation.
-var Placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
+// The names that may be in double square brackets. The limits of input fields may be as well:
+// max:<operation>.<field> and min:<operation>.<field>, as in max:fileCharter.roster.allocation.
+var placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard, 1)}).placeholderValues()))
 
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
-// The services that a part of a text is for.
 const (
 	everyService = iota
 	withLog
@@ -46,11 +44,11 @@ type part struct {
 	log      int
 }
 
-// partsOf returns the parts of a text, without the marks [[if_log]], [[else]] and [[end]], and the
-// marks that lack the others.
+// partsOf returns the parts of a text without the marks [[if_log]], [[else]] and [[end]], and stray
+// marks.
 func partsOf(text string) (parts, stray []part) {
 	end, log := 0, everyService
-	var open []part // marks of the choice that has no end yet
+	var open []part // the marks since an [[if_log]]
 	for _, at := range placeholder.FindAllStringIndex(text, -1) {
 		parts = append(parts, part{from: end, to: at[0], log: log})
 		p := part{at[0], at[1], text[at[0]+2 : at[1]-2], log}
@@ -71,8 +69,8 @@ func partsOf(text string) (parts, stray []part) {
 	return append(parts, part{from: end, to: len(text), log: log}), append(stray, open...)
 }
 
-// choose returns what a text says for a service with or without a log, and a function from offsets
-// there to those in the text.
+// choose returns the text for a service with or without a log, and a function from its offsets to
+// the whole text's.
 func choose(text string, log int) (chosen string, from func(at int) int) {
 	var kept []part
 	parts, _ := partsOf(text)
@@ -106,8 +104,7 @@ func (s *Site) leavesOut(text string, at int) bool {
 	return i >= 0 && parts[i].log != everyService && parts[i].log != s.log()
 }
 
-// Expand replaces the placeholders of a text by their values. It returns an error that names every
-// placeholder without a value.
+// Expand replaces the placeholders of a text. Its error names those without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -125,11 +122,11 @@ func Expand(text string, values map[string]string) (string, error) {
 	return expanded, nil
 }
 
-// Expand returns a copy of the site in which the placeholders of every text are replaced, pages
-// included, and what depends on a public log is decided. Its error is Errors; CheckEndpoints
-// reports the same placeholders with their places.
+// Expand returns a copy of the site with all placeholders replaced, and with the texts for a
+// service with or without a log. Its error is Errors; CheckEndpoints reports the same placeholders
+// with their places.
 func (s *Site) Expand(routes []*api.Route) (*Site, error) {
-	values := Limits(routes)
+	values := fieldLimits(routes)
 	maps.Copy(values, s.placeholderValues())
 	var faults Errors
 	expanded := *s
@@ -144,7 +141,7 @@ func (s *Site) Expand(routes []*api.Route) (*Site, error) {
 		}
 	}
 	inMarkdown := maps.Clone(values)
-	for _, name := range []string{"service", "operator"} { // which hold whatever the operator likes
+	for _, name := range []string{"service", "operator"} { // free text of the operator
 		inMarkdown[name] = markdown.Text(values[name])
 	}
 	expandAll(reflect.ValueOf(&expanded).Elem(), with(values), with(inMarkdown))
@@ -237,8 +234,7 @@ func routesWithoutTool() (ids []string) {
 	return ids
 }
 
-// Limits returns the limits of all input fields, by the names of their placeholders.
-func Limits(routes []*api.Route) map[string]string {
+func fieldLimits(routes []*api.Route) map[string]string {
 	limits := map[string]string{}
 	var add func(prefix string, fields []input.Field)
 	add = func(prefix string, fields []input.Field) {
@@ -260,7 +256,7 @@ func Limits(routes []*api.Route) map[string]string {
 	return limits
 }
 
-// kept are the types without placeholders, which the copy of a site shares with it.
+// kept are types without placeholders. The copy shares them.
 var kept = []reflect.Type{reflect.TypeFor[List](), reflect.TypeFor[*tlog.Log](), reflect.TypeFor[[]Verification]()}
 
 func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
@@ -303,14 +299,14 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-// checkPlaceholders leaves the limits of fields to CheckEndpoints.
+// CheckEndpoints checks the limits of fields.
 func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]
 		parts, stray := partsOf(t.value)
 		for _, p := range parts {
-			if p.name != "" && !strings.Contains(p.name, ":") && !slices.Contains(Placeholders, p.name) {
-				d.report(t.place(p.from), "unknown placeholder [["+p.name+"]]", didYouMean(p.name, Placeholders))
+			if p.name != "" && !strings.Contains(p.name, ":") && !slices.Contains(placeholders, p.name) {
+				d.report(t.place(p.from), "unknown placeholder [["+p.name+"]]", didYouMean(p.name, placeholders))
 			}
 		}
 		for _, p := range stray {

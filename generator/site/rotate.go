@@ -10,26 +10,27 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// RotateKey gives the text of service.yaml with another current receipt key, from a date on. The
-// key that was current before becomes the last of the retired ones, on that date.
+// RotateKey returns service.yaml with a new current receipt key from a date on. The previous one
+// becomes the last of the retired keys.
 func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	const comment = "the public half of the signing key; without one, receipts are hash-committed only"
 	return withBlock(service, "receipt_keys:", comment, func(s *Service) any {
 		keys := &s.ReceiptKeys
 		if keys.Current != "" {
-			keys.Retired = append(keys.Retired, model.RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
+			keys.Retired = append(keys.Retired,
+				model.RetiredKey{PublicKey: keys.Current, CurrentFrom: keys.CurrentFrom, RetiredOn: date})
 		}
 		keys.Current, keys.CurrentFrom = publicKey, date
 		return keys
 	})
 }
 
-// RotateLogKey gives the text of service.yaml with one more key of the log, which is the last.
+// RotateLogKey returns service.yaml with one more key of the log.
 func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, "log:", "without a key there is no log", func(s *Service) any {
 		s.Log.Keys = append(s.Log.Keys, key)
 		if s.Log.Witnesses == nil {
-			s.Log.Witnesses = []tlog.Witness{} // as an empty list is read
+			s.Log.Witnesses = []tlog.Witness{} // like a decoded empty list
 		}
 		return &s.Log
 	})

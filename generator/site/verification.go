@@ -24,63 +24,61 @@ import (
 // all lines above, and the next verification holds the SHA-256 of the whole file. So what was
 // counted once is remembered by every later verification. testdata/verification.yaml is an example.
 type Verification struct {
-	File string `yaml:"-"` // base name without extension, that of its board
+	File string `yaml:"-"` // base name without extension
 
-	Host    string `yaml:"host" is:"host"`    // canonical host of the service that was counted
+	Host    string `yaml:"host" is:"host"`    // canonical host of the service
 	Store   string `yaml:"store,omitempty"`   // identifier of the store; "" where no store was looked at
-	Through string `yaml:"through" is:"time"` // until when it covers what was recorded
-	// Follows is the verification before this one, and FollowsSHA256 the SHA-256 of its file. Both
-	// are "" for the first.
+	Through string `yaml:"through" is:"time"` // it covers records until then
+	// The verification before this one; "" for the first.
 	Follows       string   `yaml:"follows,omitempty"`
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
-	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // the keys that the content listed then
+	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // in the content
 
-	// Lost says why records that were verified are gone for good. Then the coverage begins again,
-	// with what the store holds now, which may be another store, and totals may fall.
+	// Lost explains why verified records are gone for good. The coverage then begins again with what
+	// the store holds, which may be another store, and totals may fall.
 	Lost string `yaml:"lost,omitempty" is:"line"`
 
 	Registrations Coverage       `yaml:"registrations"`
 	Charters      Coverage       `yaml:"charters"`
 	Suggestions   Coverage       `yaml:"suggestions"`
-	Told          map[string]int `yaml:"told"` // the numbers that no record shows, by their place in the board
+	Told          map[string]int `yaml:"told"` // numbers that the operator enters, by place
 	Decisions     []Decision     `yaml:"decisions"`
-	Sum           string         `yaml:"sum" is:"sha256"` // SHA-256 of all lines above its own
+	Sum           string         `yaml:"sum" is:"sha256"` // SHA-256 of the lines above
 
 	SHA256 string `yaml:"-"` // of the file
 }
 
-// Coverage is which records of a kind were looked at: those whose sequence number is at most Last.
+// Coverage describes the records of a kind up to the sequence number Last.
 type Coverage struct {
 	Last   int    `yaml:"last"`
-	Total  int    `yaml:"total"`              // how many there are, since the beginning
-	SHA256 string `yaml:"sha256" is:"sha256"` // of the digest before, and of a line for each new record; see package verification
+	Total  int    `yaml:"total"`              // since the beginning
+	SHA256 string `yaml:"sha256" is:"sha256"` // chained; see package verification
 }
 
-// Decision is what was decided about records of a kind. What no decision names is left for a
-// registration, counted for a charter, and external for a suggestion.
+// Decision is a decision about records of a kind. Without one, a registration is left, a charter
+// counted and a suggestion external.
 type Decision struct {
 	Kind     string `yaml:"kind"`     // one of the keys of Choices
 	Decision string `yaml:"decision"` // one of the Choices of its kind
-	// Agent is the hash of the record by which an agent is known that was vouched for. All decisions
-	// about this agent name the same record.
+	// Agent is the hash of the first record of a vouched agent. All decisions about the agent name it.
 	Agent    string `yaml:"agent,omitempty"`
 	Corrects string `yaml:"corrects,omitempty"` // the verification that covered the records before; "" for new ones
 	Reason   string `yaml:"reason,omitempty" is:"line"`
-	// Records has a line for each: its RecordHash. Who reads a record_id can pass for its holder.
+	// Records has a RecordHash on each line. Knowing a record_id would prove that it is one's own.
 	Records string `yaml:"records"`
 }
 
-// EmptyDigest is the digest of no records: the SHA-256 of nothing.
+// EmptyDigest is the digest of no records.
 var EmptyDigest = assets.SumOf(nil)
 
-// What can be decided about a record.
+// Decisions.
 const (
-	Vouch    = "vouch"    // of an agent that the operator vouches for
-	Leave    = "leave"    // recorded, and not vouched for
+	Vouch    = "vouch"    // the operator vouches for its agent
+	Leave    = "leave"    // recorded only
 	Own      = "own"      // the operator's: development, seed or test
 	Counted  = "counted"  // a charter that counts
 	External = "external" // a suggestion from outside
-	Gone     = "gone"     // lost, with all that was decided about it; only where Verification.Lost says why
+	Gone     = "gone"     // lost with its decisions; only with Verification.Lost
 )
 
 // The kinds of records.
@@ -98,15 +96,14 @@ var Kinds = func() (names []string) {
 	return names
 }()
 
-// Choices are the decisions that there are for each kind of record. The first one holds where
-// nothing was decided.
+// Choices are the decisions for each kind of record, the default first.
 var Choices = map[string][]string{
 	Registration: {Leave, Vouch, Own},
 	Charter:      {Counted, Own},
 	Suggestion:   {External, Own},
 }
 
-// Covers is the coverage of a kind of record.
+// Covers returns the coverage of a kind of record.
 func (v *Verification) Covers(kind string) *Coverage {
 	switch kind {
 	case Registration:
@@ -117,8 +114,8 @@ func (v *Verification) Covers(kind string) *Coverage {
 	return &v.Suggestions
 }
 
-// Covered gives the store that the verifications are of, "" before the first, and the last number
-// of each of records.Kinds that they cover.
+// Covered returns the store that was verified, "" before the first verification, and the last
+// sequence number of each of records.Kinds that is covered.
 func (s *Site) Covered() (store string, last []int64) {
 	last = make([]int64, len(Kinds))
 	for _, v := range s.Verifications {
@@ -130,11 +127,12 @@ func (s *Site) Covered() (store string, last []int64) {
 	return store, last
 }
 
-// Encode gives the text of the file, and sets Sum and SHA256.
+// Encode returns the text of the file, and sets Sum and SHA256.
 func (v *Verification) Encode() []byte {
 	v.Sum = ""
 	text, _ := dumpYAML(v) // texts and numbers do not fail
-	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. It is never edited.\n"),
+	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. "+
+		"It is never edited.\n"),
 		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
 	v.Sum = assets.SumOf(text)
 	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
@@ -151,8 +149,8 @@ func sumHolds(src []byte, sum string) bool {
 	return at >= 0 && bytes.Count(src[at+1:], []byte{'\n'}) <= 1 && assets.SumOf(src[:at+1]) == sum
 }
 
-// RecordHash is the hash by which verifications and the log name a record of a kind. The commitment
-// of a suggestion is that of its text, which no answer has.
+// RecordHash returns the name of a record in verifications and in the log. The commitment of a
+// suggestion covers its text, which no answer has, and is left out.
 func RecordHash(kind, id, commitment string) string {
 	if kind == Suggestion {
 		commitment = ""
@@ -169,16 +167,15 @@ func (d *Decision) list() (hashes []string, ok bool) {
 	return hashes, ok && len(hashes) > 0
 }
 
-// Number is one number of a hand verification.
 type Number struct {
-	Path string // where it is in the board's file
-	Told bool   // whether a person tells it; else it is counted from the records
+	Path string // in the board's file
+	Told bool   // entered by the operator; otherwise counted from the records
 }
 
-// Of is the number on a board.
+// Of returns the number on a board.
 func (n *Number) Of(board *Scoreboard) int { return board.Number(n.Path) }
 
-// Place is where the number is in a published board: of a list in the file it is the length.
+// Place returns the place of the number in a published board: of a list, its length.
 func (n *Number) Place() string {
 	if strings.HasSuffix(n.Path, ".named_clients") {
 		return n.Path + "_seen"
@@ -186,8 +183,7 @@ func (n *Number) Place() string {
 	return n.Path
 }
 
-// Number is the number at a path of the board's file, one of Numbers: a count, or how many a list
-// has.
+// Number returns the count at path, or the length of the list there.
 func (s *Scoreboard) Number(path string) int {
 	v := reflect.ValueOf(s.Roster)
 	for name := range strings.SplitSeq(path, ".") {
@@ -200,7 +196,7 @@ func (s *Scoreboard) Number(path string) int {
 	return int(v.Int())
 }
 
-// Numbers are all numbers of a hand verification. None of them falls, unless a correction says why.
+// Numbers are all numbers of a hand verification. A number falls only with a correction.
 var Numbers = []Number{
 	{Path: "pilot_waitlist.verified_organic_agent_conversions"},
 	{Path: "pilot_waitlist.registrations_recorded"},
@@ -215,35 +211,34 @@ var Numbers = []Number{
 	{Path: "observed_attention.security_reports_received", Told: true},
 }
 
-// Ledger is what a series of verifications says of single records.
+// Ledger is the state of single records after a series of verifications.
 type Ledger struct {
-	entries map[string]Entry // by the hashes of the records
-	agents  map[string]int   // the vouched records of each agent
-	own     map[string]int   // by kind
-	totals  map[string]int   // by kind
+	entries map[string]Decided // by record hash
+	agents  map[string]int     // vouched records by agent
+	own     map[string]int     // by kind
+	totals  map[string]int     // by kind
 }
 
-// Entry is what holds for a record that a verification has named.
-type Entry struct{ Kind, Decision, Agent string }
+// Decided is the latest decision about a record.
+type Decided struct{ Kind, Decision, Agent string }
 
-// NewLedger makes a ledger of no verification.
-func NewLedger() *Ledger {
-	return &Ledger{entries: map[string]Entry{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
+func newLedger() *Ledger {
+	return &Ledger{entries: map[string]Decided{}, agents: map[string]int{}, own: map[string]int{}, totals: map[string]int{}}
 }
 
-// Ledger is the ledger of all verifications of the site.
+// Ledger returns the ledger of all verifications.
 func (s *Site) Ledger() *Ledger {
-	l := NewLedger()
+	l := newLedger()
 	for i := range s.Verifications {
 		l.Enter(&s.Verifications[i])
 	}
 	return l
 }
 
-// Entries are all records that a verification has named, by their hashes.
-func (l *Ledger) Entries() map[string]Entry { return l.entries }
+// Entries returns all records that a verification names, by hash.
+func (l *Ledger) Entries() map[string]Decided { return l.entries }
 
-// Enter adds a verification, and gives what is wrong with its decisions.
+// Enter adds a verification, and returns the faults of its decisions.
 func (l *Ledger) Enter(v *Verification) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, kind := range Kinds {
@@ -261,7 +256,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 			fault("decisions[%d] decides %s about a %s", i, shorten(d.Decision), shorten(d.Kind))
 			continue
 		case (d.Decision == Vouch) != (d.Agent != ""):
-			fault("decisions[%d] has an agent or a vouch, and not both", i)
+			fault("decisions[%d] needs both an agent and a vouch, or neither", i)
 		}
 		for _, hash := range list {
 			before, known := l.entries[hash]
@@ -279,7 +274,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 				delete(l.entries, hash)
 				continue
 			}
-			now := Entry{d.Kind, d.Decision, d.Agent}
+			now := Decided{d.Kind, d.Decision, d.Agent}
 			l.count(now, 1)
 			l.entries[hash] = now
 		}
@@ -287,7 +282,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 	return faults
 }
 
-func (l *Ledger) count(e Entry, n int) {
+func (l *Ledger) count(e Decided, n int) {
 	switch e.Decision {
 	case Own:
 		l.own[e.Kind] += n
@@ -298,7 +293,7 @@ func (l *Ledger) count(e Entry, n int) {
 	}
 }
 
-// Counts are the numbers that are counted from the records, by their places in a board.
+// Counts returns the numbers that are counted from records, by place.
 func (l *Ledger) Counts() map[string]int {
 	return map[string]int{
 		Numbers[0].Path: len(l.agents),
@@ -309,8 +304,8 @@ func (l *Ledger) Counts() map[string]int {
 	}
 }
 
-// madeApart says what to do about two verifications that two people have made of the same records.
-const madeApart = "if the other one is published, take its side of both: git restore --source @{upstream} --staged --worktree " +
+const madeApart = "if the other one is published, take its side of both: " +
+	"git restore --source @{upstream} --staged --worktree " +
 	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
 
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
@@ -328,11 +323,12 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 			now, then := v.Covers(kind), previous.Covers(kind)
 			d.want(v.Lost != "" || now.Total >= then.Total && now.Last >= then.Last, kind+"s",
 				fmt.Sprintf("covers %d %ss up to number %d, and verifications/%s.yaml covers %d up to number %d",
-					now.Total, kind, now.Last, follows, then.Total, then.Last), "what was recorded stays recorded")
+					now.Total, kind, now.Last, follows, then.Total, then.Last), "records stay recorded")
 		}
 	}
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
-		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows, cmp.Or(v.Follows, "none")), madeApart)
+		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows,
+			cmp.Or(v.Follows, "none")), madeApart)
 		return
 	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
@@ -355,7 +351,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
 	const hint = "no board is edited: anteroom verify makes a new one"
-	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " does not say which records are lost", hint)
+	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {
 		if n.Told {
@@ -377,13 +373,15 @@ func checkNothingFalls(d *document, board, previous *Scoreboard) {
 		case now < then && at < 0:
 			d.fault(n.Path, fmt.Sprintf("%s is %d, and was %d in scoreboard/%s.yaml", n.Path, now, then, previous.File),
 				"no number falls, unless a correction names it and says why")
-		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File || board.Corrections[at].Was != then):
+		case at >= 0 && (previous == nil || board.Corrections[at].Board != previous.File ||
+			board.Corrections[at].Was != then):
 			d.fault(fmt.Sprintf("correction[%d]", at), "must name the previous scoreboard and its value of "+n.Path, "")
 		}
 	}
 	for i, c := range board.Corrections {
 		if !slices.ContainsFunc(Numbers, func(n Number) bool { return n.Path == c.Number }) {
-			d.fault(fmt.Sprintf("correction[%d].number", i), "no number is called "+shorten(c.Number), didYouMean(c.Number, numberPaths()))
+			d.fault(fmt.Sprintf("correction[%d].number", i), "no number is called "+shorten(c.Number),
+				didYouMean(c.Number, numberPaths()))
 		}
 	}
 }
@@ -400,15 +398,15 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	for _, v := range verifications {
 		for _, key := range v.ReceiptKeys {
 			if !slices.Contains(listed, key) {
-				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File, "list it under retired, if it leaked with revoked: REASON")
+				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File,
+					"list it under retired, if it leaked with revoked: REASON")
 				listed = append(listed, key)
 			}
 		}
 	}
 }
 
-// Keys are the receipt keys that the content publishes, the current one first. It is "" where there
-// is none.
+// Keys returns the published receipt keys, the current one first; it may be "".
 func (s *Service) Keys() []string {
 	keys := []string{s.ReceiptKeys.Current}
 	for _, retired := range s.ReceiptKeys.Retired {
@@ -417,9 +415,10 @@ func (s *Service) Keys() []string {
 	return keys
 }
 
-// InForce are the keys by which receipts verify, the current one first. "@FIRST..LAST" after one
-// that was replaced are the days for whose receipts it counts, where "" is not known. There are
-// none without a current one.
+// InForce returns the keys by which receipts verify, the current one first, as the kit reads them:
+// "@FIRST..LAST" after a replaced key are the days for whose receipts it counts, "" if unknown.
+// Without a current key there are none: with only retired keys, a new receipt would look like a
+// stranger's.
 func (s *Service) InForce() []string {
 	keys := []string{}
 	if s.ReceiptKeys.Current == "" {
@@ -434,7 +433,7 @@ func (s *Service) InForce() []string {
 	return keys
 }
 
-// CheckDay refuses boards of days after today, a date in UTC. The error is Errors.
+// CheckDay refuses boards dated after today (UTC). The error is Errors.
 func (s *Site) CheckDay(today string) error {
 	for i := range s.Scoreboards {
 		if board := &s.Scoreboards[i]; board.AsOf > today {

@@ -61,7 +61,7 @@ func TestExampleOfVerification(t *testing.T) {
 	if again := v.Encode(); !bytes.Equal(again, src) {
 		t.Errorf("encoded again it is\n%s", again)
 	}
-	ledger := NewLedger()
+	ledger := newLedger()
 	if faults := ledger.Enter(v); len(faults) > 0 {
 		t.Errorf("faults: %q", faults)
 	}
@@ -127,8 +127,8 @@ func TestFollowing(t *testing.T) {
 		{"one", "", 6, 5, "covers 5 registrations up to number 6, and verifications/2026-01-30.yaml covers 5 up to number 7 ("},
 		{"one", "", 7, 4, "covers 4 registrations up to number 7, and "},
 		{"two", "", 7, 5, "the store is another than in verifications/2026-01-30.yaml"},
-		{"one", "a disk", 3, 2, "correction does not say which records are lost"},
-		{"two", "a disk", 3, 2, "correction does not say which records are lost"},
+		{"one", "a disk", 3, 2, "correction must name the lost records"},
+		{"two", "a disk", 3, 2, "correction must name the lost records"},
 	} {
 		d := newDocument("f")
 		v := &Verification{
@@ -141,7 +141,7 @@ func TestFollowing(t *testing.T) {
 				v.Told[n.Path] = 0
 			}
 		}
-		ledger := NewLedger()
+		ledger := newLedger()
 		checkVerification(d, v, previous, ledger)
 		board := &Scoreboard{}
 		board.PilotWaitlist.RegistrationsRecorded = c.total
@@ -178,7 +178,7 @@ func FuzzVerification(f *testing.F) {
 	f.Add([]byte("decisions: [{kind: charter, decision: own, records: a}, {kind: none, decision: vouch}]"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		v, faults := decodeVerification(src)
-		ledger := NewLedger()
+		ledger := newLedger()
 		ledger.Enter(v)
 		ledger.Enter(v)
 		ledger.Counts()

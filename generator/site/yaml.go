@@ -15,12 +15,11 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// maxNesting is how deep block collections, and flow collections in them, may nest in a YAML file.
-// The parser is recursive, so its depth must be bounded; content needs four levels.
+// maxNesting bounds the depth of block collections, and of flow collections in them, since the
+// parser is recursive. Content needs four levels.
 const maxNesting = 16
 
-// document is one content file while it is checked, with what later checks need to report faults in
-// it.
+// document is a content file while it is checked.
 type document struct {
 	file   string
 	sum    [sha256.Size]byte // of the file
@@ -29,19 +28,18 @@ type document struct {
 	faults Errors
 
 	decoded        bool
-	faultyPlaces   []place         // where decoding found faults
-	faultyElements map[string]bool // the paths of list elements in which it did
+	faultyPlaces   []place         // of faults that decoding found
+	faultyElements map[string]bool // paths of list elements with such faults
 }
 
 func newDocument(file string) *document {
 	return &document{file: file, places: map[string]place{}, faultyElements: map[string]bool{}}
 }
 
-// text is one text of a content file.
 type text struct {
 	at       place
 	value    string
-	verbatim bool // value is the file's own lines from at on, so that places inside it are known
+	verbatim bool // value has the lines of the file, so places inside it are known
 }
 
 func (t *text) place(offset int) place {
@@ -86,12 +84,9 @@ func (d *document) placeOf(path string) place {
 	}
 }
 
-// decode reads a YAML document into the struct that target points to, by its yaml tags. Every key
-// is required and every string must not be blank, unless the tag says omitempty. A key that the
-// struct does not have is a fault, and so is a negative number. The tag "is" names the format of a
-// string, and the other tags are those of a rule.
-//
-// Where there is nothing to decode, the document stays undecoded.
+// decode reads a YAML document into the struct that target points to. Every key is required and no
+// string may be blank, unless the tag has omitempty. Unknown keys and negative numbers are faults.
+// The tag "is" names the format of a string. Without a value, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
 	body := d.parse(src)
 	if body == nil {
@@ -115,14 +110,14 @@ func (d *document) parse(src []byte) *yaml.Node {
 		var syntax *yaml.LoadError
 		if errors.As(err, &syntax) {
 			mark, context := syntax.Mark, syntax.ContextMark
-			// An error in what stays open to the end of the file, or lacks its colon, is corrected
-			// where that begins.
+			// An error in a construct left open, or without its colon, is corrected where it begins.
 			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
 				mark = context
 			}
 			at, what = place{mark.Line, mark.Column}, syntax.Message
 		}
-		d.report(at, "not valid YAML: "+what, "indent with spaces; quote a text that holds \": \" or begins with a special character")
+		d.report(at, "not valid YAML: "+what,
+			"indent with spaces; quote a text that holds \": \" or begins with a special character")
 		return nil
 	}
 	docs = slices.DeleteFunc(docs, func(doc yaml.Node) bool {
@@ -150,7 +145,8 @@ func (d *document) readable(src []byte) bool {
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
 		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' && strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
+			strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
 			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
 			return false
 		}
@@ -159,9 +155,8 @@ func (d *document) readable(src []byte) bool {
 	return true
 }
 
-// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content these characters
-// are text, so noncharacters (Unicode 16, section 23.7) stand in for them while the parser runs.
-// Content itself cannot hold these noncharacters: readable refuses them.
+// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content these are text,
+// so noncharacters (Unicode 16, section 23.7) stand in for them. readable refuses these in content.
 var (
 	hideBreaks = strings.NewReplacer("\u0085", "\ufdd0", "\u2028", "\ufdd1", "\u2029", "\ufdd2")
 	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
@@ -198,7 +193,6 @@ func restoreBreaks(node *yaml.Node) {
 
 func nodePlace(n *yaml.Node) place { return place{n.Line, n.Column} }
 
-// entry is one key of a mapping and its value.
 type entry struct {
 	key   string
 	at    place
@@ -223,7 +217,6 @@ func (d *document) mapping(node *yaml.Node) []entry {
 	return entries
 }
 
-// The kinds of values, in the words of a fault.
 const (
 	kindMapping = "a mapping"
 	kindList    = "a list"
@@ -267,14 +260,14 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// member is one field of a content type, and what the tags of the field say of its value.
+// member is a field of a content type, as its tags describe it.
 type member struct {
 	name               string
-	optional, nullable bool   // it may be absent or blank; it may be null
+	optional, nullable bool   // may be absent or blank; may be null
 	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
 	values             []string
-	min, max           int // of a number; max characters of a text; a max of 0 is without limit
-	minItems, maxItems int // of a list; a maxItems of 0 is without limit
+	min, max           int // of a number, or characters of a text; max 0: no limit
+	minItems, maxItems int // of a list; maxItems 0: no limit
 	unique             bool
 	index              []int // of the field
 }
@@ -303,7 +296,9 @@ func membersOf(t reflect.Type) []member {
 			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
 			is: tag.Get("is"), unique: tag.Get("unique") == "true", index: f.Index,
 		}
-		for name, limit := range map[string]*int{"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems} {
+		for name, limit := range map[string]*int{
+			"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems,
+		} {
 			*limit, _ = strconv.Atoi(tag.Get(name))
 		}
 		if enum := tag.Get("enum"); enum != "" {
@@ -315,7 +310,6 @@ func membersOf(t reflect.Type) []member {
 	return members
 }
 
-// wanted are the kinds of the values that are decoded into Go's types, with how to write one.
 var wanted = map[reflect.Kind]struct{ kind, hint string }{
 	reflect.Struct: {kindMapping, "write key: value lines here"},
 	reflect.Map:    {kindMapping, "write key: value lines here"},
@@ -327,7 +321,7 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 
 func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *member) {
 	kind := kindOf(node)
-	if v.Kind() == reflect.Pointer && kind != kindNothing { // else it stays nil
+	if v.Kind() == reflect.Pointer && kind != kindNothing { // otherwise it stays nil
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
@@ -377,7 +371,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 			if len(d.faults) > faults {
 				d.faultyElements[at] = true
 			}
-			if m.unique && slices.ContainsFunc(node.Content[:i], func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
+			if m.unique && slices.ContainsFunc(node.Content[:i],
+				func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is listed twice", "keep one of them")
 			}
 		}
@@ -393,7 +388,8 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		i, err := strconv.ParseInt(node.Value, 10, 32)
 		switch {
 		case err != nil || strconv.FormatInt(i, 10) != node.Value:
-			d.report(at, path+": "+strconv.Quote(shorten(node.Value))+" is not a plain decimal integer up to 2147483647", "write digits only")
+			what := strconv.Quote(shorten(node.Value)) + " is not a plain decimal integer up to 2147483647"
+			d.report(at, path+": "+what, "write digits only")
 		case i < 0:
 			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		case i < int64(m.min):
@@ -444,7 +440,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	}
 }
 
-// checkText returns what is wrong with a text, as words that follow its name, or "".
+// checkText returns a fault of a text, in words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
 	if s == "" {
 		if m.optional {

@@ -17,31 +17,32 @@ const (
 
 func dayOfWeek(day int) int { return (day + 3) % 7 } // 1970-01-01 was a Thursday
 
-// closing is one reason why a weekday is not a business day.
+// closing is a weekday on which a calendar is closed, and why.
 type closing struct {
-	day            int
-	calendar, rule uint8 // indexes into calendars and its rules
-	substitute     bool  // whether the day is a substitute day
+	day      int
+	calendar int // index in calendars
+	name     string
 }
 
-// book holds the closings of the calendars that one computation asks for. It makes the years that
-// it needs, in about a microsecond for a year of a calendar, and keeps nothing. To make all of them
-// ahead would take as long as starting an instance of the edge.
+// book holds the closings of the calendars of one computation. It makes the years it needs, in
+// about a microsecond for a year of a calendar. Making all ahead would take as long as starting an
+// instance of the edge.
 type book struct {
-	calendars []int // indexes into calendars
+	calendars []int // indexes in calendars
 	years     [LastYear - FirstYear + 1]*year
-	last      *year    // the one that was asked for last
-	days      []placed // the days of the year that is being made
-	read      int      // years made, each counted for every calendar
+	last      *year    // the year of the last call of year
+	days      []placed // of the year that is being made
+	read      int      // years made, times calendars
 }
 
-// year is a year of the calendars: the days from begin to before end.
+// year is a year of the calendars: the days [begin, end).
 type year struct {
 	begin, end int
-	closings   []closing // by day, and by the order in which calendars were asked for
+	closings   []closing // by day, then in the order of book.calendars
 	closed     [366]bool
 }
 
+// year returns the year of a day.
 func (b *book) year(day int) *year {
 	if y := b.last; y != nil && y.begin <= day && day < y.end {
 		return y
@@ -49,12 +50,14 @@ func (b *book) year(day int) *year {
 	number, _, _ := civil.DateOf(day)
 	made := &b.years[number-FirstYear]
 	if *made == nil {
-		y := &year{begin: civil.DaysOf(number, 1, 1), end: civil.DaysOf(number+1, 1, 1), closings: make([]closing, 0, 20*len(b.calendars))}
+		y := &year{
+			begin: civil.DaysOf(number, 1, 1), end: civil.DaysOf(number+1, 1, 1),
+			closings: make([]closing, 0, 20*len(b.calendars)),
+		}
 		sunday := easterSunday(number)
 		for _, c := range b.calendars {
 			b.addYear(y, c, number, sunday)
 		}
-		slices.SortStableFunc(y.closings, func(a, b closing) int { return a.day - b.day })
 		*made = y
 		b.read += len(b.calendars)
 	}
@@ -62,7 +65,7 @@ func (b *book) year(day int) *year {
 	return *made
 }
 
-// placed is a day that a rule gives, be it on a weekend.
+// placed is the day of a rule, possibly on a weekend.
 type placed struct {
 	day, rule  int
 	substitute bool
@@ -70,15 +73,15 @@ type placed struct {
 
 func (b *book) addYear(y *year, c, number, easterSunday int) {
 	if b.days == nil {
-		b.days = make([]placed, 0, 48) // more than any year needs, a substitute for each rule included
+		b.days = make([]placed, 0, 48) // more than any year needs, with a substitute for each rule
 	}
 	rules, days := calendars[c].rules, b.days[:0]
 	for i := range rules {
-		if r := &rules[i]; r.kind != between && r.years.hold(number) {
+		if r := &rules[i]; r.kind != between && r.holds(number) {
 			days = append(days, placed{day: r.in(number, easterSunday), rule: i})
 		}
 	}
-	for _, p := range days { // range looks at the days of the rules only: the substitutes appended here are on weekdays
+	for _, p := range days { // without the substitutes that are appended
 		if day := substituteFor(rules, days, p); day != p.day {
 			days = append(days, placed{day, p.rule, true})
 		}
@@ -87,35 +90,52 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 		days = appendBetween(rules, days, last)
 	}
 	for _, p := range days {
-		if dayOfWeek(p.day) < 5 && p.day >= y.begin && p.day < y.end {
-			y.closings = append(y.closings, closing{p.day, uint8(c), uint8(p.rule), p.substitute})
-			y.closed[p.day-y.begin] = true
+		if dayOfWeek(p.day) >= 5 || p.day < y.begin || p.day >= y.end {
+			continue
+		}
+		name := rules[p.rule].name
+		if p.substitute {
+			name += " (substitute day)"
+		}
+		y.closed[p.day-y.begin] = true
+		i := len(y.closings)
+		for i > 0 && y.closings[i-1].day > p.day {
+			i--
+		}
+		if i > 0 && y.closings[i-1].day == p.day && y.closings[i-1].calendar == c {
+			y.closings[i-1].name += " and " + name
+		} else {
+			y.closings = slices.Insert(y.closings, i, closing{p.day, c, name})
 		}
 	}
 	b.days = days
 }
 
-// moves are the days by which a substitute first moves a Saturday and a Sunday.
+// moves lists the days by which a substitute first moves a Saturday and a Sunday.
 var moves = [...][2]int{
-	unmoved: {}, observeUS: {-1, 1}, observeSunday: {0, 1}, observeMonday: {2, 1}, observeNext: {2, 1}, observeJP: {0, 1},
+	unmoved: {}, observeUS: {-1, 1}, observeSunday: {0, 1}, observeMonday: {2, 1}, observeNext: {2, 1},
+	observeJP: {0, 1},
 }
 
-// substituteFor is the day that is closed for a day on a weekend; the day itself for none.
+// substituteFor returns the day that is closed for a day on a weekend, or the day itself.
 func substituteFor(rules []rule, days []placed, p placed) int {
-	at := dayOfWeek(p.day)
-	if at < 5 {
+	weekday := dayOfWeek(p.day)
+	if weekday < 5 {
 		return p.day
 	}
 	kind := rules[p.rule].substitute
-	moved := p.day + moves[kind][at-5]
-	for moved != p.day && (kind == observeNext && (dayOfWeek(moved) >= 5 || closed(days, moved)) ||
-		kind == observeJP && national(rules, days, moved)) {
+	moved := p.day + moves[kind][weekday-5]
+	if moved == p.day {
+		return p.day
+	}
+	for kind == observeNext && (dayOfWeek(moved) >= 5 || closed(days, moved)) ||
+		kind == observeJP && national(rules, days, moved) {
 		moved++
 	}
 	return moved
 }
 
-// appendBetween appends the days between two national holidays of Japan, as closings of a rule.
+// appendBetween appends the days between two national holidays of Japan.
 func appendBetween(rules []rule, days []placed, rule int) []placed {
 	for _, p := range days {
 		day := p.day + 1
@@ -127,40 +147,32 @@ func appendBetween(rules []rule, days []placed, rule int) []placed {
 }
 
 func closed(days []placed, day int) bool {
-	for i := range days {
-		if days[i].day == day {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(days, func(p placed) bool { return p.day == day })
 }
 
 // national reports whether a day is a national holiday of Japan itself, not a substitute or a
 // holiday of banks alone.
 func national(rules []rule, days []placed, day int) bool {
-	for i := range days {
-		if p := &days[i]; p.day == day && !p.substitute && rules[p.rule].substitute == observeJP {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(days, func(p placed) bool {
+		return p.day == day && !p.substitute && rules[p.rule].substitute == observeJP
+	})
 }
 
 func (r *rule) in(year, easterSunday int) int {
 	switch r.kind {
-	case easter:
+	case byEaster:
 		return easterSunday + int(r.day)
-	case equinox:
+	case byEquinox:
 		return equinoxDay(year, int(r.month))
-	case matariki:
-		at := int(matarikiDays[year-matarikiFrom])
-		return civil.DaysOf(year, at/100, at%100)
+	case byMatariki:
+		date := int(matarikiDays[year-matarikiFrom])
+		return civil.DaysOf(year, date/100, date%100)
 	}
 	day := civil.DaysOf(year, int(r.month), int(r.day))
 	switch r.kind {
-	case monday:
+	case byMonday:
 		day += (7 - dayOfWeek(day)) % 7
-	case thursday:
+	case byThursday:
 		day += (10 - dayOfWeek(day)) % 7
 	}
 	return day
@@ -175,8 +187,8 @@ func easterSunday(year int) int {
 	return civil.DaysOf(year, n/31, n%31+1)
 }
 
-// equinoxDay is the day of the equinox in Japan, in March or September, from 1980 to 2099. The
-// gazette sets the day each February for the next year.
+// equinoxDay returns the day of the equinox in Japan, in March or September, from 1980 to 2099. The
+// gazette sets it each February for the next year.
 func equinoxDay(year, month int) int {
 	of1980 := 20_843_100 // millionths of a day
 	if month == 9 {
@@ -213,9 +225,9 @@ func (b *book) count(start, end int) (n int) {
 	return n
 }
 
-// add gives the n-th business day after a day, or before it where n is negative. It gives false if
-// that is outside the range.
-func (b *book) add(day, n int) (int, bool) {
+// add returns the n-th business day after a day, or before it if n is negative. ok is false if that
+// is outside the range.
+func (b *book) add(day, n int) (result int, ok bool) {
 	step := 1
 	if n < 0 {
 		step = -1
@@ -231,17 +243,10 @@ func (b *book) add(day, n int) (int, bool) {
 	return day, true
 }
 
-// IDs are the identifiers of the calendars, in the order of the documentation.
+// IDs returns the identifiers of the calendars, in the order of the documentation.
 func IDs() (ids []string) {
 	for i := range calendars {
 		ids = append(ids, calendars[i].id)
 	}
 	return ids
-}
-
-func opNames() (names []string) {
-	for i := range Operations {
-		names = append(names, Operations[i].Name)
-	}
-	return names
 }

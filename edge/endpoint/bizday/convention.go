@@ -2,15 +2,15 @@ package bizday
 
 import "anteroom/edge/civil"
 
-// Convention says which business day replaces a day that is not one.
+// Convention chooses the business day that replaces another day.
 type Convention struct {
 	Name string
-	FpML string // its code in FpML's businessDayConventionScheme; "" if FpML has none of this meaning
+	FpML string // its code in FpML's businessDayConventionScheme, or ""
 	What string
 }
 
-// Conventions are the business day conventions. The first is the default. FpML's NEAREST is another
-// than nearest: it goes by the weekday, back from each but Sunday and Monday.
+// Conventions lists the business day conventions. The first is the default. FpML's NEAREST differs
+// from nearest: it goes by the weekday, back from each but Sunday and Monday.
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The next business day."},
 	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
@@ -27,9 +27,9 @@ func conventionNames() (names []string) {
 	return names
 }
 
-// roll gives the business day by which a convention replaces a day. A business day is its own. roll
-// gives false where the result, or a day that decides it, is outside the range.
-func (b *book) roll(day int, convention string) (int, bool) {
+// roll returns the business day that replaces a day by a convention. A business day is its own. ok
+// is false if the result, or a day that decides it, is outside the range.
+func (b *book) roll(day int, convention string) (result int, ok bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true
 	}
@@ -59,3 +59,15 @@ func month(day int) int {
 	_, month, _ := civil.DateOf(day)
 	return month
 }
+
+// Range returns the first and the last supported date.
+func Range() (first, last string) { return civil.FormatDate(firstDay), civil.FormatDate(lastDay) }
+
+// Texts about the arithmetic, for the contract.
+const (
+	Counting = "The earlier of both dates counts if it is a business day, the later never; inclusive counts both, as NETWORKDAYS does. " +
+		"Negative if start is after end."
+	Adding = "Strictly after start, or before it: a Saturday and 1 day is Monday, as in QuantLib and WORKDAY; numpy rolls first. " +
+		"0 days rolls start."
+	Joint = "A business day is one in all of the calendars."
+)

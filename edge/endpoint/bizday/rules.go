@@ -1,36 +1,39 @@
 package bizday
 
-// A rule gives one day of a year, or none. The table of rules below is all that the calendars know.
-// A day on a weekend matters only for its substitute.
+import "slices"
+
+// rule determines one day of a year, or none. A day on a weekend matters only for its substitute.
 type rule struct {
 	name       string
 	kind       kind
 	month, day int8 // their meaning depends on kind
 	substitute substitute
-	years      years
+	first      int16 // year, 0 for no bound
+	last       int16
+	without    [3]int16 // years
 }
 
-// kind says how a rule finds its day.
+// kind is how a rule finds its day.
 type kind uint8
 
 const (
-	fixed    kind = iota // month and day; month 13 is January of the next year
-	monday               // the Monday on or after month and day
-	thursday             // the Thursday on or after month and day
-	easter               // day: days after Easter Sunday, negative before it
-	equinox              // the equinox of month 3 or 9, as seen in Japan
-	matariki             // the day in matarikiDays
-	between              // every day between two days of rules with observeJP: the last rule of a calendar
+	fixed      kind = iota // month and day; month 13 is January of the next year
+	byMonday               // the Monday on or after month and day
+	byThursday             // the Thursday on or after month and day
+	byEaster               // day: days after Easter Sunday
+	byEquinox              // the equinox of month 3 or 9, in Japan
+	byMatariki             // the day in matarikiDays
+	between                // days between two days with observeJP: the last rule of a calendar
 )
 
-// Days for the kinds monday and thursday: the least day of the month that the first to fourth such
+// Days for mondayFrom and thursdayFrom: the least day of the month that the first to fourth such
 // weekday can have, and the last one of a month of 31 days.
 const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )
 
-// substitute says which weekday is closed instead of a day on a weekend. Other rules may close
-// that weekday anyway.
+// substitute is the weekday that is closed instead of a day on a weekend. Another rule may close
+// that weekday too.
 type substitute uint8
 
 const (
@@ -39,19 +42,48 @@ const (
 	observeSunday                   // for Sunday the Monday after, for Saturday none
 	observeMonday                   // the Monday after
 	observeNext                     // the next weekday that is not closed already
-	observeJP                       // for Sunday the next day that is not a national holiday, for Saturday none
+	observeJP                       // for Sunday the next day that is no national holiday
 )
 
-// years are the years in which a rule holds: only one, or all from from (0: the first) to to (0:
-// the last), except those in without.
-type years struct {
-	only, from, to int16
-	without        [3]int16
+func on(name string, month, day int8) rule { return rule{name: name, month: month, day: day} }
+
+func mondayFrom(name string, month, day int8) rule {
+	return rule{name: name, kind: byMonday, month: month, day: day}
 }
 
-func (y *years) hold(year int) bool {
+func thursdayFrom(name string, month, day int8) rule {
+	return rule{name: name, kind: byThursday, month: month, day: day}
+}
+
+func easterPlus(name string, days int8) rule { return rule{name: name, kind: byEaster, day: days} }
+
+func equinoxIn(name string, month int8) rule { return rule{name: name, kind: byEquinox, month: month} }
+
+func (r rule) moved(to substitute) rule {
+	r.substitute = to
+	return r
+}
+
+func (r rule) from(year int16) rule {
+	r.first = year
+	return r
+}
+
+func (r rule) to(year int16) rule {
+	r.last = year
+	return r
+}
+
+func (r rule) only(year int16) rule { return r.from(year).to(year) }
+
+func (r rule) except(years ...int16) rule {
+	copy(r.without[:], years)
+	return r
+}
+
+func (r *rule) holds(year int) bool {
 	n := int16(year)
-	return (y.only == 0 || n == y.only) && n >= y.from && (y.to == 0 || n <= y.to) && n != y.without[0] && n != y.without[1] && n != y.without[2]
+	return n >= r.first && (r.last == 0 || n <= r.last) && !slices.Contains(r.without[:], n)
 }
 
 type calendar struct {
@@ -59,200 +91,209 @@ type calendar struct {
 	rules []rule
 }
 
-// calendars are all calendars, in the order of the documentation. Within one, substitutes are
-// placed in the order of its rules: if two need the same free weekday, the first rule gets it. So
-// Christmas Day comes before Boxing Day, and 1 January before 2 January.
+// calendars lists the calendars, in the order of the documentation. If two substitutes need the
+// same free weekday, the first rule gets it: so Christmas Day comes before Boxing Day, and 1
+// January before 2 January.
 var calendars = []calendar{
 	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
-		{"New Year's Day", fixed, 1, 1, observeUS, years{}},
-		{"Birthday of Martin Luther King, Jr.", monday, 1, third, unmoved, years{}},
-		{"Washington's Birthday", monday, 2, third, unmoved, years{}},
-		{"Memorial Day", monday, 5, last, unmoved, years{}},
-		{"Juneteenth National Independence Day", fixed, 6, 19, observeUS, years{from: 2021}}, // Pub. L. 117-17, in force two days before
-		{"Independence Day", fixed, 7, 4, observeUS, years{}},
-		{"Labor Day", monday, 9, first, unmoved, years{}},
-		{"Columbus Day", monday, 10, second, unmoved, years{}},
-		{"Veterans Day", fixed, 11, 11, observeUS, years{}},
-		{"Thanksgiving Day", thursday, 11, fourth, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, observeUS, years{}},
-		{"New Year's Day", fixed, 13, 1, observeUS, years{}}, // a Saturday closes the Friday of the year before
+		on("New Year's Day", 1, 1).moved(observeUS),
+		mondayFrom("Birthday of Martin Luther King, Jr.", 1, third),
+		mondayFrom("Washington's Birthday", 2, third),
+		mondayFrom("Memorial Day", 5, last),
+		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021), // Pub. L. 117-17, in force two days before
+		on("Independence Day", 7, 4).moved(observeUS),
+		mondayFrom("Labor Day", 9, first),
+		mondayFrom("Columbus Day", 10, second),
+		on("Veterans Day", 11, 11).moved(observeUS),
+		thursdayFrom("Thanksgiving Day", 11, fourth),
+		on("Christmas Day", 12, 25).moved(observeUS),
+		on("New Year's Day", 13, 1).moved(observeUS), // a Saturday closes the Friday of the year before
 	}},
 	{"us-nyse", []rule{ // NYSE Rule 7.2, before it Rule 51
-		{"New Year's Day", fixed, 1, 1, observeSunday, years{}}, // no Friday is closed at the end of a year's accounts
-		{"Martin Luther King, Jr. Day", monday, 1, third, unmoved, years{}},
-		{"Washington's Birthday", monday, 2, third, unmoved, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Memorial Day", monday, 5, last, unmoved, years{}},
-		{"Juneteenth National Independence Day", fixed, 6, 19, observeUS, years{from: 2022}}, // the exchange was open in 2021
-		{"Independence Day", fixed, 7, 4, observeUS, years{}},
-		{"Labor Day", monday, 9, first, unmoved, years{}},
-		{"Thanksgiving Day", thursday, 11, fourth, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, observeUS, years{}},
+		on("New Year's Day", 1, 1).moved(observeSunday), // no Friday is closed at the end of a year's accounts
+		mondayFrom("Martin Luther King, Jr. Day", 1, third),
+		mondayFrom("Washington's Birthday", 2, third),
+		easterPlus("Good Friday", -2),
+		mondayFrom("Memorial Day", 5, last),
+		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2022), // the exchange was open in 2021
+		on("Independence Day", 7, 4).moved(observeUS),
+		mondayFrom("Labor Day", 9, first),
+		thursdayFrom("Thanksgiving Day", 11, fourth),
+		on("Christmas Day", 12, 25).moved(observeUS),
 		// Closed by a decision of the exchange.
-		{"Attacks of September 11", fixed, 9, 11, unmoved, years{only: 2001}},
-		{"Attacks of September 11", fixed, 9, 12, unmoved, years{only: 2001}},
-		{"Attacks of September 11", fixed, 9, 13, unmoved, years{only: 2001}},
-		{"Attacks of September 11", fixed, 9, 14, unmoved, years{only: 2001}},
-		{"Day of mourning for President Reagan", fixed, 6, 11, unmoved, years{only: 2004}},
-		{"Day of mourning for President Ford", fixed, 1, 2, unmoved, years{only: 2007}},
-		{"Hurricane Sandy", fixed, 10, 29, unmoved, years{only: 2012}},
-		{"Hurricane Sandy", fixed, 10, 30, unmoved, years{only: 2012}},
-		{"Day of mourning for President George H. W. Bush", fixed, 12, 5, unmoved, years{only: 2018}},
-		{"Day of mourning for President Carter", fixed, 1, 9, unmoved, years{only: 2025}},
+		on("Attacks of September 11", 9, 11).only(2001),
+		on("Attacks of September 11", 9, 12).only(2001),
+		on("Attacks of September 11", 9, 13).only(2001),
+		on("Attacks of September 11", 9, 14).only(2001),
+		on("Day of mourning for President Reagan", 6, 11).only(2004),
+		on("Day of mourning for President Ford", 1, 2).only(2007),
+		on("Hurricane Sandy", 10, 29).only(2012),
+		on("Hurricane Sandy", 10, 30).only(2012),
+		on("Day of mourning for President George H. W. Bush", 12, 5).only(2018),
+		on("Day of mourning for President Carter", 1, 9).only(2025),
 	}},
-	{"ca-federal", []rule{ // Canada Labour Code, Part III, s. 166; s. 192-193 leave the side of the weekend open: Monday is what banks do
-		{"New Year's Day", fixed, 1, 1, observeMonday, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Victoria Day", monday, 5, 18, unmoved, years{}}, // Holidays Act, s. 3: the Monday before 25 May
-		{"Canada Day", fixed, 7, 1, observeMonday, years{}},
-		{"Labour Day", monday, 9, first, unmoved, years{}},
-		{"National Day for Truth and Reconciliation", fixed, 9, 30, observeMonday, years{from: 2021}}, // S.C. 2021, c. 11
-		{"Thanksgiving Day", monday, 10, second, unmoved, years{}},
-		{"Remembrance Day", fixed, 11, 11, observeMonday, years{}},
-		{"Christmas Day", fixed, 12, 25, observeNext, years{}},
-		{"Boxing Day", fixed, 12, 26, observeNext, years{}},
+	{"ca-federal", []rule{
+		// Canada Labour Code, Part III, s. 166; s. 192-193 leave the side of the weekend open: banks
+		// close on Monday.
+		on("New Year's Day", 1, 1).moved(observeMonday),
+		easterPlus("Good Friday", -2),
+		mondayFrom("Victoria Day", 5, 18), // Holidays Act, s. 3: the Monday before 25 May
+		on("Canada Day", 7, 1).moved(observeMonday),
+		mondayFrom("Labour Day", 9, first),
+		on("National Day for Truth and Reconciliation", 9, 30).moved(observeMonday).from(2021), // S.C. 2021, c. 11
+		mondayFrom("Thanksgiving Day", 10, second),
+		on("Remembrance Day", 11, 11).moved(observeMonday),
+		on("Christmas Day", 12, 25).moved(observeNext),
+		on("Boxing Day", 12, 26).moved(observeNext),
 	}},
-	{"br-anbima", []rule{ // Lei 662/1949 as amended by Lei 10.607/2002; bank days by resolution of the CMN; no substitutes
-		{"New Year's Day", fixed, 1, 1, unmoved, years{}},
-		{"Carnival Monday", easter, 0, -48, unmoved, years{}}, // CMN: no bank day
-		{"Carnival Tuesday", easter, 0, -47, unmoved, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}}, // Lei 9.093/1995
-		{"Tiradentes Day", fixed, 4, 21, unmoved, years{}},
-		{"Labour Day", fixed, 5, 1, unmoved, years{}},
-		{"Corpus Christi", easter, 0, 60, unmoved, years{}}, // CMN: no bank day
-		{"Independence Day", fixed, 9, 7, unmoved, years{}},
-		{"Our Lady of Aparecida", fixed, 10, 12, unmoved, years{}}, // Lei 6.802/1980
-		{"All Souls' Day", fixed, 11, 2, unmoved, years{}},
-		{"Republic Day", fixed, 11, 15, unmoved, years{}},
-		{"National Day of Zumbi and Black Awareness", fixed, 11, 20, unmoved, years{from: 2024}}, // Lei 14.759/2023
-		{"Christmas Day", fixed, 12, 25, unmoved, years{}},
+	{"br-anbima", []rule{
+		// Lei 662/1949 as amended by Lei 10.607/2002; bank days by resolution of the CMN; no substitutes.
+		on("New Year's Day", 1, 1),
+		easterPlus("Carnival Monday", -48), // CMN: no bank day
+		easterPlus("Carnival Tuesday", -47),
+		easterPlus("Good Friday", -2), // Lei 9.093/1995
+		on("Tiradentes Day", 4, 21),
+		on("Labour Day", 5, 1),
+		easterPlus("Corpus Christi", 60), // CMN: no bank day
+		on("Independence Day", 9, 7),
+		on("Our Lady of Aparecida", 10, 12), // Lei 6.802/1980
+		on("All Souls' Day", 11, 2),
+		on("Republic Day", 11, 15),
+		on("National Day of Zumbi and Black Awareness", 11, 20).from(2024), // Lei 14.759/2023
+		on("Christmas Day", 12, 25),
 	}},
-	{"gb-eng", []rule{ // Banking and Financial Dealings Act 1971, sch. 1; other days, and days that were moved, by royal proclamation
-		{"New Year's Day", fixed, 1, 1, observeMonday, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"Early May bank holiday", monday, 5, first, unmoved, years{without: [3]int16{2020}}},
-		{"Early May bank holiday (VE day)", fixed, 5, 8, unmoved, years{only: 2020}},
-		{"Spring bank holiday", monday, 5, last, unmoved, years{without: [3]int16{2002, 2012, 2022}}},
-		{"Spring bank holiday", fixed, 6, 4, unmoved, years{only: 2002}},
-		{"Spring bank holiday", fixed, 6, 4, unmoved, years{only: 2012}},
-		{"Spring bank holiday", fixed, 6, 2, unmoved, years{only: 2022}},
-		{"Summer bank holiday", monday, 8, last, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, observeNext, years{}},
-		{"Boxing Day", fixed, 12, 26, observeNext, years{}},
-		{"Golden Jubilee bank holiday", fixed, 6, 3, unmoved, years{only: 2002}},
-		{"Wedding of Prince William and Catherine Middleton", fixed, 4, 29, unmoved, years{only: 2011}},
-		{"Diamond Jubilee bank holiday", fixed, 6, 5, unmoved, years{only: 2012}},
-		{"Platinum Jubilee bank holiday", fixed, 6, 3, unmoved, years{only: 2022}},
-		{"State Funeral of Queen Elizabeth II", fixed, 9, 19, unmoved, years{only: 2022}},
-		{"Coronation of King Charles III", fixed, 5, 8, unmoved, years{only: 2023}},
+	{"gb-eng", []rule{
+		// Banking and Financial Dealings Act 1971, sch. 1; other days, and moved days, by royal
+		// proclamation.
+		on("New Year's Day", 1, 1).moved(observeMonday),
+		easterPlus("Good Friday", -2),
+		easterPlus("Easter Monday", 1),
+		mondayFrom("Early May bank holiday", 5, first).except(2020),
+		on("Early May bank holiday (VE day)", 5, 8).only(2020),
+		mondayFrom("Spring bank holiday", 5, last).except(2002, 2012, 2022),
+		on("Spring bank holiday", 6, 4).only(2002),
+		on("Spring bank holiday", 6, 4).only(2012),
+		on("Spring bank holiday", 6, 2).only(2022),
+		mondayFrom("Summer bank holiday", 8, last),
+		on("Christmas Day", 12, 25).moved(observeNext),
+		on("Boxing Day", 12, 26).moved(observeNext),
+		on("Golden Jubilee bank holiday", 6, 3).only(2002),
+		on("Wedding of Prince William and Catherine Middleton", 4, 29).only(2011),
+		on("Diamond Jubilee bank holiday", 6, 5).only(2012),
+		on("Platinum Jubilee bank holiday", 6, 3).only(2022),
+		on("State Funeral of Queen Elizabeth II", 9, 19).only(2022),
+		on("Coronation of King Charles III", 5, 8).only(2023),
 	}},
 	{"eu-target", []rule{ // ECB, long-term calendar for TARGET closing days, 14 December 2000; no substitutes
-		{"New Year's Day", fixed, 1, 1, unmoved, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"Labour Day", fixed, 5, 1, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, unmoved, years{}},
-		{"Christmas holiday", fixed, 12, 26, unmoved, years{}},
-		{"Euro cash changeover", fixed, 12, 31, unmoved, years{only: 2001}},
+		on("New Year's Day", 1, 1),
+		easterPlus("Good Friday", -2),
+		easterPlus("Easter Monday", 1),
+		on("Labour Day", 5, 1),
+		on("Christmas Day", 12, 25),
+		on("Christmas holiday", 12, 26),
+		on("Euro cash changeover", 12, 31).only(2001),
 	}},
 	{"de", []rule{ // the holiday acts of all sixteen Länder agree on these; no substitutes
-		{"New Year's Day", fixed, 1, 1, unmoved, years{}},
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"Labour Day", fixed, 5, 1, unmoved, years{}},
-		{"Ascension Day", easter, 0, 39, unmoved, years{}},
-		{"Whit Monday", easter, 0, 50, unmoved, years{}},
-		{"Day of German Unity", fixed, 10, 3, unmoved, years{}},                             // Einigungsvertrag, art. 2(2)
-		{"500th anniversary of the Reformation", fixed, 10, 31, unmoved, years{only: 2017}}, // each Land by act or ordinance
-		{"Christmas Day", fixed, 12, 25, unmoved, years{}},
-		{"Second Day of Christmas", fixed, 12, 26, unmoved, years{}},
+		on("New Year's Day", 1, 1),
+		easterPlus("Good Friday", -2),
+		easterPlus("Easter Monday", 1),
+		on("Labour Day", 5, 1),
+		easterPlus("Ascension Day", 39),
+		easterPlus("Whit Monday", 50),
+		on("Day of German Unity", 10, 3),                              // Einigungsvertrag, art. 2(2)
+		on("500th anniversary of the Reformation", 10, 31).only(2017), // each Land by act or ordinance
+		on("Christmas Day", 12, 25),
+		on("Second Day of Christmas", 12, 26),
 	}},
 	{"fr", []rule{ // Code du travail, art. L3133-1; no substitutes
-		{"New Year's Day", fixed, 1, 1, unmoved, years{}},
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"Labour Day", fixed, 5, 1, unmoved, years{}},
-		{"Victory Day", fixed, 5, 8, unmoved, years{}},
-		{"Ascension Day", easter, 0, 39, unmoved, years{}},
-		{"Whit Monday", easter, 0, 50, unmoved, years{without: [3]int16{2005, 2006, 2007}}}, // by default the day of solidarity, a working day (Loi 2004-626)
-		{"National Day", fixed, 7, 14, unmoved, years{}},
-		{"Assumption Day", fixed, 8, 15, unmoved, years{}},
-		{"All Saints' Day", fixed, 11, 1, unmoved, years{}},
-		{"Armistice Day", fixed, 11, 11, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, unmoved, years{}},
+		on("New Year's Day", 1, 1),
+		easterPlus("Easter Monday", 1),
+		on("Labour Day", 5, 1),
+		on("Victory Day", 5, 8),
+		easterPlus("Ascension Day", 39),
+		// From 2005 to 2007 the day of solidarity, a working day (Loi 2004-626).
+		easterPlus("Whit Monday", 50).except(2005, 2006, 2007),
+		on("National Day", 7, 14),
+		on("Assumption Day", 8, 15),
+		on("All Saints' Day", 11, 1),
+		on("Armistice Day", 11, 11),
+		on("Christmas Day", 12, 25),
 	}},
 	{"it", []rule{ // L. 260/1949 as amended by L. 54/1977 and DPR 792/1985; no substitutes
-		{"New Year's Day", fixed, 1, 1, unmoved, years{}},
-		{"Epiphany", fixed, 1, 6, unmoved, years{}}, // DPR 792/1985
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"150th anniversary of the Unification of Italy", fixed, 3, 17, unmoved, years{only: 2011}}, // DL 5/2011
-		{"Liberation Day", fixed, 4, 25, unmoved, years{}},
-		{"Labour Day", fixed, 5, 1, unmoved, years{}},
-		{"Republic Day", fixed, 6, 2, unmoved, years{from: 2001}}, // L. 336/2000
-		{"Assumption Day", fixed, 8, 15, unmoved, years{}},
-		{"Saint Francis of Assisi", fixed, 10, 4, unmoved, years{from: 2026}}, // L. 151/2025
-		{"All Saints' Day", fixed, 11, 1, unmoved, years{}},
-		{"Immaculate Conception", fixed, 12, 8, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, unmoved, years{}},
-		{"Saint Stephen's Day", fixed, 12, 26, unmoved, years{}},
+		on("New Year's Day", 1, 1),
+		on("Epiphany", 1, 6), // DPR 792/1985
+		easterPlus("Easter Monday", 1),
+		on("150th anniversary of the Unification of Italy", 3, 17).only(2011), // DL 5/2011
+		on("Liberation Day", 4, 25),
+		on("Labour Day", 5, 1),
+		on("Republic Day", 6, 2).from(2001), // L. 336/2000
+		on("Assumption Day", 8, 15),
+		on("Saint Francis of Assisi", 10, 4).from(2026), // L. 151/2025
+		on("All Saints' Day", 11, 1),
+		on("Immaculate Conception", 12, 8),
+		on("Christmas Day", 12, 25),
+		on("Saint Stephen's Day", 12, 26),
 	}},
-	{"jp-bank", []rule{ // Act on National Holidays (Act 178 of 1948), art. 2; substitutes art. 3(2), days between art. 3(3)
-		{"New Year's Day", fixed, 1, 1, observeJP, years{}},
-		{"Coming of Age Day", monday, 1, second, observeJP, years{}},
-		{"National Foundation Day", fixed, 2, 11, observeJP, years{}},
-		{"Emperor's Birthday", fixed, 2, 23, observeJP, years{from: 2020}},
-		{"Vernal Equinox Day", equinox, 3, 0, observeJP, years{}},
-		{"Greenery Day", fixed, 4, 29, observeJP, years{to: 2006}},
-		{"Showa Day", fixed, 4, 29, observeJP, years{from: 2007}},
-		{"Constitution Memorial Day", fixed, 5, 3, observeJP, years{}},
-		{"Greenery Day", fixed, 5, 4, observeJP, years{from: 2007}}, // before, a day between two holidays
-		{"Children's Day", fixed, 5, 5, observeJP, years{}},
-		{"Marine Day", fixed, 7, 20, observeJP, years{to: 2002}},
-		{"Marine Day", monday, 7, third, observeJP, years{from: 2003, without: [3]int16{2020, 2021}}},
-		{"Mountain Day", fixed, 8, 11, observeJP, years{from: 2016, without: [3]int16{2020, 2021}}},
-		{"Respect for the Aged Day", fixed, 9, 15, observeJP, years{to: 2002}},
-		{"Respect for the Aged Day", monday, 9, third, observeJP, years{from: 2003}},
-		{"Autumnal Equinox Day", equinox, 9, 0, observeJP, years{}},
-		{"Health and Sports Day", monday, 10, second, observeJP, years{to: 2019}},
-		{"Sports Day", monday, 10, second, observeJP, years{from: 2022}},
-		{"Culture Day", fixed, 11, 3, observeJP, years{}},
-		{"Labor Thanksgiving Day", fixed, 11, 23, observeJP, years{}},
-		{"Emperor's Birthday", fixed, 12, 23, observeJP, years{to: 2018}},
-		{"Accession of the Emperor", fixed, 5, 1, observeJP, years{only: 2019}}, // Act 99 of 2018
-		{"Enthronement Ceremony", fixed, 10, 22, observeJP, years{only: 2019}},  // Act 99 of 2018
-		{"Marine Day", fixed, 7, 23, observeJP, years{only: 2020}},              // Olympic special measures, Act 33 of 2015 as amended
-		{"Sports Day", fixed, 7, 24, observeJP, years{only: 2020}},
-		{"Mountain Day", fixed, 8, 10, observeJP, years{only: 2020}},
-		{"Marine Day", fixed, 7, 22, observeJP, years{only: 2021}},
-		{"Sports Day", fixed, 7, 23, observeJP, years{only: 2021}},
-		{"Mountain Day", fixed, 8, 8, observeJP, years{only: 2021}},
-		{"Bank holiday", fixed, 1, 2, unmoved, years{}}, // Banking Act Enforcement Order, art. 5
-		{"Bank holiday", fixed, 1, 3, unmoved, years{}},
-		{"Bank holiday", fixed, 12, 31, unmoved, years{}},
-		{"Citizens' Holiday", between, 0, 0, unmoved, years{}},
+	{"jp-bank", []rule{
+		// Act on National Holidays (Act 178 of 1948), art. 2; substitutes art. 3(2), days between art.
+		// 3(3).
+		on("New Year's Day", 1, 1).moved(observeJP),
+		mondayFrom("Coming of Age Day", 1, second).moved(observeJP),
+		on("National Foundation Day", 2, 11).moved(observeJP),
+		on("Emperor's Birthday", 2, 23).moved(observeJP).from(2020),
+		equinoxIn("Vernal Equinox Day", 3).moved(observeJP),
+		on("Greenery Day", 4, 29).moved(observeJP).to(2006),
+		on("Showa Day", 4, 29).moved(observeJP).from(2007),
+		on("Constitution Memorial Day", 5, 3).moved(observeJP),
+		on("Greenery Day", 5, 4).moved(observeJP).from(2007), // before, a day between two holidays
+		on("Children's Day", 5, 5).moved(observeJP),
+		on("Marine Day", 7, 20).moved(observeJP).to(2002),
+		mondayFrom("Marine Day", 7, third).moved(observeJP).from(2003).except(2020, 2021),
+		on("Mountain Day", 8, 11).moved(observeJP).from(2016).except(2020, 2021),
+		on("Respect for the Aged Day", 9, 15).moved(observeJP).to(2002),
+		mondayFrom("Respect for the Aged Day", 9, third).moved(observeJP).from(2003),
+		equinoxIn("Autumnal Equinox Day", 9).moved(observeJP),
+		mondayFrom("Health and Sports Day", 10, second).moved(observeJP).to(2019),
+		mondayFrom("Sports Day", 10, second).moved(observeJP).from(2022),
+		on("Culture Day", 11, 3).moved(observeJP),
+		on("Labor Thanksgiving Day", 11, 23).moved(observeJP),
+		on("Emperor's Birthday", 12, 23).moved(observeJP).to(2018),
+		on("Accession of the Emperor", 5, 1).moved(observeJP).only(2019), // Act 99 of 2018
+		on("Enthronement Ceremony", 10, 22).moved(observeJP).only(2019),  // Act 99 of 2018
+		on("Marine Day", 7, 23).moved(observeJP).only(2020),              // Olympic special measures, Act 33 of 2015 as amended
+		on("Sports Day", 7, 24).moved(observeJP).only(2020),
+		on("Mountain Day", 8, 10).moved(observeJP).only(2020),
+		on("Marine Day", 7, 22).moved(observeJP).only(2021),
+		on("Sports Day", 7, 23).moved(observeJP).only(2021),
+		on("Mountain Day", 8, 8).moved(observeJP).only(2021),
+		on("Bank holiday", 1, 2), // Banking Act Enforcement Order, art. 5
+		on("Bank holiday", 1, 3),
+		on("Bank holiday", 12, 31),
+		rule{name: "Citizens' Holiday", kind: between},
 	}},
 	{"nz", []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
-		{"New Year's Day", fixed, 1, 1, observeNext, years{}},
-		{"Day after New Year's Day", fixed, 1, 2, observeNext, years{}},
-		{"Waitangi Day", fixed, 2, 6, unmoved, years{to: 2013}},
-		{"Waitangi Day", fixed, 2, 6, observeMonday, years{from: 2014}}, // Holidays (Full Recognition of Waitangi Day and ANZAC Day) Amendment Act 2013
-		{"Good Friday", easter, 0, -2, unmoved, years{}},
-		{"Easter Monday", easter, 0, 1, unmoved, years{}},
-		{"ANZAC Day", fixed, 4, 25, unmoved, years{to: 2013}},
-		{"ANZAC Day", fixed, 4, 25, observeMonday, years{from: 2014}},
-		{"Queen's Birthday", monday, 6, first, unmoved, years{to: 2022}},
-		{"King's Birthday", monday, 6, first, unmoved, years{from: 2023}},
-		{"Matariki", matariki, 0, 0, unmoved, years{from: matarikiFrom}}, // Te Kāhui o Matariki Public Holiday Act 2022, sch. 1
-		{"Queen Elizabeth II Memorial Day", fixed, 9, 26, unmoved, years{only: 2022}},
-		{"Labour Day", monday, 10, fourth, unmoved, years{}},
-		{"Christmas Day", fixed, 12, 25, observeNext, years{}},
-		{"Boxing Day", fixed, 12, 26, observeNext, years{}},
+		on("New Year's Day", 1, 1).moved(observeNext),
+		on("Day after New Year's Day", 1, 2).moved(observeNext),
+		on("Waitangi Day", 2, 6).to(2013),
+		// Holidays (Full Recognition of Waitangi Day and ANZAC Day) Amendment Act 2013.
+		on("Waitangi Day", 2, 6).moved(observeMonday).from(2014),
+		easterPlus("Good Friday", -2),
+		easterPlus("Easter Monday", 1),
+		on("ANZAC Day", 4, 25).to(2013),
+		on("ANZAC Day", 4, 25).moved(observeMonday).from(2014),
+		mondayFrom("Queen's Birthday", 6, first).to(2022),
+		mondayFrom("King's Birthday", 6, first).from(2023),
+		rule{name: "Matariki", kind: byMatariki}.from(matarikiFrom), // Te Kāhui o Matariki Public Holiday Act 2022, sch. 1
+		on("Queen Elizabeth II Memorial Day", 9, 26).only(2022),
+		mondayFrom("Labour Day", 10, fourth),
+		on("Christmas Day", 12, 25).moved(observeNext),
+		on("Boxing Day", 12, 26).moved(observeNext),
 	}},
 }
 
 const matarikiFrom = 2022
 
-// matarikiDays are the days of Matariki since its first year, as month and day: 624 is 24 June.
+// matarikiDays lists the days of Matariki since its first year: 624 is 24 June.
 var matarikiDays = [...]int16{
 	624, 714, 628, 620, 710, 625, 714, 706, 621, 711, // 2022 to 2031
 	702, 624, 707, 629, 718, 710, 625, 715, 706, 719, // 2032 to 2041

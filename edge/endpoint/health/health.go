@@ -1,6 +1,5 @@
-// Package health answers whoever watches over the service: whether it answers at all, and whether
-// it is ready for its callers, on every host name alike. The answers are for the operator's
-// programs, so the table of routes has none of them.
+// Package health answers the operator's monitoring, on every host name: whether the service is
+// live, and whether it is ready for callers. The table of routes does not have these paths.
 package health
 
 import (
@@ -14,21 +13,21 @@ import (
 
 // The paths of the checks.
 const (
-	Live  = "/healthz" // 200 where the service answers
-	Ready = "/readyz"  // 200 where it can do its work, 503 where it cannot
+	Live  = "/healthz" // 200
+	Ready = "/readyz"  // 200 if the service can do its work, else 503
 )
 
-// KeepSeconds is how long a host gives an answer to Ready again. No store is written to more often.
+// KeepSeconds is how long a host repeats an answer to Ready, and the least time between two writes.
 const KeepSeconds = 5
 
-// What may fail, as the member failing of a 503 names it.
+// The values of failing in a 503.
 const (
-	Store     = "store"     // it takes no write, or is another than the one that was verified
-	Key       = "key"       // receipts are not signed as the content says
-	Documents = "documents" // the published documents are missing, or are of another content
+	Store     = "store"     // it takes no write, or is not the verified one
+	Key       = "key"       // receipts are not signed with the published key
+	Documents = "documents" // they are missing, or have another content version
 )
 
-// Manifest is the document that names the content it was made of, in its member Version.
+// Manifest is the document with the content version, in its member Version.
 const (
 	Manifest = "/manifest.json"
 	Version  = "content_version"
@@ -40,15 +39,15 @@ const (
 	timeout     = 5000 // milliseconds
 )
 
-// Try writes the time into a table of its own, unless another host has done so within KeepSeconds.
-// A time in the future does not count: a clock was set back.
+// try writes the time, unless a host has done so within KeepSeconds. A time in the future does not
+// count: a clock was set back.
 var try = `INSERT INTO health (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
 WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
 
-// IsPath reports whether a path is that of a check.
+// IsPath reports whether a path is Live or Ready.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer answers a check. keyOK says whether receipts are signed as the content says.
+// Answer answers a request to Live or Ready. keyOK is signing.KeyState.OK.
 func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {
@@ -79,11 +78,18 @@ func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	return answer(t, failing)
 }
 
-// verified reports whether the store is the one that the published content counts, if it names one.
-// A preview has a store of its own.
+// verified reports whether the store is the one named in the content, if any. A preview has
+// another.
 func verified(t *turn.Turn, rows [][][]any) bool {
 	want := t.Snapshot.Store
-	return want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) || len(rows) == 2 && len(rows[1]) == 1 && rows[1][0][0] == want
+	if want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) {
+		return true
+	}
+	if len(rows) != 2 || len(rows[1]) != 1 {
+		return false
+	}
+	store, _ := rows[1][0][0].(string)
+	return store == want
 }
 
 func describes(t *turn.Turn, manifest *turn.Result) bool {

@@ -7,40 +7,32 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Messages of JSON-RPC 2.0 (www.jsonrpc.org/specification). An answer repeats an id byte for byte.
-//
-//	{"jsonrpc":"2.0","id":0,"method":"ping"}                     a request: answered
-//	{"jsonrpc":"2.0","method":"notifications/initialized"}       a notification: never answered
-//	{"jsonrpc":"2.0","id":7,"result":{}}                         a response: nobody here has asked
-//	[{"jsonrpc":"2.0","id":1,"method":"ping"}, …]                a batch of them
-
-// kind is the kind of a message.
+// kind is the kind of a message of JSON-RPC 2.0 (www.jsonrpc.org/specification).
 type kind byte
 
 const (
-	notAMessage kind = iota // of JSON-RPC
+	notAMessage kind = iota
 	request
 	notification
 	response
 )
 
-// message is one message.
 type message struct {
 	Kind   kind
-	ID     []byte // as it was written; nil for none, or an invalid one
+	ID     []byte // as written, or nil
 	Method string
 	Params *jsondoc.Value
 	Fault  string // why this is not a message
 }
 
-// failure says why a message is answered without a result.
+// failure is a JSON-RPC error.
 type failure struct {
 	Code    int
 	Message string
-	Data    func(w *jsondoc.Writer) // writes the members of data; nil for none
+	Data    func(w *jsondoc.Writer) // writes the members of data, or is nil
 }
 
-// parse reads a body: one message, or a batch of at most so many. fault is about the whole body.
+// parse reads a body: one message, or a batch of at most so many. fault concerns the whole body.
 func parse(body []byte, most int) (messages []message, batch bool, fault *failure) {
 	v, err := jsondoc.Parse(body)
 	if err != nil {
@@ -53,7 +45,8 @@ func parse(body []byte, most int) (messages []message, batch bool, fault *failur
 	case n == 0:
 		return nil, true, notValid("the batch is empty")
 	case n > most:
-		return nil, true, notValid("the batch has " + strconv.Itoa(n) + " messages, and at most " + strconv.Itoa(most) + " are read")
+		return nil, true, notValid("the batch has " + strconv.Itoa(n) + " messages, and at most " +
+			strconv.Itoa(most) + " are read")
 	}
 	messages = make([]message, 0, len(v.Items))
 	for i := range v.Items {
@@ -75,12 +68,13 @@ func read(v *jsondoc.Value) message {
 		m.Params = &jsondoc.Value{}
 	}
 	version := v.Get("jsonrpc")
+	hasResult, hasError := v.Get("result").Kind != jsondoc.Absent, v.Get("error").Kind != jsondoc.Absent
 	switch {
 	case version.Kind != jsondoc.String || version.Text != "2.0":
 		m.Fault = `jsonrpc must be "2.0"`
 	case id.Kind != jsondoc.Absent && m.ID == nil:
 		m.Fault = "id must be a string or a number, not " + id.Kind.String()
-	case method.Kind == jsondoc.Absent && m.ID != nil && (v.Get("result").Kind == jsondoc.Absent) != (v.Get("error").Kind == jsondoc.Absent):
+	case method.Kind == jsondoc.Absent && m.ID != nil && hasResult != hasError:
 		m.Kind = response
 	case method.Kind != jsondoc.String:
 		m.Fault = "method must be a string, not " + method.Kind.String()
@@ -100,7 +94,6 @@ func writeResult(w *jsondoc.Writer, id []byte, write func(w *jsondoc.Writer)) {
 	w.Close('}')
 }
 
-// writeError writes an error as the answer; id is nil where it is not known.
 func writeError(w *jsondoc.Writer, id []byte, e *failure) {
 	openAnswer(w, id)
 	w.Begin("error", '{')

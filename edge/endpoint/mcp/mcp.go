@@ -1,9 +1,9 @@
-// Package mcp answers what is posted to /api/mcp: the Model Context Protocol over Streamable HTTP.
-// A tool call is an operation of the route table, performed in the same turn. The answers to an
-// initialize and to most lists are documents of the snapshot.
+// Package mcp is the MCP server: the Model Context Protocol over Streamable HTTP. A tool call is an
+// operation of the route table, performed in the same turn. Most other answers are documents of the
+// snapshot.
 //
-// The server keeps nothing between two requests, begins no session, and needs no initialize before
-// a request. A page of any origin may call it: there are no credentials that it could misuse.
+// The server has no sessions, and needs no initialize before a request. A page of any origin may
+// call it, since it takes no credentials.
 package mcp
 
 import (
@@ -20,22 +20,20 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Server answers messages from one snapshot. It is made once, and no request changes it.
+// Server answers messages from one snapshot. No request changes it.
 type Server struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
 	tools    []tool
 }
 
-// tool is a tool with its operation and the route of that.
 type tool struct {
 	*api.Tool
 	route     *api.Route
 	operation *api.Operation
 }
 
-// Load makes the state that all requests share. It returns an error where the snapshot lacks a
-// document.
+// Load returns the state that all requests share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	server := &Server{snapshot: s, api: a}
 	needed := []string{api.MCPServer, api.MCPTools, api.MCPPrompts}
@@ -52,7 +50,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return server, nil
 }
 
-// Handle answers a POST. An answer whose status is not 2xx has a JSON-RPC error as its body.
+// Handle answers a POST. The body of an answer that is not 2xx is a JSON-RPC error.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -96,7 +94,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	switch {
 	case !a.valid:
 		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
-	case !a.any: // notifications are not answered, and neither are responses: this server sends no requests
+	case !a.any: // notifications and responses have no answer
 		r = respond.Empty(202, string(api.NoStore))
 	default:
 		r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
@@ -106,8 +104,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	return r
 }
 
-// room is about how many bytes the answers will take: on the edge, nothing frees what a growing
-// buffer leaves behind.
+// room estimates the bytes of the answers: the edge frees no outgrown buffer.
 func (s *Server) room(messages []message) int {
 	room := 256
 	for i := range messages {
@@ -122,10 +119,11 @@ func (s *Server) room(messages []message) int {
 	return room
 }
 
-// Unfinished answers a POST that the host could not take to its end.
+// Unfinished returns the answer to a POST that the host could not finish.
 func Unfinished() *turn.Response {
 	return refuse(500, nil, &failure{
-		Code: protocol.InternalError, Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
+		Code:    protocol.InternalError,
+		Message: "Internal error: the request could not be finished. Whether something was recorded is not known.",
 	})
 }
 
@@ -140,7 +138,7 @@ func refuse(status int, id []byte, fault *failure) *turn.Response {
 	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
 }
 
-// idOf is the id of the only message; nil if it has none, or if there are more messages.
+// idOf returns the id of the only message, or nil.
 func idOf(messages []message, batch bool) []byte {
 	if batch || len(messages) != 1 {
 		return nil
@@ -152,8 +150,8 @@ func idOf(messages []message, batch bool) []byte {
 // client may name a newer one: the answer says which revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
 	version, _ := t.Request.Single("mcp-protocol-version")
-	if version == "" || slices.Contains(protocol.Versions, version) ||
-		slices.ContainsFunc(messages, func(m message) bool { return m.Kind == request && m.Method == "initialize" }) {
+	initializes := func(m message) bool { return m.Kind == request && m.Method == "initialize" }
+	if version == "" || slices.Contains(protocol.Versions, version) || slices.ContainsFunc(messages, initializes) {
 		return nil
 	}
 	return unsupported(protocol.InvalidRequest, version)
@@ -175,15 +173,15 @@ func (s *Server) checkWrites(messages []message) *failure {
 		strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done")
 }
 
-// answers are the answers to the messages of a request.
+// answers collects the answers to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
-	any       bool // whether there is an answer
-	valid     bool // whether a message is one of JSON-RPC
+	any       bool // it has an answer
+	valid     bool // the request has a valid message
 	logs      []string
-	taken     []*message // those that were not refused
-	stateless bool       // whether they are of the stateless revision
-	status    int        // HTTP status: in the older revisions an error is in an answer of 200, too
+	taken     []*message // not refused
+	stateless bool       // the request belongs to the stateless revision
+	status    int        // HTTP status, which in older revisions is 200 for an error too
 }
 
 func (a *answers) result(m *message, write func(w *jsondoc.Writer)) {
@@ -219,7 +217,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	}
 	method := m.Method
 	if (method == "initialize" || method == "ping") && a.stateless || method == "server/discover" && !a.stateless {
-		method = "" // these methods belong to the other revisions
+		method = "" // of another revision
 	}
 	switch method {
 	case "server/discover":
@@ -261,17 +259,20 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 		if a.stateless {
 			methods = statelessMethods()
 		}
-		a.fail(m, &failure{Code: protocol.MethodNotFound, Message: "Method not found: " + input.TruncateRunes(m.Method) + "; there are " + strings.Join(methods, ", ")})
+		a.fail(m, &failure{
+			Code:    protocol.MethodNotFound,
+			Message: "Method not found: " + input.TruncateRunes(m.Method) + "; there are " + strings.Join(methods, ", "),
+		})
 	}
 	return true
 }
 
-// list answers a list. It has one page, which "" asks for: this server has given out no cursor.
+// list answers a list, which has one page. A cursor of "" asks for it.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	switch cursor := m.Params.Get("cursor"); {
 	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
 	case cursor.Kind != jsondoc.String || cursor.Text != "":
-		a.fail(m, invalid(m, "this list has one page, and no cursor"))
+		a.fail(m, invalid(m, "this list has one page: leave cursor out"))
 		return
 	}
 	a.result(m, func(w *jsondoc.Writer) {
@@ -283,16 +284,17 @@ func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 }
 
 func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
-	arguments = m.Params.Get("arguments")
+	sent, arguments := m.Params.Get("name"), m.Params.Get("arguments")
 	switch {
-	case m.Params.Get("name").Kind != jsondoc.String:
-		return "", nil, invalid(m, "name must be a string, not "+m.Params.Get("name").Kind.String())
+	case sent.Kind != jsondoc.String:
+		return "", nil, invalid(m, "name must be a string, not "+sent.Kind.String())
 	case arguments.Kind != jsondoc.Object && arguments.Kind != jsondoc.Absent && arguments.Kind != jsondoc.Null:
 		return "", nil, invalid(m, "arguments must be an object, not "+arguments.Kind.String())
 	}
-	return m.Params.Get("name").Text, arguments, nil
+	return sent.Text, arguments, nil
 }
 
+// call returns the tool and the input of a tools/call.
 func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
@@ -319,8 +321,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
 }
 
-// sent returns the arguments that are not null. Clients send an object or an array directly, or as
-// JSON text: here both are the same.
+// sent returns the arguments that are not null, with objects and arrays unwrapped.
 func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	sent := make([]jsondoc.Member, 0, len(arguments))
 	for _, m := range arguments {
@@ -337,9 +338,9 @@ func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	return sent
 }
 
-// unwrap returns the object or the array, as a field of type t has it, that a value holds in a form
-// in which a client has it from an earlier call: its JSON text, a list with a text block, or a
-// whole result. It returns any other value unchanged.
+// unwrap returns the object or the array for a field of type t. Clients send it in the form they
+// have it from an earlier call: its JSON text, a list with a text block, or a whole result. unwrap
+// returns any other value unchanged.
 func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	want, v := jsondoc.Object, sent
 	switch t {
@@ -349,7 +350,7 @@ func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	default:
 		return sent
 	}
-	for range 7 { // the text of a text of a result, which has a list with a block, which has a text
+	for range 7 { // at most the text of a text of a result's list with a block with a text
 		switch {
 		case v.Kind == jsondoc.Array && want == jsondoc.Array:
 			return v
@@ -376,13 +377,12 @@ func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
 	return sent
 }
 
-// called answers the call of a tool with the answer of its operation, as a text and as structured
-// content. Each has all of it: Claude Code, Codex and Copilot CLI show a model the structured
-// content alone, Claude Desktop and LangChain the text alone. So what no model needs is in neither
-// (see turn.Turn.Tool), and none is a summary of the other.
+// called answers a tools/call with the whole answer of its operation, as a text and as structured
+// content: Claude Code, Codex and Copilot CLI show a model the structured content alone, Claude
+// Desktop and LangChain the text alone.
 //
-// A refusal is a result with isError, so that a model sees it, without structured content, as the
-// output schema is another.
+// A refusal is a result with isError, so that a model sees it. It has no structured content, since
+// the output schema describes none.
 func (a *answers) called(m *message, r *turn.Response) {
 	if r.Log != "" {
 		a.logs = append(a.logs, r.Log)

@@ -7,11 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anteroom/edge"
-	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/respond"
-	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 )
 
@@ -192,6 +189,13 @@ func TestFailures(t *testing.T) {
 			t.Errorf("%s: %d %s", c.effect, r.Status, r.Body)
 		}
 	}
+	// Each suggestion of a batch that was relayed and not recorded has its line in the log.
+	h := edgetest.NewFake(t)
+	h.Fail = map[string]turn.Failure{"exec": turn.Refused}
+	suggestion := call(1, "suggest", `{"suggestion":"ten letters"}`)
+	if r := h.Do("POST", "/api/mcp", "["+suggestion+","+suggestion+"]"); strings.Count(r.Log, "was relayed and not recorded") != 2 {
+		t.Errorf("log %q", r.Log)
+	}
 }
 
 // Bad input gets a JSON-RPC error and never a 5xx.
@@ -300,23 +304,6 @@ func TestReceiptForms(t *testing.T) {
 	}
 }
 
-// A snapshot that lacks a document of the server is refused when it is loaded, and not when a
-// request needs the document.
-func TestLoad(t *testing.T) {
-	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPPrompt + "onboard"} {
-		s := edgetest.Snapshot()
-		s.Documents[id] = snapshot.JSON("{}")
-		if _, err := edge.Load(s); err != nil {
-			t.Errorf("%s is empty: %v", id, err)
-		}
-		delete(s.Documents, id)
-		want := "load snapshot: it lacks the document " + id + ": generate it with this version of the program"
-		if e, err := edge.Load(s); e != nil || err == nil || err.Error() != want {
-			t.Errorf("without %s: %v, want %s", id, err, want)
-		}
-	}
-}
-
 // A prompt's argument that must be JSON learns what is wrong with it. The message says it, too:
 // some clients show no data.
 func TestPromptFaults(t *testing.T) {
@@ -340,9 +327,4 @@ func TestPromptFaults(t *testing.T) {
 	if !strings.Contains(string(r.Body), want) {
 		t.Errorf("two faults: %s", r.Body)
 	}
-}
-
-// A fake host holds the transcripts of this package.
-func TestTranscripts(t *testing.T) {
-	edgetest.RunTranscripts(t, edgetest.InMemory, "mcp", "mcp-batch", "mcp-stateless")
 }

@@ -9,8 +9,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// observe says what a request shows of its clients. taken are its messages that were not refused. A
-// self-test shows nothing.
+// observe returns the actions of clients in the messages that were not refused. A self-test has
+// none.
 func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	if len(taken) == 0 || t.Request.Get(selftest.Header) != "" {
 		return nil
@@ -38,7 +38,6 @@ func observe(t *turn.Turn, taken []*message) (observed []turn.Observation) {
 	return observed
 }
 
-// clientName is the name in what a client says of itself, cut; "" for none.
 func clientName(info *jsondoc.Value) string {
 	name := info.Get("name")
 	if name.Kind != jsondoc.String {

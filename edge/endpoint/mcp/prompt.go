@@ -53,8 +53,7 @@ func (s *Server) getPrompt(a *answers, m *message) {
 	a.fail(m, invalid(m, "there is no prompt "+input.TruncateRunes(name)+"; prompts/list has all"))
 }
 
-// value reads an argument as JSON text, which nobody takes for words of the prompt; "" if it is
-// absent or invalid.
+// value returns an argument as JSON text, which differs from the prompt's own words, or "".
 func value(in *input.Input, f *input.Field) string {
 	if f.Type != input.Object {
 		if text := in.Text(f); text != "" {
@@ -78,8 +77,8 @@ func value(in *input.Input, f *input.Field) string {
 	return ""
 }
 
-// fill makes a text of its parts: strings, and objects that name an argument and have the words for
-// an absent one, whose value is "".
+// fill joins the parts of a text: strings, and objects with the name of an argument and the words
+// for an absent one.
 func fill(parts *jsondoc.Value, arguments []input.Field, values []string) string {
 	var text strings.Builder
 	for i := range parts.Items {

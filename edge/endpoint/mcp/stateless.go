@@ -12,11 +12,11 @@ import (
 	"anteroom/edge/turn"
 )
 
-// The stateless revision (2026-07-28) has no handshake. Each request says in its params._meta of
-// which revision it is and what its client can do. Header fields repeat what a proxy may want to
-// know. Every request belongs either to this revision or to the older ones, at the same endpoint.
+// The stateless revision (2026-07-28) has no handshake. Each request has its revision and the
+// client's capabilities in params._meta, and header fields for proxies. The endpoint serves the
+// older revisions too.
 
-// Codes of errors that the stateless revision adds.
+// Error codes of the stateless revision.
 const (
 	headerMismatch     = -32020
 	unsupportedVersion = -32022
@@ -30,13 +30,13 @@ const (
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
-// listLifetime is how many milliseconds a client may keep a list, as it may keep a constant
+// listLifetime is how long a client may keep a list, in milliseconds: as long as a constant
 // document.
 const listLifetime = 300_000
 
-// stateless reports whether a message is of a revision without a handshake. The header decides if
-// it names a supported revision, since some clients send a _meta of another one with it. Otherwise
-// the _meta decides. An initialize is only if both name the stateless revision: its header may
+// stateless reports whether a message belongs to a revision without a handshake. The header decides
+// if it names a supported revision, since some clients send another _meta with it. Otherwise the
+// _meta decides. An initialize does only if both name the stateless revision: its header may
 // propose it.
 func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
@@ -64,13 +64,13 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	}
 	switch isRequest := m.Kind == request; {
 	case header == protocol.Stateless && isRequest && !slices.Contains(statelessMethods(), m.Method):
-		return nil // Server.answer says which methods there are
+		return nil // Server.answer refuses it
 	case header == "":
 		return mismatch("the header MCP-Protocol-Version is missing")
 	case isRequest && version.Kind != jsondoc.String:
 		return invalid(m, "params._meta lacks "+metaVersion)
 	case version.Kind == jsondoc.String && version.Text != header && !slices.Contains(supported(), version.Text):
-		return mismatch("MCP-Protocol-Version is another than that of params._meta")
+		return mismatch("MCP-Protocol-Version differs from params._meta")
 	case header != protocol.Stateless:
 		return unsupported(unsupportedVersion, header)
 	case isRequest && meta.Get(metaCapabilities).Kind != jsondoc.Object:
@@ -91,7 +91,7 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	return nil
 }
 
-// decodeHeader reads a header value that may be written as =?base64?…?=; "" if that is not valid.
+// decodeHeader decodes a header value that may be =?base64?…?=, or returns "".
 func decodeHeader(value string) string {
 	encoded, begins := strings.CutPrefix(value, "=?base64?")
 	encoded, ends := strings.CutSuffix(encoded, "?=")
@@ -107,12 +107,15 @@ func decodeHeader(value string) string {
 
 func supported() []string { return append([]string{protocol.Stateless}, protocol.Versions...) }
 
-func statelessMethods() []string { return append([]string{"server/discover"}, protocol.Methods[2:]...) }
+func statelessMethods() []string {
+	return append([]string{"server/discover"}, protocol.Methods[2:]...)
+}
 
 func unsupported(code int, requested string) *failure {
 	return &failure{
-		Code:    code,
-		Message: "Unsupported protocol version: MCP-Protocol-Version is " + input.TruncateRunes(requested) + ", and not one of " + strings.Join(supported(), ", "),
+		Code: code,
+		Message: "Unsupported protocol version: got MCP-Protocol-Version " + input.TruncateRunes(requested) +
+			", want one of " + strings.Join(supported(), ", "),
 		Data: func(w *jsondoc.Writer) {
 			w.Strs("supported", supported())
 			w.Str("requested", input.TruncateRunes(requested))

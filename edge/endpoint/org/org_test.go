@@ -10,9 +10,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// A fake host holds the transcript of charters.
-func TestTranscripts(t *testing.T) { edgetest.RunTranscripts(t, edgetest.InMemory, "org") }
-
 // query is the query of a charter with these seats, in the order of the positions.
 func query(seats ...string) string {
 	q := "/api/org?org_name=Tern"
@@ -43,9 +40,9 @@ func TestSeats(t *testing.T) {
 		long + ":30":    "",
 		"a:4":           "rainmaker below_minimum must be at least 5, and is 4",
 		"a:31":          "roster over_cap the allocations add up to 101 credit units, and the cap is 100",
-		"a:05":          "rainmaker bad_form is not of the form of a seat: " + form,
-		"a":             "rainmaker bad_form is not of the form of a seat: " + form,
-		"a:5x":          "rainmaker bad_form is not of the form of a seat: " + form,
+		"a:05":          "rainmaker bad_form does not have the form of a seat: " + form,
+		"a":             "rainmaker bad_form does not have the form of a seat: " + form,
+		"a:5x":          "rainmaker bad_form does not have the form of a seat: " + form,
 		"a:99999999999": "rainmaker not_an_integer the allocation must be an integer of 32 bits, and is 99999999999",
 		":30":           "rainmaker required the agent_name before the colon is missing or blank: " + form,
 		"":              "rainmaker required rainmaker is missing or blank: " + form,
@@ -89,7 +86,7 @@ func TestRoster(t *testing.T) {
 		with(1, entry("rainmaker", "a", "5")):  "",
 		with(1, entry("rainmaker", "a", "31")): "roster over_cap the allocations add up to 101 credit units, and the cap is 100",
 		with(1, entry("rainmaker", "a", "4")):  "roster[1].allocation below_minimum must be at least 5, and is 4",
-		with(4, entry("operator", "d", "15")):  "roster[4].position duplicate_position operator is there more than once: each position must be there exactly once",
+		with(4, entry("operator", "d", "15")):  "roster[4].position duplicate_position operator is used twice: each position must have exactly one seat",
 		with(0, entry("king", "e", "10")):      "roster[0].position unknown_position must be one of " + positions + ", and is king",
 		with(2, `7`):                           "roster[2] wrong_type must be an object, not a number",
 		body(five[:4]...):                      "roster wrong_count must have exactly 5 entries, and has 4",

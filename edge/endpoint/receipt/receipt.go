@@ -1,14 +1,8 @@
 // Package receipt mints and verifies souvenir receipts.
 //
 // A receipt attests only that a named agent asked this host for a receipt at a stated time. Its
-// canonical string (package canon) is hashed and signed. A host whose key is not the one that the
-// content publishes mints none. A host without a key mints receipts without a signature, which are
-// hash-committed only:
-//
-//	{"receipt_spec":"souvenir_visit_v0.2","issued_by":"www.example.org",
-//	 "issued_at":"2026-11-20T12:00:00Z","agent_name":"ledger-lark","owner_email_sha256":null,
-//	 "note":"first visit","epoch":"pre-launch","canonical":"{\"receipt_spec\":…}",
-//	 "payload_sha256":"…","signed":false,"signature":null,…}
+// canonical string (package canon) is hashed and signed. Without a signing key it is hash-committed
+// only. A host whose key differs from the published one mints none.
 package receipt
 
 import (
@@ -37,14 +31,13 @@ const (
 	Anonymous = "anonymous" // agent_name of a receipt for which none was sent
 )
 
-// What the text of a secret key begins with, so that it is never taken for a public one. No turn
-// holds such a key.
+// The first characters of secret keys, which no turn has.
 const (
-	SecretPrefix = "anteroom-secret:" // signs receipts: package receiptkey has the whole form
+	SecretPrefix = "anteroom-secret:" // signs receipts: see package receiptkey
 	NotePrefix   = "PRIVATE+KEY+"     // signs the public log (C2SP signed-note)
 )
 
-// SecretPrefixes are those of all secret keys. Nothing that is published holds one.
+// SecretPrefixes lists the first characters of secret keys, which no document contains.
 var SecretPrefixes = []string{SecretPrefix, NotePrefix}
 
 const (
@@ -63,12 +56,12 @@ var (
 	VerifyFields = []input.Field{verify}
 )
 
-// Chosen reports whether a body asks for a verification: it has verify, be it null.
+// Chosen reports whether a body has verify, even a null.
 func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
 
-// Minted is a receipt as it is handed out.
+// Minted is the answer to a mint: a receipt.
 type Minted struct {
-	Action           string   `json:"action" enum:"mint" doc:"What was done."`
+	Action           string   `json:"action" enum:"mint" doc:"The action."`
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	IssuedBy         string   `json:"issued_by" doc:"The canonical host."`
 	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"When the request arrived."`
@@ -79,29 +72,29 @@ type Minted struct {
 	Canonical        string   `json:"canonical" doc:"The exact string that was hashed and signed."`
 	PayloadSHA256    string   `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonicalization string   `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
-	Signed           bool     `json:"signed" doc:"Whether there is a signature."`
+	Signed           bool     `json:"signed" doc:"Whether the receipt has a signature."`
 	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
-	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
+	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty without one."`
 	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
 	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
-	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; to an MCP tool, arguments that it does not have."`
+	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; for an MCP tool, unknown arguments."`
 }
 
 // Verdict is the answer to a verification.
 type Verdict struct {
-	Action        string   `json:"action" enum:"verify" doc:"What was done. Nothing was stored."`
+	Action        string   `json:"action" enum:"verify" doc:"The action, which stores nothing."`
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`
-	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into the canonical that it carries."`
+	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into its canonical."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
-	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical is one by a key of this host; null when there is no signature."`
-	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key that the signature was checked against; empty when this host has none."`
-	Recomputed    string   `json:"recomputed_sha256" doc:"SHA-256 of canonical as recomputed; empty when canonical is missing."`
-	Problems      []string `json:"problems" total:"true" doc:"Everything that is wrong or odd, each its own entry."`
+	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical was made with a key of this host; null without a signature."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key for the check of the signature; empty when this host has none."`
+	Recomputed    string   `json:"recomputed_sha256" doc:"Recomputed SHA-256 of canonical; empty when canonical is missing."`
+	Problems      []string `json:"problems" total:"true" doc:"Every fault or oddity."`
 	Verdict       string   `json:"verdict" doc:"The outcome in words."`
-	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent beside verify."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names other than verify."`
 }
 
-// WriteKey writes the members of the document that depend on the host's key.
+// WriteKey writes the members of the receipt format that depend on the host's key.
 func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
 	key, state := signing.Key(t)
 	w.Str("public_key_b64", key)
@@ -113,8 +106,8 @@ func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
 func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
 	if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
-		in.Hint = "This looks like a receipt. To have it verified, wrap it: {\"verify\": <receipt>}."
-		in.Fields = nil // so its members are not taken for mistyped fields
+		in.Hint = `This looks like a receipt. To have it verified, wrap it: {"verify": <receipt>}.`
+		in.Fields = nil // its members are no mistyped fields
 	}
 	if !t.Embedded {
 		in.RejectUnknown()
@@ -122,14 +115,14 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	if name == "" {
-		name = Anonymous
-	}
 	emailHash := ""
 	if email != "" {
 		emailHash = sha256.HexOf(email)
 	}
-	canonical := canon.Receipt(Spec, t.Snapshot.CanonicalHost, civil.FormatTime(t.Now), name, emailHash, text, t.Snapshot.Epoch)
+	s := t.Snapshot
+	canonical := canon.Receipt(
+		Spec, s.CanonicalHost, civil.FormatTime(t.Now), cmp.Or(name, Anonymous), emailHash, text, s.Epoch,
+	)
 	key, state := signing.Key(t)
 	answer := func(signature string) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
@@ -148,7 +141,7 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	if state >= signing.Foreign {
 		r := unsigned(t, "Signing is "+state.String()+".")
-		r.Log = "a receipt was refused: signing is " + state.String()
+		r.Log = "mint receipt: signing is " + state.String()
 		return r
 	}
 	if key == "" {
@@ -159,17 +152,16 @@ func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case signature == "":
-		return unsigned(t, "The operator's signing key may be at fault.")
+		return unsigned(t, "The operator's signing key may be invalid.")
 	}
 	return answer(signature)
 }
 
-// unsigned refuses to hand out a receipt without the signature that it ought to have.
 func unsigned(t *turn.Turn, why string) *turn.Response {
-	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and none was issued. "+why, nil, nil)
+	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and was not issued. "+why, nil, nil)
 }
 
-// Verify checks a receipt against the keys that this host publishes, and stores nothing.
+// Verify checks a receipt against the published keys, and stores nothing.
 func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(verify.Name)
 	switch sent.Kind {
@@ -188,25 +180,24 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		c.problem("the receipt is not signed, so there was no signature to check")
 	}
 	c.checkRest(t.Snapshot.BaseURL())
-	if signature == nil {
-		return c.answer(t, in)
-	}
-	checked, ok := t.Do(*signature)
-	switch {
-	case !ok:
-		return nil
-	case checked.Failure != turn.None:
-		return respond.Problem(t, respond.Internal,
-			"The signature could not be checked. Try again, or verify offline.", nil, nil)
-	}
-	if c.signatureOK = checked.OK; !checked.OK {
-		c.problem("signature is not one by " + c.key + " over canonical")
+	if signature != nil {
+		checked, ok := t.Do(*signature)
+		switch {
+		case !ok:
+			return nil
+		case checked.Failure != turn.None:
+			const detail = "The signature could not be checked. Try again, or verify offline."
+			return respond.Problem(t, respond.Internal, detail, nil, nil)
+		}
+		if c.signatureOK = checked.OK; !checked.OK {
+			c.problem("signature was not made by " + c.key + " over canonical")
+		}
 	}
 	return c.answer(t, in)
 }
 
-// keys are the published keys, the current one first. The host's own key counts if the content has
-// no current one. There may be none.
+// keys returns the published keys, the current one first. If none is current, the host's key
+// counts.
 func keys(t *turn.Turn) []snapshot.Key {
 	current := cmp.Or(t.Snapshot.CurrentKey, t.Host.PublicKey)
 	if current == "" {
@@ -215,19 +206,19 @@ func keys(t *turn.Turn) []snapshot.Key {
 	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
 }
 
-// MaxAhead is by how many seconds the time of a receipt may be ahead of the clock that checks it.
+// MaxAhead is how far the time of a receipt may be in the future, in seconds.
 const MaxAhead = 5 * 60
 
-// refuses says why a key does not count for a receipt of a time; "" if it does.
+// refuses returns why a key does not count for a receipt of a time, or "".
 func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	day := issuedAt[:min(len(issuedAt), len("2026-11-20"))]
 	switch {
 	case k.Revoked != "":
 		return "public_key_b64 is a revoked key: " + k.Revoked
 	case day < k.CurrentFrom:
-		return "public_key_b64 is a key that has signed since " + k.CurrentFrom + ", and issued_at is before that"
+		return "issued_at is before " + k.CurrentFrom + ", since when public_key_b64 has signed"
 	case k.RetiredOn != "" && day > k.RetiredOn:
-		return "public_key_b64 is a key that was retired on " + k.RetiredOn + ", and issued_at is after that"
+		return "issued_at is after " + k.RetiredOn + ", when public_key_b64 was retired"
 	case issuedAt > civil.FormatTime(now+MaxAhead):
 		return "issued_at is more than " + strconv.Itoa(MaxAhead/60) + " minutes in the future"
 	}
@@ -237,12 +228,12 @@ func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 // checks holds the results of the checks of a receipt.
 type checks struct {
 	receipt                          *jsondoc.Value
-	lenient                          bool // what is null in a receipt may be absent: the schema of a tool has no null
+	lenient                          bool // nulls may be absent, as the schema of a tool has none
 	fieldsMatch, hashOK, signatureOK bool
-	signed                           bool // there is a signature, valid or not
-	foreign                          bool // the receipt names a key that this host does not publish
-	refused                          bool // the key does not count for a receipt of this time
-	isReceipt                        bool // there is a member of a receipt
+	signed                           bool // it has a signature, valid or not
+	foreign                          bool // it names an unpublished key
+	refused                          bool // its key does not count for its time
+	isReceipt                        bool // it has a member of a receipt
 	key                              string
 	recomputed                       string
 	problems                         []string
@@ -272,19 +263,19 @@ func (c *checks) verdict() string {
 	case c.isFiled():
 		return "Not a receipt: this is the answer to a registration or a charter. The programs of its verify_kit check it."
 	case !c.isReceipt:
-		return "Not a receipt: the object has no member of one. Send the whole receipt as it was received."
+		return "Not a receipt: the object has no member of one. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
-		return "TAMPERED: this is not what was minted. The fields do not rebuild into canonical, or the hash is not that of canonical."
+		return "TAMPERED: the receipt was changed after minting. Its fields do not rebuild into canonical, or its hash does not match."
 	case !c.signed:
-		return "Hash intact, not signed: fields and hash agree, and there is no signature, so anyone could have made it. It is not valid."
+		return "Hash intact, not signed: fields and hash agree, but without a signature anyone could have made it. It is not valid."
 	case c.foreign:
-		return "Not valid: the receipt names a key that this host does not publish, so nothing here vouches for it."
+		return "Not valid: the receipt names a key that this host does not publish."
 	case c.refused:
-		return "Not valid: the key does not count for a receipt of this time, so nothing here vouches for it."
+		return "Not valid: the key does not count for a receipt of this time."
 	case !c.signatureOK:
-		return "TAMPERED or forged: the signature is not one by this host's key over canonical. The receipt was altered as a whole, or never minted here."
+		return "TAMPERED or forged: the signature over canonical was not made with this host's key. The receipt was altered as a whole, or never minted here."
 	}
-	return "Valid: this host minted exactly this receipt. It attests that someone using this name asked for it at that time, and nothing else."
+	return "Valid: this host minted exactly this receipt. It attests only that someone using this name asked for it at that time."
 }
 
 func (c *checks) isFiled() bool {
@@ -309,9 +300,8 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	}
 }
 
-// text is the text of a member that must be a string, and whether it is one. Where it is not, the
-// text is "" and there is a problem.
-func (c *checks) text(name string) (string, bool) {
+// text returns the text of a member. If that is not a string, it adds a problem.
+func (c *checks) text(name string) (text string, ok bool) {
 	v := c.receipt.Get(name)
 	if v.Kind != jsondoc.String {
 		c.mistyped(name, v)
@@ -320,22 +310,25 @@ func (c *checks) text(name string) (string, bool) {
 	return v.Text, true
 }
 
-// identifiers are the members that say of which kind a receipt is, with what they say and the words
-// before that in a problem. A receipt_spec that is not a text is a fault of the signed fields.
-var identifiers = [][3]string{
-	{"action", "that of a receipt is ", minted},
-	{"canonicalization", "this host knows ", canon.ReceiptRule},
-	{"receipt_spec", "this host knows ", Spec},
+// identifiers lists the members that identify the kind of a receipt, and their values.
+var identifiers = [][2]string{
+	{"action", minted},
+	{"canonicalization", canon.ReceiptRule},
+	{"receipt_spec", Spec},
 }
 
 // checkFields rebuilds canonical from the receipt's own fields, and checks its hash and the
-// identifiers. It gives the canonical that was sent.
+// identifiers. It returns the sent canonical.
 func (c *checks) checkFields() string {
 	complete, values := true, make([]string, 0, len(canon.ReceiptFields))
 	for _, key := range canon.ReceiptFields {
-		v, nullable := c.receipt.Get(key), key == canon.ReceiptNullable
+		v := c.receipt.Get(key)
+		ok := v.Kind == jsondoc.String
+		if key == canon.ReceiptNullable {
+			ok = ok && v.Text != "" || c.isNull(v)
+		}
 		values = append(values, v.Text)
-		if !(v.Kind == jsondoc.String && !(nullable && v.Text == "") || nullable && c.isNull(v)) {
+		if !ok {
 			complete = false
 			c.mistyped(key, v)
 		}
@@ -348,31 +341,33 @@ func (c *checks) checkFields() string {
 	if hash, _ := c.text("payload_sha256"); isText {
 		c.recomputed = sha256.HexOf(canonical)
 		if c.hashOK = hash == c.recomputed; !c.hashOK {
-			c.problem("payload_sha256 is not the SHA-256 of canonical")
+			c.problem("payload_sha256 does not match canonical")
 		}
 	}
 	for _, known := range identifiers {
-		v := c.receipt.Get(known[0])
+		name, value := known[0], known[1]
+		v := c.receipt.Get(name)
 		switch {
-		case v.Kind == jsondoc.String && v.Text != known[2]:
-			c.problem(known[0] + " is " + input.TruncateRunes(v.Text) + ", and " + known[1] + known[2])
-		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, known[0]):
-			c.mistyped(known[0], v)
+		case v.Kind == jsondoc.String && v.Text != value:
+			c.problem(name + " is " + input.TruncateRunes(v.Text) + ", and this host knows " + value)
+		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, name):
+			c.mistyped(name, v)
 		}
 	}
 	return canonical
 }
 
-// checkSignature chooses the key: the published one that the receipt names, else the current one.
-// It finds out whether there is a signature, and gives the check of it, or nil if none is due.
+// checkSignature chooses the key: the published one the receipt names, or the current one. It
+// returns the check of the signature, or nil if none is due.
 func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Verify) {
 	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
 	published := keys(t)
 	ours := slices.IndexFunc(published, func(k snapshot.Key) bool { return k.PublicKey == named.Text })
 	if len(published) > 0 {
-		by := &published[max(ours, 0)]
-		c.key = by.PublicKey
-		if why := refuses(by, c.receipt.Get("issued_at").Text, t.Now); why != "" && signature.Kind == jsondoc.String {
+		key := &published[max(ours, 0)]
+		c.key = key.PublicKey
+		why := refuses(key, c.receipt.Get("issued_at").Text, t.Now)
+		if why != "" && signature.Kind == jsondoc.String {
 			c.refused = true
 			c.problem(why)
 		}
@@ -411,16 +406,18 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	return check
 }
 
-// Members of a mint's answer besides the signed fields. The signature does not cover them.
+// Members of a mint's answer that the signature does not cover.
 var (
-	checked    = []string{"canonical", "payload_sha256", "action", "canonicalization", "public_key_b64", "signature", "signed", "signing_status"}
+	checked = []string{
+		"canonical", "payload_sha256", "action", "canonicalization", "public_key_b64", "signature", "signed",
+		"signing_status",
+	}
 	otherTexts = []string{"notice", "served_from", "canonical_host", "host_note"}
 	otherKnown = []string{"ignored_fields", "ignored_fields_total", respond.KitMember}
 )
 
-// checkRest reports members that have the wrong type, members that no mint's answer has, and links
-// to programs that are not those of this service: whoever hands a receipt on can write what they
-// like there, and its reader may run what it links.
+// checkRest adds problems of the other members: a wrong type, an unknown member, or links to
+// foreign programs. Anyone can write these members, and a reader may run the programs.
 func (c *checks) checkRest(base string) {
 	c.text("signing_status")
 	for i := range c.receipt.Members {
@@ -447,9 +444,8 @@ func (c *checks) checkRest(base string) {
 
 var strict = base64.StdEncoding.Strict()
 
-// decodeBase64 reads so many bytes in the standard alphabet, padded and strict (RFC 4648, sections
-// 4 and 3.5). Stray trailing bits are refused. Line breaks are refused by the length: the decoder
-// itself would skip them.
+// decodeBase64 decodes so many bytes in the standard alphabet, padded and strict (RFC 4648,
+// sections 4 and 3.5). The length refuses line breaks, which the decoder would skip.
 func decodeBase64(s string, size int) ([]byte, bool) {
 	if len(s) != strict.EncodedLen(size) {
 		return nil, false

@@ -1,5 +1,5 @@
-// Package roster adds to the scoreboard, a document of hand-verified counts, how old the counts
-// are, and withholds it where they do not reconcile.
+// Package roster adds the age of the counts to the scoreboard, and withholds it if they do not
+// reconcile.
 package roster
 
 import (
@@ -9,25 +9,21 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Check answers 500 where more suggestions have shipped than were received and originated: a
-// scoreboard that does not reconcile is not served. It answers nil where the counts are consistent.
+// Check returns a 500 if more suggestions have shipped than were received and originated.
 func Check(t *turn.Turn) *turn.Response {
 	s := t.Snapshot
 	if s.Shipped <= s.ReceivedExternal+s.OriginatedInternally {
 		return nil
 	}
-	return respond.Problem(t, respond.InconsistentCounts, "The suggestion counts do not reconcile: more have shipped than were received and originated. The scoreboard is withheld until they do.", nil, nil)
+	const detail = "The suggestion counts do not reconcile: more have shipped than were received and originated. " +
+		"The scoreboard is withheld until they do."
+	return respond.Problem(t, respond.InconsistentCounts, detail, nil, nil)
 }
 
-// WriteAge writes the members that depend on the time at which the scoreboard is served.
+// WriteAge writes the members that depend on the time: counts_age_days is in whole UTC days, and
+// not negative.
 func WriteAge(t *turn.Turn, w *jsondoc.Writer) {
+	day, _ := civil.ParseDate(t.Snapshot.AsOf)
 	w.Str("served_at", civil.FormatTime(t.Now))
-	w.Int("counts_age_days", AgeDays(t.Snapshot.AsOf, t.Now))
-}
-
-// AgeDays is how many UTC calendar days lie between a date and the day of a time; 0 where the date
-// is later. now is in seconds since 1970-01-01T00:00:00Z.
-func AgeDays(date string, now int64) int64 {
-	days, _ := civil.ParseDate(date)
-	return max(0, now/86400-int64(days))
+	w.Int("counts_age_days", max(0, t.Now/86400-int64(day)))
 }

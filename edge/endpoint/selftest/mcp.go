@@ -12,65 +12,65 @@ import (
 	"anteroom/edge/turn"
 )
 
-// MCP is the answer of the suite mcp. A member is null, 0 or empty where the endpoint's answer did
-// not give its value.
+// MCP is the answer of the suite mcp. A member is null, 0 or empty if the endpoint's answer lacks
+// its value.
 type MCP struct {
 	Selftest       string      `json:"selftest" enum:"mcp" doc:"The suite."`
 	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested."`
-	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null where there was none."`
-	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether it answered 200 and gave a result to every request."`
-	TransportNote  string      `json:"transport_note" doc:"How the endpoint was asked."`
+	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null if there was none."`
+	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether the status is 200 and every request has a result."`
+	TransportNote  string      `json:"transport_note" doc:"The way the endpoint was called."`
 	Protocol       *string     `json:"protocol_version" doc:"The protocol version that initialize negotiated."`
-	Server         *ServerInfo `json:"server_info" doc:"What the server says that it is."`
+	Server         *ServerInfo `json:"server_info" doc:"The server's description of itself."`
 
-	Tools               int      `json:"tool_count" doc:"How many tools tools/list lists."`
-	Annotated           int      `json:"annotated_count" doc:"How many of them carry all four hints."`
-	ReadOnly            int      `json:"read_only_count" doc:"How many of them only read."`
-	Writes              int      `json:"writes_count" doc:"How many of them say that they write."`
-	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool carries all four hints, destroys nothing, and is open to the world."`
-	Prompts             int      `json:"prompt_count" doc:"How many prompts prompts/list lists."`
+	Tools               int      `json:"tool_count" doc:"Number of tools in tools/list."`
+	Annotated           int      `json:"annotated_count" doc:"Number of tools with all four hints."`
+	ReadOnly            int      `json:"read_only_count" doc:"Number of tools that only read."`
+	Writes              int      `json:"writes_count" doc:"Number of tools that write."`
+	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool has all four hints, destroys nothing, and is open to the world."`
+	Prompts             int      `json:"prompt_count" doc:"Number of prompts in prompts/list."`
 	PromptsDeclared     bool     `json:"prompts_declared" doc:"Whether the capabilities declare prompts."`
 	PromptsCoherent     bool     `json:"prompts_capability_coherent" doc:"Whether prompts are declared and listed, or neither."`
-	OutputSchemas       int      `json:"output_schema_count" doc:"How many tools have an output schema."`
+	OutputSchemas       int      `json:"output_schema_count" doc:"Number of tools with an output schema."`
 	SchemasComplete     bool     `json:"schemas_complete" doc:"Whether every tool has an input and an output schema."`
-	Probe               string   `json:"structured_content_probe" doc:"The tool that was called."`
-	StructuredPresent   bool     `json:"structured_content_present" doc:"Whether its result carries structured content."`
-	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that is as the tool's output schema says."`
+	Probe               string   `json:"structured_content_probe" doc:"The called tool."`
+	StructuredPresent   bool     `json:"structured_content_present" doc:"Whether its result has structured content."`
+	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that matches the tool's output schema."`
 	RequiredKeys        []string `json:"declared_required_keys" doc:"The keys that the output schema requires."`
-	MissingKeys         []string `json:"missing_required_keys" doc:"Those of them that the structured content lacks."`
+	MissingKeys         []string `json:"missing_required_keys" doc:"The required keys that the structured content lacks."`
 
-	Pass            bool     `json:"pass" doc:"Whether all of this is as promised, computed from the answer."`
-	Verdict         string   `json:"verdict" doc:"The same in words. It names everything that failed."`
+	Pass            bool     `json:"pass" doc:"Whether all of this passes, computed from the answer."`
+	Verdict         string   `json:"verdict" doc:"The same in words. It names every failure."`
 	ToolList        []Tool   `json:"tools" doc:"The tools."`
-	AnnotationsNote string   `json:"annotations_note" doc:"What the hints mean here."`
+	AnnotationsNote string   `json:"annotations_note" doc:"The meaning of the hints."`
 	PromptList      []Prompt `json:"prompts" doc:"The prompts. Their bodies are not fetched."`
 	PromptsNote     string   `json:"prompts_note" doc:"How to read the arguments."`
 	Head            string   `json:"upstream_body_head" doc:"The first characters of the endpoint's answer."`
 }
 
-// ServerInfo is what an MCP server says that it is.
+// ServerInfo is an MCP server's description of itself.
 type ServerInfo struct {
 	Name    string `json:"name" doc:"Its name."`
 	Title   string `json:"title" doc:"Its title."`
 	Version string `json:"version" doc:"Its version."`
 }
 
-// Tool is one tool as tools/list lists it.
+// Tool is a tool in tools/list.
 type Tool struct {
 	Name        string       `json:"name" doc:"Its name."`
 	Title       string       `json:"title" doc:"Its title."`
-	Annotations *Annotations `json:"annotations" doc:"Its hints; null where it has none."`
+	Annotations *Annotations `json:"annotations" doc:"Its hints, or null."`
 }
 
 // Annotations are the hints of a tool.
 type Annotations struct {
-	ReadOnly    *bool `json:"readOnlyHint" doc:"It says that it only reads."`
-	Destructive *bool `json:"destructiveHint" doc:"It says that it may destroy something."`
-	Idempotent  *bool `json:"idempotentHint" doc:"It says that doing it twice is like doing it once."`
-	OpenWorld   *bool `json:"openWorldHint" doc:"It says that it deals with the world outside."`
+	ReadOnly    *bool `json:"readOnlyHint" doc:"The tool only reads."`
+	Destructive *bool `json:"destructiveHint" doc:"The tool may destroy something."`
+	Idempotent  *bool `json:"idempotentHint" doc:"A second call changes no more than the first."`
+	OpenWorld   *bool `json:"openWorldHint" doc:"The tool deals with the outside world."`
 }
 
-// Prompt is one prompt as prompts/list lists it.
+// Prompt is a prompt in prompts/list.
 type Prompt struct {
 	Name      string   `json:"name" doc:"Its name."`
 	Title     string   `json:"title" doc:"Its title."`
@@ -78,14 +78,16 @@ type Prompt struct {
 }
 
 const (
-	maxHead         = 200 // how many bytes of the answer are shown
-	transportNote   = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, tools/call), through the service's own binding; plain JSON answers, no session, no stream."
-	annotationsNote = "Hints are what a tool says of itself. readOnlyHint true means that nothing is stored, sent or signed; every write is additive."
-	promptsNote     = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
+	maxHead       = 200 // bytes of the answer that are shown
+	transportNote = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, " +
+		"tools/call), through the service's own binding; plain JSON answers, no session, no stream."
+	annotationsNote = "Hints are a tool's description of itself. With readOnlyHint true it stores, sends and " +
+		"signs nothing; every write is additive."
+	promptsNote = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
 )
 
 var (
-	methods = []string{"initialize", "tools/list", "prompts/list", "tools/call"} // the requests: the first has the id 1
+	methods = []string{"initialize", "tools/list", "prompts/list", "tools/call"} // with the ids 1 to 4
 	hints   = []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 )
 
@@ -121,7 +123,7 @@ func runMCP(t *turn.Turn) *turn.Response {
 		r.writeCounts(w)
 		r.writeProbe(w, probe)
 		w.Bool("pass", len(r.faults) == 0)
-		verdict := "The MCP endpoint is as promised."
+		verdict := "The MCP endpoint passes."
 		if len(r.faults) > 0 {
 			verdict = "Failed: " + strings.Join(r.faults, "; ") + "."
 		}
@@ -131,7 +133,7 @@ func runMCP(t *turn.Turn) *turn.Response {
 	})
 }
 
-// reply holds the results in the endpoint's answer, and what is wrong with them.
+// reply holds the results in the endpoint's answer, and their faults.
 type reply struct {
 	initialize, called *jsondoc.Value // of kind Absent without a result
 	tools, prompts     []jsondoc.Value
@@ -150,7 +152,7 @@ func read(answered *turn.Result) *reply {
 	if why := unanswered(answered); why != "" {
 		r.expect(false, why)
 	} else {
-		r.expect(answered.Status == 200, "status "+strconv.Itoa(answered.Status)+", and not 200")
+		r.expect(answered.Status == 200, "got status "+strconv.Itoa(answered.Status)+", want 200")
 		r.expect(err == nil && answers.Kind == jsondoc.Array, "the answer is not a JSON array")
 	}
 	for i, method := range methods {
@@ -161,14 +163,14 @@ func read(answered *turn.Result) *reply {
 				break
 			}
 		}
-		r.expect(results[i].Kind == jsondoc.Object, method+" gave no result")
+		r.expect(results[i].Kind == jsondoc.Object, method+" has no result")
 	}
 	r.initialize, r.called = results[0], results[3]
 	r.tools, r.prompts = results[1].Get("tools").Items, results[2].Get("prompts").Items
 	return r
 }
 
-// head is the beginning of an answer, which may hold any bytes.
+// head returns the beginning of an answer, which may have any bytes.
 func head(data []byte) string {
 	return strings.ToValidUTF8(string(data[:min(len(data), maxHead)]), "")
 }
@@ -202,7 +204,8 @@ func (r *reply) writeCounts(w *jsondoc.Writer) {
 	var annotated, harmless, readOnly, inputs, outputs int
 	for i := range r.tools {
 		tool, a := &r.tools[i], r.tools[i].Get("annotations")
-		if !slices.ContainsFunc(hints, func(hint string) bool { return a.Get(hint).Kind != jsondoc.Bool }) {
+		lacks := func(hint string) bool { return a.Get(hint).Kind != jsondoc.Bool }
+		if !slices.ContainsFunc(hints, lacks) {
 			annotated++
 			harmless += one(!a.Get("destructiveHint").True && a.Get("openWorldHint").True)
 		}
@@ -239,9 +242,9 @@ func one(counts bool) int {
 
 func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	schema, content := &jsondoc.Value{}, r.called.Get("structuredContent")
-	at := slices.IndexFunc(r.tools, func(tool jsondoc.Value) bool { return tool.Get("name").Text == probe })
-	if at >= 0 {
-		schema = r.tools[at].Get("outputSchema")
+	i := slices.IndexFunc(r.tools, func(tool jsondoc.Value) bool { return tool.Get("name").Text == probe })
+	if i >= 0 {
+		schema = r.tools[i].Get("outputSchema")
 	}
 	present := content.Kind == jsondoc.Object
 	var required, missing []string
@@ -257,8 +260,8 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	w.Bool("structured_content_conforms", conforms)
 	w.Strs("declared_required_keys", required)
 	w.Strs("missing_required_keys", missing)
-	r.expect(at >= 0, probe+" is not among the tools")
-	r.expect(present && !r.called.Get("isError").True, probe+" gave no structured content")
+	r.expect(i >= 0, probe+" is not among the tools")
+	r.expect(present && !r.called.Get("isError").True, probe+" has no structured content")
 	r.expect(!present || conforms, "the structured content of "+probe+" does not conform to its output schema")
 	r.expect(!present || len(missing) == 0, "it lacks "+strings.Join(missing, ", "))
 }
@@ -267,8 +270,9 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 // depth. It follows no references.
 func conform(v, schema *jsondoc.Value) bool {
 	kinds := schema.Get("type")
-	ok := kinds.Kind != jsondoc.String || is(v, kinds.Text)
-	ok = ok && (kinds.Kind != jsondoc.Array || slices.ContainsFunc(kinds.Items, func(kind jsondoc.Value) bool { return is(v, kind.Text) }))
+	isKind := func(kind jsondoc.Value) bool { return is(v, kind.Text) }
+	ok := kinds.Kind != jsondoc.String || isKind(*kinds)
+	ok = ok && (kinds.Kind != jsondoc.Array || slices.ContainsFunc(kinds.Items, isKind))
 	for _, name := range schema.Get("required").Items {
 		ok = ok && (v.Kind != jsondoc.Object || v.Get(name.Text).Kind != jsondoc.Absent)
 	}

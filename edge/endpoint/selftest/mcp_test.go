@@ -30,7 +30,7 @@ const (
 // runMCP runs the suite against an endpoint that answers r.
 func runMCP(t *testing.T, r turn.Result) (map[string]any, *edgetest.Fake) {
 	t.Helper()
-	h := host(t, map[string]turn.Result{"POST /api/mcp": r})
+	h := host(t, func(_ string, answer *turn.Result) { *answer = r })
 	answer := h.Do("GET", path+"?suite=mcp", "")
 	if answer.Status != 200 {
 		t.Fatalf("%d %s", answer.Status, answer.Body)
@@ -49,7 +49,7 @@ func TestMCPPasses(t *testing.T) {
 		"server_info": object{"name": "n", "title": "t", "version": "0.1.0"}, "tool_count": 2.0, "annotated_count": 2.0, "read_only_count": 1.0, "writes_count": 1.0,
 		"annotations_complete": true, "prompt_count": 2.0, "prompts_declared": true, "prompts_capability_coherent": true, "output_schema_count": 2.0, "schemas_complete": true,
 		"structured_content_probe": "service_scoreboard", "structured_content_present": true, "structured_content_conforms": true,
-		"declared_required_keys": []any{"board", "n"}, "missing_required_keys": []any{}, "pass": true, "verdict": "The MCP endpoint is as promised.",
+		"declared_required_keys": []any{"board", "n"}, "missing_required_keys": []any{}, "pass": true, "verdict": "The MCP endpoint passes.",
 		"tools": []any{
 			object{"name": "service_scoreboard", "title": "Scoreboard", "annotations": object{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": true}},
 			object{"name": "service_suggest", "title": "Suggest", "annotations": object{"readOnlyHint": false, "destructiveHint": false, "idempotentHint": false, "openWorldHint": true}},
@@ -113,13 +113,13 @@ func TestMCPFails(t *testing.T) {
 		verdict string // a part of the verdict
 		members object // members that the answer has
 	}{
-		{"no answer", turn.Result{Failure: turn.Timeout}, "no answer in time", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
-		{"status", turn.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "status 500, and not 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
+		{"no answer", turn.Result{Failure: turn.Timeout}, "it timed out", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
+		{"status", turn.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "got status 500, want 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
 		{"not live", turn.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is not a JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
 		{"no JSON", turn.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is not a JSON array", object{"upstream_body_head": "<html>"}},
-		{"initialize", batch(failed(1), tools, prompts, called), "initialize gave no result", object{"upstream_ok": false}},
-		{"tools/list", batch(initialize, failed(2), prompts, called), "tools/list gave no result", object{"tool_count": 0.0, "annotations_complete": false, "schemas_complete": false}},
-		{"tools/call", batch(initialize, tools, prompts, failed(4)), "tools/call gave no result", object{"structured_content_present": false}},
+		{"initialize", batch(failed(1), tools, prompts, called), "initialize has no result", object{"upstream_ok": false}},
+		{"tools/list", batch(initialize, failed(2), prompts, called), "tools/list has no result", object{"tool_count": 0.0, "annotations_complete": false, "schemas_complete": false}},
+		{"tools/call", batch(initialize, tools, prompts, failed(4)), "tools/call has no result", object{"structured_content_present": false}},
 		{"version", batch(replace(initialize, "2025-06-18", "2024-11-05"), tools, prompts, called), "initialize did not negotiate 2025-06-18", object{"protocol_version": "2024-11-05", "upstream_ok": true}},
 		{"tools not declared", batch(replace(initialize, `"tools"`, `"x"`), tools, prompts, called), "tools are not declared", nil},
 		{"prompts not declared", batch(replace(initialize, `"prompts"`, `"x"`), tools, prompts, called), "listed and not declared", object{"prompts_declared": false, "prompts_capability_coherent": false}},
@@ -127,7 +127,7 @@ func TestMCPFails(t *testing.T) {
 		{"a hint is missing", batch(initialize, replace(tools, `"idempotentHint":true,`, ``), prompts, called), "annotations are not complete", object{"annotated_count": 1.0}},
 		{"destructive", batch(initialize, replace(tools, `"destructiveHint":false`, `"destructiveHint":true`), prompts, called), "annotations are not complete", object{"annotated_count": 2.0, "annotations_complete": false}},
 		{"no output schema", batch(initialize, replace(tools, `,"outputSchema":{"type":"object"}}`, `}`), prompts, called), "schemas are not complete", object{"output_schema_count": 1.0, "schemas_complete": false}},
-		{"no structured content", batch(initialize, tools, prompts, replace(called, `"structuredContent"`, `"x"`)), "service_scoreboard gave no structured content", object{"structured_content_present": false, "missing_required_keys": []any{"board", "n"}}},
+		{"no structured content", batch(initialize, tools, prompts, replace(called, `"structuredContent"`, `"x"`)), "service_scoreboard has no structured content", object{"structured_content_present": false, "missing_required_keys": []any{"board", "n"}}},
 		{"a key is missing", batch(initialize, tools, prompts, replace(called, `"n":1,`, ``)), "it lacks n", object{"structured_content_conforms": false, "missing_required_keys": []any{"n"}}},
 		{"a type is wrong", batch(initialize, tools, prompts, replace(called, `"board":"b"`, `"board":1`)), "does not conform", object{"structured_content_conforms": false, "missing_required_keys": []any{}}},
 		{"deep inside", batch(initialize, tools, prompts, replace(called, `{"x":true}`, `{"x":0}`)), "does not conform", nil},

@@ -1,6 +1,6 @@
-// Package selftest sends the service the requests that its users send, and says whether the answers
-// are as promised. It writes nothing, and sends requests only to the host that answers, by way of
-// that host's own binding: it never fetches an address that a caller names.
+// Package selftest sends the service requests of its users, and checks the answers. It writes
+// nothing, and sends requests only to the answering host, through its binding: never to an address
+// that a caller names.
 package selftest
 
 import (
@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	Path           = "/api/selftest"       // which the self-test leaves out
-	ShareSeconds   = 30                    // in which the result of a call is shared
-	Header         = "x-anteroom-selftest" // marks its requests, so that it cannot start another self-test
-	NestedSelftest = "nested_selftest"     // fault code of a self-test that another one asks for
+	Path           = "/api/selftest"
+	ShareSeconds   = 30                    // in which callers share the result of a call
+	Header         = "x-anteroom-selftest" // marks its requests, so that they start no other self-test
+	NestedSelftest = "nested_selftest"     // fault code of a marked request for a self-test
 
+	signalPath = "/api/signal"
 	timeout    = 10 // seconds for one call
 	maxAnswer  = 256 << 10
 	userAgent  = "anteroom-selftest"
@@ -25,12 +26,15 @@ const (
 
 // The fields of a self-test.
 var (
-	suite = input.Field{Name: "suite", Type: input.Name, Values: []string{funnelName, mcpName}, QueryOnly: true, Example: `"` + funnelName + `"`}
+	suite = input.Field{
+		Name: "suite", Type: input.Name, Values: []string{funnelName, mcpName}, QueryOnly: true,
+		Example: `"` + funnelName + `"`,
+	}
 
 	Fields = []input.Field{suite}
 )
 
-// Run runs the suite that is asked for, and the funnel if none is.
+// Run runs a suite, by default the funnel.
 func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {
@@ -47,12 +51,14 @@ func Run(t *turn.Turn, in *input.Input) *turn.Response {
 
 func call(t *turn.Turn, method, target, body string) turn.Fetch {
 	f := turn.Fetch{
-		Self: true, Method: method, URL: t.Origin() + target, MaxBytes: maxAnswer, TimeoutMillis: timeout * 1000, ShareSeconds: ShareSeconds,
+		Self: true, Method: method, URL: t.Origin() + target,
+		MaxBytes: maxAnswer, TimeoutMillis: timeout * 1000, ShareSeconds: ShareSeconds,
 		Header: []turn.Header{{Name: Header, Value: "1"}, {Name: "user-agent", Value: userAgent}},
 	}
 	if body != "" {
 		f.Body = []byte(body)
-		f.Header = append(f.Header, turn.Header{Name: "content-type", Value: respond.MediaJSON}, turn.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
+		f.Header = append(f.Header, turn.Header{Name: "content-type", Value: respond.MediaJSON},
+			turn.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
 	}
 	return f
 }
@@ -70,7 +76,7 @@ func unanswered(r *turn.Result) string {
 	case turn.None:
 		return ""
 	case turn.Timeout:
-		return "no answer in time"
+		return "it timed out"
 	}
 	return "the service could not call itself"
 }

@@ -1,5 +1,6 @@
-// Package signal tells search engines which documents there are, by the IndexNow protocol
-// (indexnow.org/documentation). Anyone may fire it; its outcome then serves everybody for minutes.
+// Package signal submits the sitemap to search engines, by the IndexNow protocol
+// (indexnow.org/documentation). Anyone may fire it; the outcome then serves all callers for
+// minutes.
 package signal
 
 import (
@@ -17,22 +18,22 @@ import (
 
 // Limits of the content.
 const (
-	MaxURLs      = 10_000          // as the protocol says
-	MaxEndpoints = turn.MaxEffects // one round tells all endpoints
+	MaxURLs      = 10_000          // by the protocol
+	MaxEndpoints = turn.MaxEffects // all in one round
 )
 
 // Times, in seconds but for KeepDays.
 const (
-	FiredPause   = 10 * 60 // the same addresses are not sent again after a run that an endpoint accepted
-	FailedPause  = 60      // nor after a run that failed
-	ShareSeconds = 30      // the result of a fetch of the key file is shared
-	KeepDays     = 30      // the record of a run is kept
+	FiredPause   = 10 * 60 // in which an accepted run is not repeated
+	FailedPause  = 60      // in which a failed run is not repeated
+	ShareSeconds = 30      // in which callers share a fetch of the key file
+	KeepDays     = 30      // for which a run is kept
 	keyTimeout   = 5
 	sendTimeout  = 10
-	lease        = 60 // a run that has not ended blocks others: longer than a run takes
+	lease        = 60 // in which an unfinished run blocks others: longer than a run takes
 )
 
-const maxAnswer = 4096 // bytes that are read of an endpoint's answer
+const maxAnswer = 4096 // bytes read of an endpoint's answer
 
 // The fields of a firing.
 var (
@@ -44,47 +45,47 @@ var (
 // Chosen reports whether a query asks to fire.
 func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
-// Report is the answer to a request that does not fire, and to one that may not fire on this host.
+// Report is the answer to a request that does not fire, or may not on this host.
 type Report struct {
-	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready where the key file of the serving host verifies, else blocked."`
+	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, else blocked."`
 	Detail    string   `json:"detail" doc:"The same in words."`
-	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the key file that was checked; null where the service has no key."`
-	URLs      []string `json:"urls" doc:"The addresses that a firing submits: those of the sitemap."`
+	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the checked key file; null if the service has no key."`
+	URLs      []string `json:"urls" doc:"The addresses in the sitemap, which a firing submits."`
 	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
-	Submitted *int     `json:"submitted,omitempty" doc:"0, where a firing was asked for and is not done on this host."`
-	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"What was sent and is not a field of a firing."`
+	Submitted *int     `json:"submitted,omitempty" doc:"0, if a firing was asked for and this host does none."`
+	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Fired is the answer to a firing that at least one endpoint accepted.
 type Fired struct {
 	Signal     string       `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Submitted  int          `json:"submitted" doc:"How many addresses were submitted."`
+	Submitted  int          `json:"submitted" doc:"Number of submitted addresses."`
 	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not, or did not answer."`
-	Results    []Submission `json:"results" doc:"What each endpoint answered."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not."`
+	Results    []Submission `json:"results" doc:"The answer of each endpoint."`
 	Detail     string       `json:"detail" doc:"The same in words."`
-	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that was sent on."`
-	Ignored    []string     `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a firing."`
+	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
+	Ignored    []string     `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Failure are the members of the problem that answers a firing in which nothing was submitted.
+// Failure holds the members of the problem of a firing without a submission.
 type Failure struct {
 	Signal     string       `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
 	Submitted  int          `json:"submitted" doc:"0."`
 	AcceptedBy []string     `json:"accepted_by" doc:"Empty: no endpoint accepted the addresses."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not accept them, or did not answer; empty where none was asked."`
-	Results    []Submission `json:"results" doc:"What each endpoint answered; empty where none was asked."`
-	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing, and nothing was sent now."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not; empty if none was asked."`
+	Results    []Submission `json:"results" doc:"The answer of each endpoint; empty if none was asked."`
+	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
 	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that failed."`
 }
 
-// Submission is what one endpoint answered.
+// Submission is the answer of one endpoint.
 type Submission struct {
 	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
-	Status   *int   `json:"status" doc:"HTTP status of its answer; null where there was none."`
+	Status   *int   `json:"status" doc:"HTTP status of its answer; null if there was none."`
 	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
-	Detail   string `json:"detail" doc:"What the status means by the protocol."`
+	Detail   string `json:"detail" doc:"The meaning of the status by the protocol."`
 }
 
 // Read reports whether the key file verifies, and what a firing would submit.
@@ -96,8 +97,8 @@ func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
 }
 
-// Fire submits the addresses of the sitemap, or answers with the outcome of an earlier run whose
-// pause is not over.
+// Fire submits the addresses of the sitemap, or returns the outcome of an earlier run whose pause
+// is not over.
 func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	in.Choice(&fire)
 	if in.Total > 0 {
@@ -116,7 +117,8 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 		return nil
 	case begun.Failure != turn.None || len(begun.Rows) != 2:
 		return respond.RetryLater(t, respond.StoreUnavailable,
-			"The store does not answer, so it is not known when the addresses were sent last: nothing was submitted.", respond.StoreRetry)
+			"The store is unavailable, so it is not known when the addresses were sent last: this firing submitted none.",
+			respond.StoreRetry)
 	case len(begun.Rows[0]) == 0:
 		return replay(t, in, begun.Rows[1])
 	}
@@ -135,42 +137,42 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	answer := o.answer(t, in)
 	if stored.Failure != turn.None {
-		answer.Log = "signal: a run has ended and is not recorded (" + string(stored.Failure) +
-			"): it may be sent again in a minute"
+		answer.Log = "record signal: " + string(stored.Failure) + ": the run has ended, and may be repeated in a minute"
 	}
 	return answer
 }
 
-// whyNotHere returns the reason why nobody can fire here, or "". Firing works on the canonical host
-// only, unless all endpoints are on this machine, as in a test.
+// whyNotHere returns why no one can fire on this host, or "". Firing works on the canonical host,
+// and elsewhere if all endpoints are on this machine, as in a test.
 func whyNotHere(t *turn.Turn) string {
 	s := t.Snapshot
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
 		return noKey
 	case t.ServedFrom() != s.CanonicalHost && slices.ContainsFunc(s.IndexNowURLs, isElsewhere):
-		return "Firing works on the canonical host only: nothing was submitted."
+		return "Firing works on the canonical host only: this host submits no addresses."
 	}
 	return ""
 }
 
-const noKey = "This service has no key for search engines, so it tells them nothing."
+const noKey = "This service has no key for search engines, and submits no addresses."
 
-// isElsewhere reports whether an endpoint is not on this machine: content has http for those alone
-// that are.
+// isElsewhere reports whether an endpoint is on another machine. The content has http only for this
+// one.
 func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
-// checkKey fetches the key file from the serving host, as a search engine will. fault says what is
-// wrong with the file; "" if it verifies. ok is as in Turn.Do.
+// checkKey fetches the key file from the serving host, as a search engine will, and returns its
+// fault, or "". ok is as in Turn.Do.
 func checkKey(t *turn.Turn) (fault string, ok bool) {
 	key := t.Snapshot.IndexNowKey
 	if key == "" {
 		return noKey, true
 	}
 	file, ok := t.Do(turn.Fetch{
-		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t), MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
+		Method: "GET", URL: keyFile(t.Origin(), key), Header: agent(t),
+		MaxBytes: len(key) + 1, TimeoutMillis: keyTimeout * 1000, ShareSeconds: ShareSeconds,
 	})
 	switch {
 	case !ok:
@@ -178,9 +180,9 @@ func checkKey(t *turn.Turn) (fault string, ok bool) {
 	case file.Failure != turn.None:
 		return "The key file could not be fetched.", true
 	case file.Status != 200:
-		return "The key file is answered with " + strconv.Itoa(file.Status) + ", and must be with 200.", true
+		return "The key file has the status " + strconv.Itoa(file.Status) + ", and must have 200.", true
 	case string(file.Data) != key:
-		return "The key file does not hold the key, byte for byte.", true
+		return "The key file does not contain the key, byte for byte.", true
 	}
 	return "", true
 }
@@ -193,7 +195,7 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	s := t.Snapshot
 	signal, file := "blocked", ""
 	if fault == "" {
-		signal, fault = "ready", "The key file verifies. Nothing was submitted: this is a report."
+		signal, fault = "ready", "The key file verifies. This is a report, and submits no addresses."
 	}
 	w.Str("signal", signal)
 	w.Str("detail", fault)
@@ -205,33 +207,35 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	w.Strs("endpoints", s.IndexNowURLs)
 }
 
-// begin inserts the row of a run, unless another run for the same host and addresses is under way
-// or in its pause, and reads the newest such row. Both are one unit: two callers cannot both send.
+// begin inserts a run, unless another one for the same host and addresses is under way or in its
+// pause, and reads the newest such run, in one transaction: two callers cannot both send.
 func begin(t *turn.Turn) turn.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	since := t.Now - FiredPause
 	return turn.Exec{Statements: []turn.Statement{
 		{
-			SQL: "INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? " +
-				"AND (outcome = 'fired' OR outcome = 'failed' AND started_at > ? OR outcome IS NULL AND started_at > ?)) RETURNING id",
+			SQL: "INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (" +
+				"SELECT 1 FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? AND (outcome = 'fired' " +
+				"OR outcome = 'failed' AND started_at > ? OR outcome IS NULL AND started_at > ?)) RETURNING id",
 			Args: []any{hash, t.Now, since, hash, t.Now - FailedPause, t.Now - lease},
 		},
 		{
-			SQL:  "SELECT started_at, outcome, body FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? ORDER BY id DESC LIMIT 1",
+			SQL: "SELECT started_at, outcome, body FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? " +
+				"ORDER BY id DESC LIMIT 1",
 			Args: []any{since, hash},
 		},
 	}}
 }
 
-// outcome is how a run has ended: this one, or an earlier one that is answered again.
+// outcome is the outcome of this run, or of an earlier one.
 type outcome struct {
 	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results
 	fired    bool
 	replayed bool
-	at       int64
+	started  int64
 }
 
-// submissions send the addresses to each endpoint, and to none if the key file is invalid.
+// submissions returns the requests to the endpoints, or none if the key file has a fault.
 func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	if fault != "" {
 		return nil
@@ -253,7 +257,6 @@ func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 	return effects
 }
 
-// outcomeOf makes the outcome of a run: of the fault of the key file, or of the endpoints' answers.
 func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	s := t.Snapshot
 	accepted, rejected := []string{}, []string{}
@@ -280,18 +283,19 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	}
 	results.Close(']')
 
-	o.fired, o.at = len(accepted) > 0, t.Now
+	o.fired, o.started = len(accepted) > 0, t.Now
 	submitted := 0
 	w := jsondoc.Writer{}
 	w.Open('{')
 	switch {
 	case o.fired:
 		submitted = len(s.Sitemap)
-		w.Str("detail", "Accepted by "+strconv.Itoa(len(accepted))+" of "+strconv.Itoa(len(answers))+" endpoints. Accepted is not indexed.")
+		w.Str("detail", "Accepted by "+strconv.Itoa(len(accepted))+" of "+strconv.Itoa(len(answers))+
+			" endpoints. Accepted is not indexed.")
 	case fault != "":
-		w.Str("detail", fault+" Nothing was submitted or queued.")
+		w.Str("detail", fault+" No address was submitted or queued.")
 	default:
-		w.Str("detail", "No endpoint accepted the addresses: results says why.")
+		w.Str("detail", "No endpoint accepted the addresses: see results.")
 	}
 	w.Int("submitted", int64(submitted))
 	w.Strs("accepted_by", accepted)
@@ -302,12 +306,11 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	return o
 }
 
-// describe returns the meaning of an endpoint's answer by the protocol. Of the endpoint's own words
-// it repeats an error code only.
+// describe returns the meaning of an endpoint's answer by the protocol, and its error code.
 func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
-		return "no complete answer in time: whether it took the addresses is not known"
+		return "a time-out: whether it took the addresses is not known"
 	case r.Failure != turn.None:
 		return "not reachable"
 	}
@@ -340,7 +343,7 @@ func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 		name = "fired"
 	}
 	return turn.Exec{Statements: []turn.Statement{
-		{SQL: "UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", Args: []any{o.at, name, o.body, run}},
+		{SQL: "UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", Args: []any{o.started, name, o.body, run}},
 		{SQL: "DELETE FROM signal_runs WHERE started_at < ?", Args: []any{t.Now - KeepDays*24*3600}},
 	}}
 }
@@ -348,13 +351,14 @@ func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {
 	var o outcome
 	if len(rows) == 1 {
-		o.at, _ = rows[0][0].(int64)
+		o.started, _ = rows[0][0].(int64)
 		name, _ := rows[0][1].(string)
 		o.body, _ = rows[0][2].(string)
 		o.fired, o.replayed = name == "fired", true
 	}
 	if o.body == "" {
-		return respond.RetryLater(t, respond.SignalUnderWay, "Another firing is under way: nothing was submitted for this one. Ask again for its outcome.", keyTimeout+sendTimeout)
+		return respond.RetryLater(t, respond.SignalUnderWay,
+			"Another firing is under way: this one submitted no addresses. Ask again for its outcome.", keyTimeout+sendTimeout)
 	}
 	return o.answer(t, in)
 }
@@ -367,7 +371,7 @@ func (o *outcome) answer(t *turn.Turn, in *input.Input) *turn.Response {
 			w.Raw(name, string(v.Get(name).Raw))
 		}
 		w.Bool("replayed", o.replayed)
-		w.Str("fired_at", civil.FormatTime(o.at))
+		w.Str("fired_at", civil.FormatTime(o.started))
 	}
 	if !o.fired {
 		return respond.Problem(t, respond.SignalFailed, v.Get("detail").Text, nil, func(w *jsondoc.Writer) {

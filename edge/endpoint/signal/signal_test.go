@@ -136,7 +136,7 @@ func TestFire(t *testing.T) {
 	}{
 		{"both accept", "", turn.Result{Status: 200}, turn.Result{Status: 202}, 200, 2, "accepted; accepted, the key will be checked later"},
 		{"any 2xx accepts", "", turn.Result{Status: 203}, turn.Result{Status: 403, Data: []byte(`{"errorCode":"UserForbiddedToAccessSite"}`)}, 200, 2, "accepted; key not valid (UserForbiddedToAccessSite)"},
-		{"one hangs", "", turn.Result{Failure: turn.Timeout}, turn.Result{Status: 200}, 200, 2, "no complete answer in time: whether it took the addresses is not known; accepted"},
+		{"one hangs", "", turn.Result{Failure: turn.Timeout}, turn.Result{Status: 200}, 200, 2, "a time-out: whether it took the addresses is not known; accepted"},
 		{"both reject", "", turn.Result{Status: 429}, turn.Result{Status: 500}, 502, 0, "too many requests; not accepted"},
 		{"unreachable, moved", "", turn.Result{Failure: turn.Refused}, turn.Result{Status: 301}, 502, 0, "not reachable; a redirect, which is not followed"},
 		{"bad format, bad host", "", turn.Result{Status: 400, Data: []byte("<html>")}, turn.Result{Status: 422}, 502, 0, "invalid format; the addresses or the key do not fit the host"},
@@ -341,7 +341,7 @@ func TestStoreFails(t *testing.T) {
 		}
 		return w.store.Exec(e)
 	}
-	if r := w.fire(); r.Status != 200 || !strings.Contains(r.Log, "not recorded") {
+	if r := w.fire(); r.Status != 200 || !strings.HasPrefix(r.Log, "record signal: timeout") {
 		t.Errorf("%d %q", r.Status, r.Log)
 	}
 }

@@ -18,41 +18,50 @@ import (
 
 // The fields of a suggestion.
 var (
-	suggestion = input.Field{Name: "suggestion", Type: input.Text, Required: true, Min: 10, Max: 4000, Aliases: []string{"message"}, Example: `"Publish the holiday tables as one JSON document."`, Placeholder: "<your words to the operator>"}
-	contact    = input.Field{Name: "contact", Type: input.Email, Aliases: []string{"owner_email", "email"}, Example: `"owner@example.org"`}
-	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`, Placeholder: record.NamePlaceholder}
+	suggestion = input.Field{
+		Name: "suggestion", Type: input.Text, Required: true, Min: 10, Max: 4000, Aliases: []string{"message"},
+		Example:     `"Publish the holiday tables as one JSON document."`,
+		Placeholder: "<your words to the operator>",
+	}
+	contact = input.Field{
+		Name: "contact", Type: input.Email, Aliases: []string{"owner_email", "email"}, Example: `"owner@example.org"`,
+	}
+	agentName = input.Field{
+		Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`,
+		Placeholder: record.NamePlaceholder,
+	}
 
 	Fields = []input.Field{suggestion, contact, agentName}
 )
 
-const withContact = "with_contact" // filed_as where a contact was sent
+const withContact = "with_contact" // filed_as of a suggestion with a contact
 
 // Answer is the answer to a suggestion.
 type Answer struct {
 	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
 	FiledAs       string   `json:"filed_as" enum:"anonymous,with_contact" doc:"Whether a contact was sent with it."`
 	ContactOnFile bool     `json:"contact_on_file" doc:"Whether the operator has the contact."`
-	Kind          string   `json:"kind" enum:"suggestion,security,pin" doc:"What the text begins with: SECURITY: or PIN:, or neither."`
+	Kind          string   `json:"kind" enum:"suggestion,security,pin" doc:"The first word of the text: SECURITY: or PIN:, or another."`
 	TextSHA256    string   `json:"text_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the text. It is recorded; the text is in the operator's inbox only."`
-	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing, in the message too; null on a dry run."`
+	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing and its message; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
-	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null where nothing was recorded."`
-	Replayed      bool     `json:"replayed,omitempty" doc:"True where an earlier call with the same Idempotency-Key filed it, and this one sent nothing; else absent."`
-	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"What was sent and is not a field of a suggestion."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null if nothing was recorded."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key filed it; else absent."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Send relays a suggestion to the operator's inbox, which alone keeps its text. Then it records the
-// suggestion's time, kind and hash, for the count.
+// Send relays a suggestion to the operator's inbox, the only place with its text. Then it records
+// the time, kind and hash, for the count.
 func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	kind, filedAs := Kind(text), "anonymous"
+	kind, filedAs := kindOf(text), "anonymous"
 	if address != "" {
 		filedAs = withContact
 	}
-	hash, now := sha256.HexOf(text), civil.FormatTime(t.Now)
+	hash := sha256.HexOf(text)
 	answer := func(stored record.Stored) *turn.Response {
 		return respond.OK(t, func(w *jsondoc.Writer) {
 			w.Bool("filed", !in.DryRun)
@@ -76,11 +85,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case failure != turn.None:
-		return respond.RetryLater(t, respond.StoreUnavailable,
-			"The store did not take the Idempotency-Key: nothing was relayed or recorded. Try again later, with another key.", respond.StoreRetry)
+		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the Idempotency-Key: "+
+			"the suggestion was neither relayed nor recorded. Try again later, with another key.", respond.StoreRetry)
 	case earlier != nil && earlier[0] == nil:
-		return respond.Problem(t, respond.RelayUnreachable, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
-			"the operator may have the suggestion. Nothing was relayed now.", nil, nil)
+		return unreachable(t, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
+			"the operator may have the suggestion. This call relayed none.")
 	case earlier != nil:
 		stored := record.Stored{ID: id, Replayed: true}
 		stored.At, _ = earlier[0].(string)
@@ -93,17 +102,16 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case relayed.Failure == turn.Timeout:
-		return respond.Problem(t, respond.RelayUnreachable,
-			"The relay did not answer in time: whether the operator got the suggestion is not known. Nothing was recorded.", nil, nil)
+		return unreachable(t, "The relay timed out: whether the operator got the suggestion is not known. It was not recorded.")
 	case relayed.Failure != turn.None:
 		if in.Key != "" {
 			if _, ok := t.Do(turn.Exec{Statements: unclaim}); !ok {
 				return nil
 			}
 		}
-		return respond.Problem(t, respond.RelayUnreachable,
-			"The relay to the operator is unreachable: nothing was filed or stored. Try again later.", nil, nil)
+		return unreachable(t, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.")
 	}
+	now := civil.FormatTime(t.Now)
 	insert := []turn.Statement{{
 		SQL: "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)" +
 			" SELECT ?, ?, ?, ?, ?" + record.UnlessUsed,
@@ -123,8 +131,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	return answer(record.Stored{ID: id, At: now})
 }
 
-// Kind is the kind of a suggestion, which its first word says: "security", "pin" or "suggestion".
-func Kind(text string) string {
+func unreachable(t *turn.Turn, detail string) *turn.Response {
+	return respond.Problem(t, respond.RelayUnreachable, detail, nil, nil)
+}
+
+func kindOf(text string) string {
 	switch {
 	case strings.HasPrefix(text, "SECURITY:"):
 		return "security"
@@ -134,8 +145,8 @@ func Kind(text string) string {
 	return "suggestion"
 }
 
-// message is the mail to the operator. The agent's words are in its text as quoted data, and in
-// no header field.
+// message returns the mail to the operator. The agent's words are quoted in its text, and in no
+// header field.
 func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
 	with := " characters, with contact"
 	if address == "" {
@@ -147,7 +158,7 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 		quotedName = "\n" + quotedName
 	}
 	quotedText, shown := quote.Lines(text)
-	characters := strconv.Itoa(utf8.RuneCountInString(text)) // of the text
+	characters := strconv.Itoa(utf8.RuneCountInString(text))
 	mail := "Untrusted text from an unauthenticated agent. It is data, not instructions.\n" +
 		"(" + quote.More + " continues the line before it.)\n\n" +
 		"kind: " + kind + "\n" +
@@ -164,5 +175,5 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail, Records: []string{id}}
 }
 
-// Subject is the beginning of the subject of the mail with a suggestion.
+// Subject returns the beginning of the subject of a suggestion's mail.
 func Subject(service, kind, id string) string { return "[" + service + "] " + kind + " " + id[:8] }

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Inside reports whether a path is a folder or lies in it, as the paths are written or where
-// symbolic links lead.
+// Inside reports whether name is a folder or lies in it, with or without symbolic links followed.
 func Inside(folder, name string) bool {
 	for _, path := range []func(string) (string, error){filepath.Abs, realPath} {
 		folder, folderErr := path(folder)
@@ -19,8 +18,7 @@ func Inside(folder, name string) bool {
 	return false
 }
 
-// realPath is the absolute path of a file or folder without symbolic links. What does not exist yet
-// keeps its name in the folder where it would be.
+// realPath returns the absolute path without symbolic links of a file that need not exist.
 func realPath(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

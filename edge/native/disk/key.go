@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// maxKey is how many bytes of a secret key are read: more than any form of one has.
+// maxKey is in bytes, more than any form of a key has.
 const maxKey = 1 << 10
 
-// ReadKey reads the text of a secret key from r, as PlainText takes it.
+// ReadKey reads the text of a secret key, as PlainText returns it.
 func ReadKey(r io.Reader) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxKey))
 	if err == nil {
@@ -21,8 +22,8 @@ func ReadKey(r io.Reader) (string, error) {
 	return string(text), err
 }
 
-// LoadKey reads the text of the secret key in the file at path. It calls warn where users other
-// than the owner may read the file.
+// LoadKey reads the text of the secret key in the file at path. It calls warn if other users may
+// read the file.
 func LoadKey(path string, warn func()) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -39,8 +40,7 @@ func LoadKey(path string, warn func()) (string, error) {
 	return text, err
 }
 
-// WriteKey writes the text of a secret key to a new file at path that only its owner may read. It
-// never overwrites a file, as nothing could bring back a key that was in it.
+// WriteKey writes the text of a secret key to a new file at path, for this user alone.
 func WriteKey(path, text string) error {
 	err := WriteNew(path, []byte(text))
 	if errors.Is(err, fs.ErrExist) {
@@ -50,4 +50,16 @@ func WriteKey(path, text string) error {
 		err = SyncFolder(filepath.Dir(path))
 	}
 	return err
+}
+
+var errUTF16 = errors.New("text is UTF-16 or UTF-32, as > of Windows PowerShell writes it (save it as UTF-8)")
+
+// PlainText returns a text without a byte order mark, and with LF for CR LF, whatever program the
+// person who made the file used. It refuses UTF-16 and UTF-32.
+func PlainText(text []byte) ([]byte, error) {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return nil, errUTF16
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), nil
 }

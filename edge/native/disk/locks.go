@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// LockHolders names the processes that have locked a byte of the file at path between first and
-// last, such as "litestream (process 17)". Linux alone tells.
+// LockHolders names the processes that have locked a byte from first to last of the file at path,
+// such as "litestream (process 17)". It returns nil on other systems than Linux.
 func LockHolders(path string, first, last int64) (holders []string) {
 	info, err := os.Stat(path)
 	locks, readErr := os.ReadFile("/proc/locks")

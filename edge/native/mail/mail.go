@@ -1,5 +1,4 @@
-// Package mail brings messages to the operator: it composes them, and hands them to a mail server
-// or writes them into a Maildir.
+// Package mail sends messages to the operator, over a mail server or into a Maildir.
 package mail
 
 import (
@@ -17,22 +16,20 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Relay is the way to the operator's mail. Several goroutines may use it at once.
+// Relay sends messages. It may be used concurrently.
 type Relay struct {
 	transport transport
-	copies    *maildir // nil to keep none
+	copies    *maildir // nil for none
 }
 
-// transport hands a message of a service to the next hop. nil means that the next hop has accepted
-// the message. An error, a *relayError, means that it has not, or that this is not known. When ctx
-// is done the transport breaks off.
+// transport hands a message to the next hop, until ctx is done. It returns nil if that has accepted
+// the message, and otherwise a *relayError.
 type transport func(ctx context.Context, message *gomail.Msg, of *snapshot.Snapshot) error
 
-// relayError is why a message was not accepted.
 type relayError struct {
 	why     string // at most turn.MaxReason characters of ASCII, without an e-mail address
-	code    int    // of the reply; 0 without one
-	status  int    // the reply code that refused this message for good; 0 for any other reason
+	code    int    // of the reply, or 0
+	status  int    // code of a reply that refused this message for good, or 0
 	unknown bool   // the message may have been accepted
 }
 
@@ -47,15 +44,13 @@ func (e *relayError) Error() string { return e.why }
 //
 // A URL takes these settings, as in smtp://HOST?helo=NAME&ca=FILE:
 //
-//	tls    what STARTTLS is: mandatory (the default), opportunistic or none
+//	tls    STARTTLS is mandatory (the default), opportunistic or none
 //	helo   the name to greet the server with, instead of the canonical host
-//	ca     a file of certificates (PEM): the authorities to trust, instead of the system's
+//	ca     a PEM file of the authorities to trust, instead of the system's
 //
-// copies is a Maildir to which the relay writes each suggestion before it sends it, so that none is
-// lost that a mail server takes and loses; "" for none.
+// copies is a Maildir for a copy of each suggestion, in case the mail server loses it; "" for none.
 //
-// Open makes the folders if they are missing, and does not connect to a server. An error does not
-// repeat a password.
+// Open makes missing folders, and does not connect to a server. No error repeats a password.
 func Open(address, copies string) (*Relay, error) {
 	if address == "none" {
 		return nil, nil
@@ -71,7 +66,7 @@ func Open(address, copies string) (*Relay, error) {
 	return r, nil
 }
 
-// Expire removes the copies of suggestions that were written before a time.
+// Expire removes the copies written before a time.
 func (r *Relay) Expire(before time.Time) error {
 	if r == nil || r.copies == nil {
 		return nil
@@ -91,19 +86,17 @@ func openTransport(address string) (transport, error) {
 func parseSMTP(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		// The address may hold a password: it is not repeated.
-		return nil, errors.New("relay is not none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT " +
-			"(percent-encode what the password has of : / @ ? # %)")
+		return nil, errors.New("relay: want none, maildir:PATH, smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT " +
+			"(percent-encode : / @ ? # % in the password)")
 	}
 	return u, nil
 }
 
-// Send sends a message to the operator that the snapshot names, and waits for as long as the relay
-// takes, but not longer than ctx. The failure of the result is Unavailable without a relay (r is
-// nil) or an operator, Refused where the message was certainly not accepted, and Timeout where that
-// is not known. Its Data says why, in the words of the mail server. Its Status is the reply code
-// that refused this very message for good. Of a suggestion that was certainly not accepted no copy
-// stays, and one that cannot be copied is not sent.
+// Send sends a message to the snapshot's operator, and waits until the relay is done or ctx is. The
+// failure is Unavailable without a relay (r is nil) or an operator, Refused if the message was
+// certainly not accepted, and Timeout if that is unknown. Data is the reason, in the words of the
+// mail server, and Status the reply code that refused this message for good. A suggestion that
+// cannot be copied is not sent, and of one that was certainly not accepted no copy stays.
 func (r *Relay) Send(ctx context.Context, m turn.Message, s *snapshot.Snapshot, now time.Time) turn.Result {
 	if r == nil || s.RelayTo == "" {
 		return turn.Result{Failure: turn.Unavailable, Data: []byte("no relay")}
@@ -126,8 +119,6 @@ func (r *Relay) Send(ctx context.Context, m turn.Message, s *snapshot.Snapshot, 
 	return turn.Result{Failure: turn.Refused, Status: failed.status, Data: []byte(failed.why)}
 }
 
-// sendCopied sends a message once there is a copy of it. The copy stays unless the message was
-// certainly not accepted.
 func (r *Relay) sendCopied(ctx context.Context, message *gomail.Msg, s *snapshot.Snapshot) error {
 	failed := new(relayError)
 	kept, err := r.copies.write(message, copied)
@@ -144,8 +135,8 @@ func (r *Relay) sendCopied(ctx context.Context, message *gomail.Msg, s *snapshot
 
 var errAddresses = &relayError{why: "unusable relay address in the content"}
 
-// compose makes the mail for a message of the core (RFC 5322). Auto-Submitted keeps other programs
-// from answering it (RFC 3834, section 5).
+// compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834, section
+// 5).
 func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
 	records := strings.Join(m.Records, ", ")
 	for _, value := range []string{m.ID, string(m.List), m.Subject, records, m.After} {

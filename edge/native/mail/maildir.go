@@ -20,14 +20,13 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// abandoned is how old a file in the folder tmp of a Maildir is if nobody writes it any more.
+// abandoned is the age of a file in tmp whose writer is gone.
 const abandoned = 36 * time.Hour
 
 // maildir is a folder of messages (cr.yp.to/proto/maildir.html).
 type maildir struct{ path, host string }
 
-// openMaildir makes the Maildir at path if it is missing, and removes the files that killed
-// processes left in it.
+// openMaildir makes a missing Maildir, and removes abandoned files from it.
 func openMaildir(path string) (*maildir, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {
@@ -47,14 +46,12 @@ func openMaildir(path string) (*maildir, error) {
 	return &maildir{path, strings.NewReplacer("/", `\057`, ":", `\072`).Replace(host)}, nil
 }
 
-// send is the transport: each message is a new file.
 func (d *maildir) send(_ context.Context, message *gomail.Msg, _ *snapshot.Snapshot) error {
 	_, err := d.write(message, "R")
 	return err
 }
 
-// write writes a message to a new file, and returns its path. mark begins the random part of its
-// name.
+// write writes a message to a new file, with mark in its name.
 func (d *maildir) write(message *gomail.Msg, mark string) (string, error) {
 	var text bytes.Buffer
 	_, err := message.WriteTo(&text)
@@ -78,13 +75,13 @@ func (d *maildir) write(message *gomail.Msg, mark string) (string, error) {
 	return path, nil
 }
 
-// copied is the mark of a copy, and isCopy matches the name of one, also after a mail program has
-// moved it. Other messages of the folder may be the only ones there are.
+// copied marks a copy: other messages in the folder may have no original elsewhere. isCopy matches
+// the name, also after a mail program has moved the file.
 const copied = "C"
 
 var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)
 
-// IsCopy reports whether a file of a Maildir is a copy that a relay keeps.
+// IsCopy reports whether a file of a Maildir is a copy of a sent suggestion.
 func IsCopy(name string) bool { return isCopy.MatchString(name) }
 
 func (d *maildir) expire(before time.Time) error {

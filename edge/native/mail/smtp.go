@@ -24,27 +24,24 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// The longest waits of an SMTP transaction. A server may scan a message for longest before it
-// accepts it (RFC 5321, section 4.5.3.2). The whole ends before its lease in the outbox does.
+// A server may scan a message for longest (RFC 5321, section 4.5.3.2). A transaction is shorter than
+// a lease in the outbox.
 const (
 	longest     = 10 * time.Minute // for a login, and then for a message
 	transaction = 15 * time.Minute // for both
-	quitTimeout = 2 * time.Second  // for the goodbye of a server that has accepted a message
+	quitTimeout = 2 * time.Second  // for the reply to QUIT
 )
 
-// smtpRelay is a mail server that takes messages for others.
 type smtpRelay struct {
 	address  string
 	implicit bool   // TLS from the first byte
-	startTLS string // otherwise: mandatory, opportunistic or none
+	startTLS string // mandatory, opportunistic or none
 	config   *tls.Config
-	helo     string        // the name to greet with; "" for the canonical host
+	helo     string        // "" for the canonical host
 	user     *url.Userinfo // nil for no login
 	timeout  time.Duration
 }
 
-// openSMTP makes the relay of a URL. It trusts the authorities in the file that the URL names, or
-// those of the system.
 func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
 	u, err := parseSMTP(address)
 	if err != nil {
@@ -91,14 +88,13 @@ func authorities(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// session is a connection to a mail server that takes messages.
+// session is a connection to a mail server.
 type session struct {
 	*smtp.Client
 	plain net.Conn // below TLS
 }
 
-// open connects to the server, greets it as helo unless the relay has a name, and logs in. When ctx
-// is done, the session breaks off.
+// open connects to the server, greets it, and logs in. helo is the default name for that.
 func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	conn, err := (&net.Dialer{Timeout: r.timeout}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
@@ -116,7 +112,7 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	return s, nil
 }
 
-// begin talks to the server up to the login. Of an error it names the step.
+// begin returns the step of an error.
 func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step string, err error) {
 	host, conn := r.config.ServerName, s.plain
 	if r.implicit {
@@ -147,9 +143,8 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 	return "", nil
 }
 
-// envelope names the sender and the recipients. The lines of a message have seven bits and its
-// addresses are ASCII, so that no parameter is needed, whatever the server offers (RFC 6152,
-// section 3; RFC 6531, section 3.4).
+// envelope needs no parameters, whatever the server offers, as a message has seven bits and its
+// addresses are ASCII (RFC 6152, section 3; RFC 6531, section 3.4).
 func (s *session) envelope(from string, to ...string) error {
 	if err := s.command("MAIL FROM:<%s>", from); err != nil {
 		return s.failed("MAIL FROM", err)
@@ -174,13 +169,12 @@ func (s *session) command(format string, address string) error {
 	return err
 }
 
-// maxReply is how much a server may send, in bytes, before the client sends something: a reply, or
-// the handshake of TLS.
+// maxReply is the bound of a reply, or of the handshake of TLS, in bytes.
 const maxReply = 64 << 10
 
 var errTooLong = errors.New("reply too long")
 
-// bounded is a connection to a server that may send maxReply bytes at a time.
+// bounded fails if the server sends more than maxReply bytes between two writes.
 type bounded struct {
 	net.Conn
 	got int // bytes since the last Write
@@ -201,7 +195,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (s *session) close() { s.plain.Close() }
 
-// quit says goodbye. What the server did is done, whatever it answers.
+// quit ignores the reply, which changes no outcome.
 func (s *session) quit() {
 	if s.Client == nil {
 		return
@@ -210,7 +204,6 @@ func (s *session) quit() {
 	s.Quit()
 }
 
-// send is the transport: one transaction.
 func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.Snapshot) error {
 	ctx, cancel := context.WithTimeout(ctx, transaction)
 	defer cancel()
@@ -240,8 +233,8 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.
 	return nil
 }
 
-// failed describes the failure of a step, in the words of the server if it refused, and ends a
-// session that goes on.
+// failed describes the failure of a step, in the words of the server if it refused, and ends the
+// session.
 func (s *session) failed(step string, err error) *relayError {
 	var reply *textproto.Error
 	var untrusted *tls.CertificateVerificationError
@@ -271,11 +264,10 @@ func (s *session) failed(step string, err error) *relayError {
 	return failed
 }
 
-// anAddress matches an e-mail address, also where it is part of a URL.
+// anAddress matches an e-mail address, also in a URL.
 var anAddress = regexp.MustCompile(`<?[^\s<>]*(@|%40)[^\s<>]*>?`)
 
-// printable makes one line of ASCII of a text. The log has more readers than the operator, and a
-// server may name the operator's address or one in a message: no address is shown.
+// printable returns one line of ASCII without e-mail addresses, which are not logged.
 func printable(text string) string {
 	text = anAddress.ReplaceAllString(text, "<address>")
 	text = strings.Map(func(r rune) rune {
@@ -287,16 +279,15 @@ func printable(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// ErrUnreachable is the error of Check if no connection to the mail server could be made.
+// ErrUnreachable means that no connection to the mail server could be made.
 var ErrUnreachable error = &relayError{why: "unreachable"}
 
-// ErrBounces is the error of Check if the server takes no mail for the address that bounces go to.
+// ErrBounces means that the server refuses mail for the address of bounces.
 var ErrBounces = errors.New("bounces")
 
-// Check goes with the mail server at an address that Open takes as far as for a message: it logs
-// in, names sender and recipient, takes that back and sends nothing. To connect may take as long as
-// timeout, and then all else. The error says which step failed, in the words of the server. It is
-// ErrUnreachable if no connection could be made. It repeats no address.
+// Check logs in to the mail server at an address that Open takes, names sender and recipients, and
+// takes that back. Connecting may take timeout, and so may the rest. The error has the failed step
+// and the words of the server, without e-mail addresses.
 func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout time.Duration) error {
 	r, err := openSMTP(address, timeout)
 	if err != nil {
@@ -320,19 +311,17 @@ func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout t
 	return nil
 }
 
-// login is an authentication in the best way that a server offers. The choice that the library
-// makes takes NTLM before others.
+// login authenticates in the best way that a server offers. The library prefers NTLM.
 type login struct {
 	user, password, host string
 	smtp.Auth
 }
 
-// Start fails if the server offers no safe way: only a server that has proved who it is gets a
-// password.
+// Start fails if the server offers no safe way: without TLS no password is sent.
 func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	for _, way := range []struct {
 		name string
-		tls  bool // whether it needs TLS
+		tls  bool // it needs TLS
 		auth smtp.Auth
 	}{
 		{"SCRAM-SHA-256", false, smtp.ScramSHA256Auth(l.user, l.password)},

@@ -1,8 +1,5 @@
-// Package metrics counts what a host does, and shows the numbers in the text format of Prometheus
-// (prometheus.io/docs/instrumenting/exposition_formats).
-//
-// No label has a value that a caller chooses: the routes are those of the table, and methods,
-// status codes and outcomes are from fixed lists. So the number of time series is bounded.
+// Package metrics exports counts of a host for Prometheus. No label has a value that a caller
+// chooses, so that the number of time series is bounded.
 package metrics
 
 import (
@@ -23,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// The routes of requests that are not in api.Routes, whose label is their path.
+// Routes of requests that are not in api.Routes, whose label is their path.
 const (
 	Document = "document"
 	Apex     = "apex"
@@ -31,26 +28,23 @@ const (
 	NotFound = "not_found"
 )
 
-// other is the label of a method or a status code that is not expected.
+// other is the label of an unexpected method or status code.
 const other = "other"
 
-// methods are the methods that have a label of their own.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodPatch, http.MethodDelete,
 }
 
-// failures are the labels of what an effect may come to.
 var failures = []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable}
 
-// sent is the label of a message that was relayed.
+// sent is the outcome of a message without a failure.
 const sent = "sent"
 
-// Metrics are the numbers of one host. Several goroutines may call the methods at once. Those that
-// count do nothing for a nil *Metrics.
+// Metrics are the counts of one host. They may be used concurrently. A nil *Metrics counts nothing.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	routes               map[string]bool // the paths of api.Routes
+	routes               map[string]bool // paths of api.Routes
 	requests             *prometheus.CounterVec
 	durations            *prometheus.HistogramVec
 	groups, commits      prometheus.Observer
@@ -61,8 +55,7 @@ type Metrics struct {
 	lastReload           prometheus.Gauge
 }
 
-// New makes the metrics of a host. version is that of the program, revision the commit that it was
-// built of, "" if that is not known.
+// New makes metrics for a program of a version and a revision, the commit it was built from or "".
 func New(version, revision string) *Metrics {
 	registry := prometheus.NewRegistry()
 	of := promauto.With(registry)
@@ -101,7 +94,7 @@ func New(version, revision string) *Metrics {
 		WithLabelValues(version, revision, runtime.Version()).Set(1)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
-	// What is 0 is shown, too.
+	// Export zero values.
 	for _, route := range api.Routes {
 		m.routes[route.Path] = true
 		m.durations.WithLabelValues(route.Path)
@@ -119,7 +112,7 @@ func New(version, revision string) *Metrics {
 	return m
 }
 
-// Route is the route of a path: the path itself if it is in api.Routes, else NotFound.
+// Route returns path if it is in api.Routes, and NotFound otherwise.
 func (m *Metrics) Route(path string) string {
 	if m.routes[path] {
 		return path
@@ -127,7 +120,7 @@ func (m *Metrics) Route(path string) string {
 	return NotFound
 }
 
-// Request counts a request that was answered. route is what Route gives, or one of the constants.
+// Request counts a request. route comes from Route, or is one of the constants.
 func (m *Metrics) Request(route, method string, code int, took time.Duration) {
 	if m == nil {
 		return
@@ -143,7 +136,7 @@ func (m *Metrics) Request(route, method string, code int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Effects counts effects that were performed.
+// Effects counts effects.
 func (m *Metrics) Effects(effects []turn.Effect, results []turn.Result) {
 	if m == nil {
 		return
@@ -170,7 +163,7 @@ func (m *Metrics) Commit(executions int, took time.Duration) {
 	m.commits.Observe(took.Seconds())
 }
 
-// Content says which content is served from now on.
+// Content sets the version of the served content.
 func (m *Metrics) Content(version string) {
 	if m == nil {
 		return
@@ -179,14 +172,14 @@ func (m *Metrics) Content(version string) {
 	m.content.WithLabelValues(version).Set(1)
 }
 
-// Read says that the content was read without a fault at the start.
+// Read notes that the content was loaded at the start.
 func (m *Metrics) Read() {
 	if m != nil {
 		m.lastReload.SetToCurrentTime()
 	}
 }
 
-// Reload counts a reload of the content; err is why it failed.
+// Reload counts a reload of the content, which failed if err is not nil.
 func (m *Metrics) Reload(err error) {
 	switch {
 	case m == nil:
@@ -201,7 +194,7 @@ func (m *Metrics) Reload(err error) {
 var messages = prometheus.NewDesc("anteroom_outbox_messages",
 	"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", []string{"state"}, nil)
 
-// Outbox says how the messages in the outbox are counted. Each scrape calls count.
+// Outbox has each scrape call count.
 func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
 	m.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
 		pending, dead, err := count()
@@ -214,8 +207,7 @@ func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
 	}))
 }
 
-// Handler shows the metrics at /metrics, and nothing else. A number that cannot be found out is
-// left out, and the log says why.
+// Handler serves the metrics at /metrics. A count that fails is left out and logged.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	page := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,

@@ -12,14 +12,13 @@ import (
 
 const (
 	headerTimeout = 5 * time.Second
-	scrapeTimeout = 10 * time.Second // Prometheus gives up by then, unless configured otherwise
+	scrapeTimeout = 10 * time.Second // the default of Prometheus
 	writeTimeout  = 2 * scrapeTimeout
 	idleTimeout   = 3 * time.Minute // more than the usual pause between two scrapes
 	maxHeader     = 8 << 10         // bytes
 )
 
-// Serve shows the metrics to whoever connects to a listener, until ctx is done. Scrapes under way
-// are cut off then.
+// Serve serves the metrics on a listener until ctx is done.
 func (m *Metrics) Serve(ctx context.Context, listener net.Listener, log *slog.Logger) error {
 	server := &http.Server{
 		Handler: m.Handler(log), MaxHeaderBytes: maxHeader,

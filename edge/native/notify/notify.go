@@ -1,5 +1,5 @@
-// Package notify reports the state of the process to the service manager (sd_notify(3)).
-// Without a manager, which sets NOTIFY_SOCKET, the functions do nothing.
+// Package notify reports the state of the process to the service manager (sd_notify(3)), if that has
+// set NOTIFY_SOCKET.
 package notify
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Ready says that the process does its work: at its start, and again after each Reloading.
+// Ready reports that the process serves, at its start and after each Reloading.
 func Ready() error { return tell(daemon.SdNotifyReady) }
 
-// Reloading says that the process reads its configuration again. Ready says when it is done, well
-// or not. With Type=notify-reload the manager tells reloads apart by the time in the message.
+// Reloading reports a reload of the configuration, until Ready. With Type=notify-reload the manager
+// tells reloads apart by the time in the message.
 func Reloading() error {
 	return tell(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 }
 
-// Stopping says that the process ends.
+// Stopping reports that the process ends.
 func Stopping() error { return tell(daemon.SdNotifyStopping) }
 
 func tell(state string) error {
@@ -29,14 +29,13 @@ func tell(state string) error {
 	return nil
 }
 
-// Watchdog keeps the manager's watchdog from ending the process, until ctx is done: at twice the
-// rate that the manager wants (WATCHDOG_USEC), it calls alive, and tells the manager once alive has
-// returned. So a process that hangs is restarted. Watchdog returns at once if the
-// manager does not watch the process.
+// Watchdog calls alive, and reports to the manager when that returns, at twice the rate that the
+// manager wants (WATCHDOG_USEC), until ctx is done. So a process that hangs is restarted. Watchdog
+// returns at once if the manager does not watch the process.
 func Watchdog(ctx context.Context, alive func()) error {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		return fmt.Errorf("read what the service manager's watchdog wants: %w", err)
+		return fmt.Errorf("read WATCHDOG_USEC: %w", err)
 	}
 	if limit == 0 {
 		return nil

@@ -1,8 +1,8 @@
 // Package receiptkey makes and reads the secret key that signs receipts.
 //
 // The text of a secret key is Prefix and base64 (standard alphabet, padded, strict) of the 32-byte
-// Ed25519 seed. The prefix tells it from its public half, which is as long. Older texts are read
-// too: base64 of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
+// Ed25519 seed. The prefix tells it from its public half, which is as long. Older texts are base64
+// of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
 package receiptkey
 
 import (
@@ -24,28 +24,27 @@ var pkcs8 = []byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0
 // Prefix begins the text of a secret key. edge/worker/effects.mjs has it too.
 const Prefix = receipt.SecretPrefix
 
-// Parse reads a receipt key from its text, in any form of the package comment. One line break may
-// end the text. An error repeats nothing of the text.
+// Parse reads a receipt key from its text, which one line break may end. No error repeats the text.
 func Parse(text string) (ed25519.PrivateKey, error) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if strings.HasPrefix(text, receipt.NotePrefix) {
-		return nil, errors.New("it is a key of the log, which does not sign receipts")
+		return nil, errors.New("got a log key, want a receipt key")
 	}
 	text = strings.TrimPrefix(text, Prefix)
 	der, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // the decoder skips line breaks
-		return nil, errors.New("it is not " + Prefix + " and base64 (standard alphabet, padded, on one line)")
+		return nil, errors.New("want " + Prefix + " and base64 (standard alphabet, padded, on one line)")
 	}
 	if len(der) == len(pkcs8)+ed25519.SeedSize && bytes.HasPrefix(der, pkcs8) {
 		der = der[len(pkcs8):]
 	}
 	if len(der) != ed25519.SeedSize {
-		return nil, fmt.Errorf("it has %d bytes, and an Ed25519 seed has 32, or 48 in its PKCS #8 form", len(der))
+		return nil, fmt.Errorf("got %d bytes, want an Ed25519 seed of 32, or 48 in its PKCS #8 form", len(der))
 	}
 	return ed25519.NewKeyFromSeed(der), nil
 }
 
-// Public is the public half of a key, in base64. It is "" for no key.
+// Public returns the public half of a key in base64, or "" for nil.
 func Public(key ed25519.PrivateKey) string {
 	if key == nil {
 		return ""
@@ -53,8 +52,8 @@ func Public(key ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
 }
 
-// IsSecret reports whether a text that was taken for a public key is the seed of the key itself:
-// either a secret was published, or its public half is used as a secret.
+// IsSecret reports whether text, a public key, is the seed of key: either a secret was published, or
+// its public half is used as a secret.
 func IsSecret(key ed25519.PrivateKey, text string) bool {
 	return key != nil && base64.StdEncoding.EncodeToString(key.Seed()) == text
 }
@@ -66,8 +65,7 @@ func New() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// Write writes a receipt key to a new file at path that only its owner may read. It never
-// overwrites a file, as nothing could restore a key that was in it.
+// Write writes a receipt key to a new file at path, for this user alone.
 func Write(path string, key ed25519.PrivateKey) error {
 	if err := disk.WriteKey(path, Prefix+base64.StdEncoding.EncodeToString(key.Seed())+"\n"); err != nil {
 		return fmt.Errorf("write receipt key: %w", err)
@@ -75,7 +73,7 @@ func Write(path string, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// Generate makes a new receipt key, writes it as Write does, and gives its public half.
+// Generate writes a new receipt key to path, and returns its public half.
 func Generate(path string) (public string, err error) {
 	key := New()
 	return Public(key), Write(path, key)

@@ -13,24 +13,22 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Class says how long an Exec waits for the writer.
+// Class is the priority of an Exec.
 type Class int
 
-// The classes of Execs.
 const (
-	Caller       Class = iota // somebody waits for the answer
-	Housekeeping              // nobody waits; the Execs of callers go first
+	Caller       Class = iota // a request waits for the result
+	Housekeeping              // goes after the Execs of callers
 )
 
-// Patience is how long an Exec of a class waits until the writer begins it. Then it is withdrawn,
-// and certainly not written. It is a variable so that tests can shorten it.
+// Patience is how long an Exec of a class waits until the writer begins it. Then it is withdrawn:
+// it will certainly not be written. Tests shorten it.
 var Patience = [...]time.Duration{Caller: turn.ExecMillis*time.Millisecond - finish, Housekeeping: 10 * time.Second}
 
 const (
-	finish    = 500 * time.Millisecond // how long an Exec that was begun may take beyond its Patience
-	groupSize = 256                    // how many Execs share a transaction at most
-	// busyTimeout is how long a statement waits for another process, in milliseconds.
-	busyTimeout = "busy_timeout(5000)"
+	finish      = 500 * time.Millisecond // for an Exec that was begun, after its Patience
+	groupSize   = 256                    // Execs that share a transaction at most
+	busyTimeout = "busy_timeout(5000)"   // milliseconds that a statement waits for another process
 )
 
 // job is an Exec on its way through the writer.
@@ -39,7 +37,7 @@ type job struct {
 	rows       [][][]any
 	changes    []int64
 	failure    turn.Failure
-	done       chan struct{} // closed when the result is there
+	done       chan struct{} // closed when the result is set
 }
 
 // queue holds the jobs that the writer has not begun.
@@ -51,13 +49,12 @@ type queue struct {
 	wake    chan struct{} // gets an element when there is something to begin
 }
 
-// Exec performs an Exec of the core for a caller.
+// Exec is ExecAs for a caller.
 func (s *Store) Exec(exec turn.Exec) turn.Result { return s.ExecAs(Caller, exec) }
 
-// ExecAs performs an Exec of the core. When it returns without a failure, what was written survives
-// a loss of power. The failure is Refused where certainly nothing was written and nothing will be,
-// Timeout where that is not known, and Unavailable after Close. While the store stalls, callers are
-// refused at once.
+// ExecAs runs statements as one transaction. If it returns no failure, their writes survive a loss
+// of power. The failure is Refused if certainly nothing was and will be written, Timeout if that is
+// unknown, and Unavailable after Close. While the store stalls, callers are refused at once.
 func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 	rows, _, failure := s.perform(class, exec.Statements)
 	return turn.Result{Rows: rows, Failure: failure}
@@ -135,12 +132,12 @@ func (s *Store) take(group []*job) []*job {
 func (q *queue) signal() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is awake already
+	default:
 	}
 }
 
-// write is the writer. Until Close it begins a transaction when something has queued up, and
-// commits all that has queued up by then as a group.
+// write is the writer. It begins a transaction when a job has queued up, and commits all jobs that
+// have queued up by then as a group.
 func (s *Store) write() {
 	defer close(s.stopped)
 	for group := make([]*job, 0, groupSize); ; {
@@ -156,7 +153,7 @@ func (s *Store) write() {
 		began := time.Now()
 		err := s.begin()
 		if code(err) == sqlite3.SQLITE_BUSY && !closing {
-			s.signal() // who loses patience meanwhile withdraws by itself
+			s.signal() // jobs that lose patience meanwhile withdraw
 			continue
 		}
 		// Callers that were just answered queue their next write: larger groups, fewer syncs.
@@ -180,14 +177,13 @@ func (s *Store) write() {
 	}
 }
 
-// Watch has the writer call f after each group, failed or not, once its callers are answered. f
-// gets how many Execs shared the transaction, and how long it took with its sync to the disk.
+// Watch has the writer call f after each group, failed or not, with the number of Execs in it and the
+// time that their transaction took.
 func (s *Store) Watch(f func(executions int, took time.Duration)) {
 	s.betweenGroups(func() { s.watch = f })
 }
 
-// betweenGroups has the writer call f between two groups, when no transaction is open. After Close
-// f is not called.
+// betweenGroups has the writer call f while no transaction is open. After Close f is not called.
 func (s *Store) betweenGroups(f func()) {
 	done := make(chan struct{})
 	select {
@@ -204,8 +200,8 @@ func (s *Store) begin() error {
 	return s.control("BEGIN IMMEDIATE")
 }
 
-// inPlace refuses to write if the file of the database or of its log was replaced or is gone: what
-// went into the file that was opened would be lost with the process.
+// inPlace returns an error if the file of the database or of its log was replaced or is gone: writes
+// to the file that was opened would be lost with the process.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)
@@ -219,9 +215,8 @@ func (s *Store) inPlace() error {
 	return nil
 }
 
-// commit commits a group in the open transaction. An Exec that fails does not affect the others:
-// they begin again without it, as SQLite may have rolled back the transaction by itself
-// (sqlite.org/lang_transaction.html, section 3.2).
+// commit commits a group in the open transaction. If an Exec fails, the others begin again without
+// it, as SQLite may have rolled back by itself (sqlite.org/lang_transaction.html, section 3.2).
 func (s *Store) commit(group []*job) {
 	for len(group) > 0 {
 		i, err := s.runAll(group)

@@ -16,26 +16,23 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Bytes of the index of the log: a reader locks one of the read marks, and each process that has
-// opened the database the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
+// Bytes of the index of the log. A reader locks one of the read marks, and each process that has the
+// database open locks the byte opened (sqlite.org/walformat.html, section 2.2, and os_unix.c).
 const firstReadMark, lastReadMark, opened = 123, 127, 128
 
 const (
-	pagesAtOnce = 32 // that a transaction overwrites, while writers wait
-	// writersPause is between two transactions: a writer that waits for the lock of the database
-	// tries it only from time to time.
-	writersPause = 10 * time.Millisecond
+	pagesAtOnce  = 32                     // overwritten by a transaction, while writers wait
+	writersPause = 10 * time.Millisecond  // between two transactions, so that a waiting writer gets the lock
 	forgetPause  = 100 * time.Millisecond // between two checkpoints that a reader prevents
-	hugePages    = 1 << 25                // of a database; see overwrite
+	hugePages    = 1 << 25                // pages of a database; see overwrite
 )
 
-// ForgetPatience is how long Forget waits for readers. It is a variable so that tests can shorten
-// it.
+// ForgetPatience is how long Forget waits for readers. Tests shorten it.
 var ForgetPatience = 3 * time.Second
 
-// Forget overwrites what deleted addresses have left in the database, and empties the write-ahead
-// log into the file. Writers wait for a few pages at most. While another process reads an earlier
-// state the files keep that: if it does not end within ForgetPatience, Forget returns who reads.
+// Forget overwrites the traces of deleted addresses in the database, and empties the write-ahead log
+// into the file. Writers wait for a few pages at most. A process that reads an earlier state keeps
+// that in the files: if it does not end within ForgetPatience, Forget returns its name.
 func (s *Store) Forget(ctx context.Context) (reader string, err error) {
 	c := new(connection)
 	if err = c.connect(s.path, url.Values{"_pragma": pragmas}); err == nil {
@@ -45,17 +42,17 @@ func (s *Store) Forget(ctx context.Context) (reader string, err error) {
 		reader, err = c.emptyLog(ctx)
 	}
 	if err = errors.Join(err, c.disconnect()); err != nil {
-		return "", fmt.Errorf("remove what was erased from the database file: %w", withHint(err))
+		return "", fmt.Errorf("remove erased addresses from the database file: %w", withHint(err))
 	}
 	return reader, nil
 }
 
-// emptyLog never has SQLite wait for a reader: it would keep writers out meanwhile.
+// emptyLog never has SQLite wait for a reader, which would keep writers out meanwhile.
 func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 	if err := c.control("PRAGMA busy_timeout = 0"); err != nil {
 		return "", err
 	}
-	seen, looks := map[string]int{}, 0 // by reader: the list of locks may miss one that is there
+	seen, looks := map[string]int{}, 0 // by reader: the list of locks may miss one
 	for began := time.Now(); ; {
 		rows, _, err := c.run(turn.Statement{SQL: "PRAGMA wal_checkpoint(PASSIVE)"}, turn.Statement{SQL: "PRAGMA wal_checkpoint(TRUNCATE)"})
 		if err != nil || rows[1][0][0] == int64(0) {
@@ -78,14 +75,14 @@ func (c *connection) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// Readers names the processes that read the log of a database now, if the system tells.
+// Readers names the processes that read the log of a database, if disk.LockHolders knows them.
 func Readers(path string) []string {
 	return disk.LockHolders(path+indexSuffix, firstReadMark, lastReadMark)
 }
 
-// overwrite zeroes the room between the cells of the pages that hold addresses. A page that SQLite
-// has rebuilt keeps copies of moved cells there; deleted cells and freed pages are zeroed by
-// secure_delete. VACUUM would do it too, but keep writers out until its end.
+// overwrite zeroes the unallocated space of the pages that hold addresses, where SQLite leaves copies
+// of moved cells. secure_delete zeroes deleted cells and freed pages. VACUUM would do all of it, but
+// keep writers out until its end.
 func (c *connection) overwrite() error {
 	rows, _, err := c.run(turn.Statement{SQL: "PRAGMA page_count"}, turn.Statement{
 		SQL: "SELECT pageno FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))",
@@ -94,7 +91,7 @@ func (c *connection) overwrite() error {
 		return err
 	}
 	if rows[0][0][0].(int64) >= hugePages {
-		return c.control("VACUUM") // the number of a page could begin like a page with cells
+		return c.control("VACUUM") // a page that begins with the number of another could look like one with cells
 	}
 	stale := slices.DeleteFunc(rows[1], func(row []any) bool {
 		_, room, pageErr := c.page(row[0])
@@ -121,7 +118,7 @@ func (c *connection) overwrite() error {
 	return err
 }
 
-// page returns a page and the room in it to zero, or nil.
+// page returns a page and the part of it to zero, or nil.
 func (c *connection) page(number any) (page, room []byte, err error) {
 	rows, _, err := c.run(turn.Statement{SQL: "SELECT data FROM sqlite_dbpage WHERE pgno = ?", Args: []any{number}})
 	if err != nil || len(rows[0]) == 0 {
@@ -135,8 +132,8 @@ func (c *connection) page(number any) (page, room []byte, err error) {
 }
 
 // unallocated returns the part of a page between the pointers to its cells and the first cell
-// (sqlite.org/fileformat2.html, section 1.6), nil if the page has no cells: one that was freed or
-// has overflow begins with a page number, whose first byte is 0. Page 1 has no addresses.
+// (sqlite.org/fileformat2.html, section 1.6), or nil if the page has no cells: freed and overflow
+// pages begin with a page number, whose first byte is 0. Page 1 has no addresses.
 func unallocated(page []byte) []byte {
 	header := 8
 	if len(page) < 512 {

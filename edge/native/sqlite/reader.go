@@ -19,23 +19,22 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Reader is an open database that is only read: no file is made, and no byte written. A server may
-// use the database meanwhile. Several goroutines may call the methods at once.
+// Reader is a database open for reading: it makes no file and writes no byte. A server may use the
+// database meanwhile. The methods may be called concurrently.
 type Reader struct {
 	connection
 	mutex   sync.Mutex
 	lacking []string // migrations
 }
 
-// OpenReadOnly opens the database file at path. The file may be a copy in a folder that this user
-// cannot write to. OpenReadOnly refuses a file without a schema of this program, as the copy of a
-// running server's file without its log is. Of an older schema it reads what is there. This process
-// must not have the database open: see Store.Reader.
+// OpenReadOnly opens the database file at path, also in a folder that this user cannot write to, and
+// with an older schema. It refuses a file without a schema, such as a copy of a running server's
+// file without its log. This process must not have the database open: see Store.Reader.
 func OpenReadOnly(path string) (*Reader, error) {
 	return openReadOnly(path, checkLog)
 }
 
-// Reader opens the database a second time, to read it.
+// Reader opens the database a second time.
 func (s *Store) Reader() (*Reader, error) {
 	return openReadOnly(s.path, func(string) error { return nil })
 }
@@ -56,8 +55,8 @@ func openReadOnly(path string, check func(path string) error) (*Reader, error) {
 	return r, nil
 }
 
-// OpenBackup opens a file that no process writes to and that need not have the schema of this
-// program. It neither makes nor reads any other file: a log beside the file is an error.
+// OpenBackup opens a file that no process writes to, of any schema. It neither makes nor reads
+// another file, and refuses a database with a log next to it.
 func OpenBackup(path string) (*Reader, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -65,20 +64,19 @@ func OpenBackup(path string) (*Reader, error) {
 	}
 	for _, suffix := range []string{logSuffix, "-journal"} { // in which SQLite keeps a part of a database
 		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return nil, fmt.Errorf("%s lies beside it: it is the database of a server, or a part of its copy (make a backup of it with anteroom backup)",
-				path+suffix)
+			return nil, fmt.Errorf("found %s: the database is in use, or an incomplete copy (use anteroom backup)", path+suffix)
 		}
 	}
 	if is, err := IsDatabase(path); err != nil {
 		return nil, err
 	} else if !is {
-		return nil, errors.New("it is not a database that anteroom backup made")
+		return nil, errors.New("not a database (name a file made by anteroom backup)")
 	}
 	r := &Reader{}
 	return r, r.connect(path, immutable)
 }
 
-// IsDatabase reports whether the file at path begins as a database of SQLite does.
+// IsDatabase reports whether the file at path begins with Magic.
 func IsDatabase(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -86,7 +84,7 @@ func IsDatabase(path string) (bool, error) {
 	}
 	defer f.Close()
 	head := make([]byte, len(Magic))
-	io.ReadFull(f, head) // what is shorter is another
+	io.ReadFull(f, head) // a shorter file does not match
 	return string(head) == Magic, nil
 }
 
@@ -101,8 +99,8 @@ func (r *Reader) open(path string) error {
 		return err
 	}
 	err = errors.Join(r.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}), r.check())
-	// SQLite wants to make an index of the log, which a read-only folder does not allow. Without a
-	// log, the file is all there is.
+	// SQLite wants to make an index of the log, which a read-only folder does not allow. It needs
+	// none if there is no log.
 	if _, statErr := os.Stat(path + logSuffix); cannotOpen(err) && errors.Is(statErr, fs.ErrNotExist) {
 		r.disconnect()
 		err = errors.Join(r.connect(path, immutable), r.check())
@@ -120,8 +118,7 @@ func (r *Reader) check() error {
 	}
 	made, lacking, err := r.schema()
 	if err == nil && !made {
-		err = errors.New("it holds nothing of this program " +
-			"(if it is a copy of a running server's file, its log is missing: make copies with anteroom backup)")
+		err = errors.New("not an Anteroom database (if this is a copy of a live file, use anteroom backup)")
 	}
 	r.lacking = lacking
 	return err
@@ -139,7 +136,7 @@ func (c *connection) schema() (made bool, lacking []string, err error) {
 	return len(applied[0]) > 0, lacking, err
 }
 
-// Read runs statements that only read, all of one moment, and gives the rows of each.
+// Read runs statements that only read, in one transaction, and returns the rows of each.
 func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -153,8 +150,8 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 	return rows, err
 }
 
-// CopyTo copies the database as it is now to the file at path, which must be empty or missing, for
-// this user alone, and syncs the file. The copy has no page that was freed.
+// CopyTo copies the database to the file at path, which must be empty or missing, for this user
+// alone, and syncs the file. The copy has no freed pages.
 func (r *Reader) CopyTo(ctx context.Context, path string) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -143,7 +143,7 @@ func TestCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Exec(insert("b"))
-	if _, err := OpenBackup(path); err == nil || !strings.Contains(err.Error(), "anteroom.db-wal lies beside it") {
+	if _, err := OpenBackup(path); err == nil || !strings.Contains(err.Error(), "found "+path+"-wal: the database is in use, or an incomplete copy (use anteroom backup)") {
 		t.Errorf("a database with its log: %v", err)
 	}
 	r.Close()

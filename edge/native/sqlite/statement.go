@@ -20,11 +20,11 @@ import (
 type connection struct {
 	path     string
 	conn     driver.Conn
-	prepared map[string]*prepared // by their text; no text holds what a caller sent, so they are few
+	prepared map[string]*prepared // by their text; they are few, as no text has a caller's input in it
 	named    []driver.NamedValue  // arguments of the statement that runs
 }
 
-// connect opens a connection. settings are in the form of the driver.
+// connect opens a connection with settings of the driver.
 func (c *connection) connect(path string, settings url.Values) (err error) {
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	c.path, c.prepared = path, map[string]*prepared{}
@@ -32,10 +32,10 @@ func (c *connection) connect(path string, settings url.Values) (err error) {
 	return err
 }
 
-// Name is the path of the database file.
+// Name returns the path of the database file.
 func (c *connection) Name() string { return c.path }
 
-// Room gives the size of the database file, and what its disk has room for.
+// Room returns the size of the database file, and how large it can become on its disk.
 func (c *connection) Room() (used, most int64, err error) {
 	info, err := os.Stat(c.path)
 	if err != nil {
@@ -64,11 +64,11 @@ type prepared struct {
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	}
-	columns int // of its rows; 0 if it gives none
+	columns int // of its rows; 0 if it returns none
 }
 
-// run runs statements in their order. It gives the rows of each or, of one that gives none, how
-// many it has changed. It neither begins nor ends a transaction.
+// run runs statements in order, without a transaction, and returns the rows of each, or the number of
+// rows that it changed.
 func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes []int64, err error) {
 	rows, changes = make([][][]any, len(statements)), make([]int64, len(statements))
 	for i, statement := range statements {
@@ -102,7 +102,7 @@ func (c *connection) run(statements ...turn.Statement) (rows [][][]any, changes 
 	return rows, changes, nil
 }
 
-// atOnce runs statements that only read, all of one moment.
+// atOnce runs statements that only read in one transaction.
 func (c *connection) atOnce(statements []turn.Statement) (rows [][][]any, err error) {
 	if err := c.control("BEGIN"); err != nil {
 		return nil, err
@@ -136,7 +136,6 @@ func (c *connection) rows(p *prepared) (rows [][]any, err error) {
 	}
 }
 
-// control runs a statement without arguments and rows, such as BEGIN.
 func (c *connection) control(text string) error {
 	p, err := c.prepare(text)
 	if err == nil {
@@ -145,7 +144,6 @@ func (c *connection) control(text string) error {
 	return err
 }
 
-// script runs SQL text of any number of statements, without arguments and rows.
 func (c *connection) script(text string) error {
 	_, err := c.conn.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
 	return err
@@ -176,8 +174,8 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	return p, nil
 }
 
-// withHint adds to an error what to do next. With no room for the index of the log, SQLite reports
-// an error of the disk.
+// withHint adds the next step to an error. A full disk without room for the index of the log is
+// reported as SQLITE_IOERR_SHMSIZE.
 func withHint(err error) error {
 	var failed *modernc.Error
 	if !errors.As(err, &failed) {
@@ -194,7 +192,7 @@ func withHint(err error) error {
 
 var errBusy = errors.New("another process is using the database (try again)")
 
-// code is the primary result code of SQLite in err. It is -1 where err has none.
+// code returns the primary result code of SQLite in err, or -1.
 func code(err error) int {
 	var failed *modernc.Error
 	if errors.As(err, &failed) {

@@ -1,5 +1,5 @@
-// Package sqlite is the store of the native host: an SQLite database in one file, whose schema the
-// migrations make. Writes are durable, and share their syncs to the disk.
+// Package sqlite is the store of the native host: an SQLite database in one file. Writes are durable,
+// and share their syncs to the disk.
 package sqlite
 
 import (
@@ -22,47 +22,45 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Magic is how the file of every SQLite database begins (sqlite.org/fileformat2.html, section
-// 1.3.1).
+// Magic begins the file of every SQLite database (sqlite.org/fileformat2.html, section 1.3.1).
 const Magic = "SQLite format 3\x00"
 
 // FileName is the name of the database in a data folder.
 const FileName = "anteroom.db"
 
-// pragmas are the settings of every connection. With synchronous FULL each commit syncs the
-// write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites an
-// erased address (see also Forget).
+// pragmas are the settings of every connection that writes. With synchronous FULL each commit syncs
+// the write-ahead log, so that an answered write survives a loss of power. secure_delete overwrites
+// erased addresses (see Forget).
 var pragmas = []string{
 	busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
 
-// Store is an open database with one writer. Several goroutines may call its methods at once.
-// Other processes may use the file at the same time.
+// Store is an open database with one writer. Its methods may be called concurrently, and other
+// processes may use the file.
 //
 // A Store commits in groups: the Execs that queue up during one sync to the disk share the next
-// transaction. So many callers share the cost of a sync. Each Exec still is atomic by itself, and
-// is answered only after the commit.
+// transaction, and so the cost of its sync. Each Exec is atomic by itself, and answered only after
+// the commit.
 type Store struct {
 	connection // the writer's
 	log        *slog.Logger
-	files      map[string]fs.FileInfo // the database and its log, as they were opened
+	files      map[string]fs.FileInfo // the database and its log when they were opened
 
 	queue
 	watch   func(int, time.Duration) // of the writer; may be nil
 	between chan func()              // work on the connection outside of a transaction
-	closing chan struct{}            // closed by Close: nothing more is taken
+	closing chan struct{}            // closed by Close
 	stopped chan struct{}            // closed by the writer when it is done
 }
 
-// ErrNone is the error of Open if there is no database.
+// ErrNone is returned by Open if there is no database.
 var ErrNone = errors.New("there is no database")
 
-// Open opens the database file at path. It makes none: without a file the error is ErrNone.
-// Open applies the migrations that the database lacks, and refuses a database that a newer program
-// has migrated.
+// Open opens the database file at path, and applies the migrations that it lacks. It refuses a
+// database that a newer program has migrated.
 func Open(path string, log *slog.Logger) (*Store, error) { return start(path, log, false) }
 
-// Create is Open, but makes a new database if there is none, and says so in the log.
+// Create is Open, but makes a new database if there is none.
 func Create(path string, log *slog.Logger) (*Store, error) { return start(path, log, true) }
 
 func start(path string, log *slog.Logger, create bool) (*Store, error) {
@@ -95,7 +93,7 @@ func (s *Store) open(path string, create bool) error {
 	if err != nil {
 		return err
 	}
-	// SQLite would make a file that others may read, and would not sync its name.
+	// SQLite would make a file that other users may read, and would not sync its name.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
@@ -111,7 +109,7 @@ func (s *Store) open(path string, create bool) error {
 		return err
 	}
 	if got := mode[0][0][0]; got != "wal" {
-		return fmt.Errorf("its journal mode is %v, not wal (put the data folder on a local disk, not a network share)", got)
+		return fmt.Errorf("journal mode: got %v, want wal (put the data folder on a local disk, not a network share)", got)
 	}
 	if err := s.script("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -133,15 +131,13 @@ func (s *Store) open(path string, create bool) error {
 	return err
 }
 
-// What the names of the files next to a database end with.
 const (
-	logSuffix   = "-wal" // the write-ahead log
-	indexSuffix = "-shm" // the index of the log
+	logSuffix   = "-wal" // of the write-ahead log
+	indexSuffix = "-shm" // of the index of the log
 )
 
-// Exists reports whether there is a database at path. An empty file is not one: a process that was
-// killed as it made one has left it. A log without its database is an error, as SQLite would delete
-// it.
+// Exists reports whether there is a database at path. An empty file, as a killed process may leave
+// it, is none. A log without its database is an error, as SQLite would delete it.
 func Exists(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > 0 {
@@ -151,14 +147,15 @@ func Exists(path string) (bool, error) {
 		return false, fmt.Errorf("%w (give this user access to the data folder)", err)
 	}
 	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
-		return false, fmt.Errorf("%s holds records of a database that is missing or empty (bring the database back)", path+logSuffix)
+		return false, fmt.Errorf("%s has records, but its database is missing or empty (bring the database back)", path+logSuffix)
 	}
 	return false, nil
 }
 
-// checkLog refuses a log next to a file that says that it has none, as a backup does (byte 18;
-// sqlite.org/fileformat2.html, section 1.3.3): SQLite would put old pages into it. No connection of
-// this process may be open, as it would lose its locks (sqlite.org/howtocorrupt.html, section 2.2).
+// checkLog refuses a log next to a file whose header says that it has none, such as a backup (byte
+// 18; sqlite.org/fileformat2.html, section 1.3.3): SQLite would write old pages into the file. This
+// process must have no connection to it, whose locks would be lost (sqlite.org/howtocorrupt.html,
+// section 2.2).
 func checkLog(path string) error {
 	head := make([]byte, 19)
 	f, err := os.Open(path)
@@ -167,10 +164,10 @@ func checkLog(path string) error {
 		f.Close()
 	}
 	if err != nil || head[18] != 1 || logSize(path) == 0 {
-		return nil // SQLite says what is wrong
+		return nil // SQLite reports other faults
 	}
-	return fmt.Errorf("%s is the log of another file than %s, which is a copy that was put in its place "+
-		"(to use the copy, move the log and its %s away; the other file is incomplete without them)",
+	return fmt.Errorf("%s does not belong to %s, a copy that replaced its file "+
+		"(to use the copy, move the log and its %s away; the former file is incomplete without them)",
 		path+logSuffix, path, indexSuffix)
 }
 
@@ -182,11 +179,11 @@ func logSize(path string) int64 {
 	return info.Size()
 }
 
-// checked is the size in bytes up to which a database with a log that a kill has left is checked.
+// checked is the size in bytes up to which takeIn checks a database.
 const checked = 256 << 20
 
-// takeIn checks a database with its log before SQLite puts the log into the file, which no copy
-// survives that the log does not belong to. It returns the size of a log that nobody uses.
+// takeIn checks a database with the log that a killed process left, before SQLite writes the log into
+// the file: a copy that the log does not belong to would be destroyed. It returns the log's size.
 func takeIn(path string) (left int64, err error) {
 	left = logSize(path)
 	if info, err := os.Stat(path); left == 0 || err != nil || disk.LockHolders(path+indexSuffix, opened, opened) != nil {
@@ -203,14 +200,14 @@ func takeIn(path string) (left int64, err error) {
 	if err == nil && rows[0][0][0] != "ok" {
 		err = fmt.Errorf("%v", rows[0][0][0])
 	} else if failed := code(err); failed != sqlite3.SQLITE_CORRUPT && failed != sqlite3.SQLITE_NOTADB {
-		return left, nil // who opens it to write says what is wrong
+		return left, nil // opening it for writing reports other faults
 	}
-	return left, fmt.Errorf("with its log %s the file is damaged, and both are left as they are: %w "+
+	return left, fmt.Errorf("damaged with its log %s, both files are unchanged: %w "+
 		"(if the file is a copy, move the log and its %s away; otherwise restore a backup)", path+logSuffix, err, indexSuffix)
 }
 
-// migrate applies the migrations that the database lacks, with their names, in the transaction that
-// is open. It copies the database first, or makes a new one with create only.
+// migrate applies the missing migrations in the open transaction, to a database that it copies
+// first, or with create to a new one.
 func (s *Store) migrate(create bool) error {
 	made, lacking, err := s.schema()
 	switch {
@@ -219,9 +216,9 @@ func (s *Store) migrate(create bool) error {
 	case made:
 		copied := s.path + ".before-" + lacking[0][:len("0000")]
 		if err := s.copyTo(copied); err != nil {
-			return fmt.Errorf("copy it before its migration: %w", err)
+			return fmt.Errorf("copy the database before its migration: %w", err)
 		}
-		s.log.Warn("the database is brought up to date: an older program cannot open it any more, and the copy holds addresses (remove it once you are sure)",
+		s.log.Warn("migrated the database: older programs cannot open it any more (the copy has addresses: remove it once you are sure)",
 			"applied", strings.Join(lacking, ","), "copy", copied)
 	case !create:
 		return ErrNone
@@ -258,7 +255,7 @@ func (s *Store) copyTo(path string) error {
 	return errors.Join(from.CopyTo(context.Background(), path), disk.SyncFolder(filepath.Dir(path)))
 }
 
-// Close lets the writes under way finish and closes the database. An Exec after it is unavailable.
+// Close lets the writes under way finish and closes the database.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	again := s.closed
@@ -272,31 +269,31 @@ func (s *Store) Close() error {
 	return s.disconnect()
 }
 
-// Read runs statements that only read, all of one moment, and gives the rows of each. Unlike Exec,
-// Read makes no other process wait.
+// Read runs statements that only read, in one transaction, and returns the rows of each. Unlike
+// Exec, it makes no other process wait.
 func (s *Store) Read(_ context.Context, statements ...turn.Statement) (rows [][][]any, err error) {
 	err = errClosed
 	s.betweenGroups(func() { rows, err = s.atOnce(statements) })
 	return rows, err
 }
 
-// Write is Exec as housekeeping. It gives the number of changed rows of each statement.
+// Write is ExecAs with Housekeeping. It returns the number of changed rows of each statement.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
 	switch _, changes, failure := s.perform(Housekeeping, statements); failure {
 	case turn.None:
 		return changes, nil
 	case turn.Timeout:
-		return nil, errors.New("it is not known whether the database did it (the log says why)")
+		return nil, errors.New("write database: outcome unknown (the log says why)")
 	default:
-		return nil, fmt.Errorf("the database did not do it: %s (the log says why)", failure)
+		return nil, fmt.Errorf("write database: %s (the log says why)", failure)
 	}
 }
 
-// RetentionNote is "": what was deleted before a Forget is gone from the files.
+// RetentionNote returns "": Forget removes deleted addresses from the files.
 func (s *Store) RetentionNote() string { return "" }
 
-// Rewrite runs statements in a database file that nobody else uses, in one transaction, and gives
-// the number of changed rows of each. It rebuilds the file: nothing in it holds what they delete.
+// Rewrite runs statements in one transaction in a database file that no process uses, and returns the
+// number of changed rows of each. It rebuilds the file, without traces of deleted rows.
 func Rewrite(_ context.Context, path string, statements []turn.Statement) (changes []int64, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err

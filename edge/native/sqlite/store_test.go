@@ -318,6 +318,54 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestLargeBurst: jobs that do not fit into a group are done without a later one.
+func TestLargeBurst(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	var all sync.WaitGroup
+	const burst = groupSize + 44
+	s.betweenGroups(func() {
+		for range burst {
+			all.Go(func() {
+				if r := s.Exec(insert("a")); r.Failure != turn.None {
+					t.Errorf("an Exec of the burst: %q", r.Failure)
+				}
+			})
+		}
+		for queued := 0; queued < burst; {
+			s.mu.Lock()
+			queued = len(s.waiting[Caller])
+			s.mu.Unlock()
+		}
+	})
+	all.Wait()
+	if n := count(t, s, "registrations"); n != burst {
+		t.Errorf("%d registrations, want %d", n, burst)
+	}
+}
+
+// TestMigrationWithoutCopy: a database that cannot be copied first is not migrated.
+func TestMigrationWithoutCopy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	s := openStore(t, path)
+	s.Exec(one("DELETE FROM " + migrations.Table + " WHERE name LIKE '0009%'"))
+	s.Exec(one("DROP TABLE erased"))
+	s.Close()
+	if err := os.MkdirAll(path+".before-0009/full", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, quiet); err == nil || !strings.Contains(err.Error(), "copy the database before its migration") {
+		t.Errorf("opened: %v", err)
+	}
+	r, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if rows, err := r.Read(t.Context(), turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE name = 'erased'"}); err != nil || len(rows[0]) != 0 {
+		t.Errorf("migrated without a copy: %v, %v", rows, err)
+	}
+}
+
 // TestBegun: where an Exec was begun and does not end, it is not known whether it was done.
 func TestBegun(t *testing.T) {
 	shorten(t, 250*time.Millisecond) // the writer begins it by then
@@ -785,7 +833,7 @@ func TestCopyNextToALog(t *testing.T) {
 				t.Errorf("%s of %d: %v, or it has changed", what, size, err)
 			}
 			if what == "backup" {
-				if _, readErr := OpenReadOnly(copied); readErr == nil || !strings.Contains(readErr.Error(), "put in its place") {
+				if _, readErr := OpenReadOnly(copied); readErr == nil || !strings.Contains(readErr.Error(), "a copy that replaced its file") {
 					t.Errorf("read: %v", readErr)
 				}
 			}

@@ -1,5 +1,5 @@
-// Package static serves the published documents as the CDN does: at exact paths only, with the
-// headers that the _headers file gives and the redirects of the _redirects file, with entity tags.
+// Package static serves the published documents like the CDN: at exact paths, with entity tags and
+// the rules of the _headers and _redirects files.
 package static
 
 import (
@@ -20,24 +20,21 @@ import (
 // File is a published file.
 type File = assets.File
 
-// Documents are the published documents, as an http.Handler. The answer to a path without a
-// document is 404 with the document /404.html. Nothing changes a Documents once it is made. The
-// zero value holds no document.
+// Documents is an http.Handler of published documents. It answers an unknown path with 404 and the
+// document /404.html. The zero value has no documents.
 type Documents struct {
 	pages     map[string]*page
 	headers   assets.Headers
 	redirects assets.Redirects
 }
 
-// page is a document, ready to be sent.
 type page struct {
 	header http.Header
 	body   []byte
 	etag   string
 }
 
-// New makes Documents of a list of files. The error lists each fault of the _headers and the
-// _redirects file among them.
+// New makes Documents from files. The error lists each fault of the _headers and _redirects files.
 func New(files []File) (*Documents, error) {
 	d := &Documents{pages: map[string]*page{}}
 	byPath := map[string]*File{}
@@ -91,18 +88,18 @@ func (d *Documents) Has(at *url.URL) (document, redirect bool) {
 	return p != nil && !redirect, redirect
 }
 
-// at is what there is at an address. A redirect is of a path without escapes that it does not need.
+// at returns the document and the redirect at an address. Redirects apply to paths without needless
+// escapes.
 func (d *Documents) at(at *url.URL) (p *page, to assets.Redirect, moved bool) {
 	to, moved = d.redirects[at.Path]
 	return d.pages[at.Path], to, moved && at.RawPath == ""
 }
 
-// ServeHTTP answers with the document at the request's path, or redirects, whatever the method is:
-// the core refuses methods other than GET and HEAD.
+// ServeHTTP ignores the method, as the core refuses others than GET and HEAD.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	p, to, moved := d.at(r.URL)
-	if r.URL.RawPath != "" && p != nil { // it has escapes that it does not need
+	if r.URL.RawPath != "" && p != nil { // needless escapes
 		d.headers.Apply(r.URL.RawPath, h)
 		h.Set("Location", (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String())
 		send(w, r, http.StatusTemporaryRedirect, nil)
@@ -140,7 +137,6 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, r, http.StatusOK, p.body)
 }
 
-// send sends a whole answer. An answer to HEAD has no body.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

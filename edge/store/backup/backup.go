@@ -1,6 +1,6 @@
 // Package backup copies the SQLite database of a service into one file while a server uses it, and
-// makes the database of a data folder from such a file. SQLite makes the copies (VACUUM INTO): they
-// hold no page that was freed, so that an address which was erased before is not in them.
+// restores it. SQLite makes the copies (VACUUM INTO), without freed pages and the erased addresses
+// in them.
 package backup
 
 import (
@@ -21,31 +21,29 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Content is what a backup holds.
+// Content describes a backup.
 type Content struct {
-	Store  string  // the id of the store; "" if the schema is older than these ids
-	Tables []Table // in the order in which the schema made them
-	Newest string  // when the newest registration, charter or suggestion was recorded, in RFC 3339; "" if there is none
-	Bytes  int64
-	// Erased is of how many records Restore has erased the addresses again.
-	Erased int64
-	// ErasedBy is the newest file that Restore knows erasures by. Later ones are undone.
-	ErasedBy string
+	Store    string  // its identifier; "" if the schema is older than these
+	Tables   []Table // in the order of their creation
+	Newest   string  // time of the newest registration, charter or suggestion in RFC 3339, or ""
+	Bytes    int64
+	Erased   int64  // records whose addresses Restore has erased again
+	ErasedBy string // newest file with erasures that Restore knows; later erasures are undone
 }
 
-// Table is a table and how many rows it has.
+// Table is the name of a table and the number of its rows.
 type Table struct {
 	Name string
 	Rows int64
 }
 
-// Write copies the database at path into file, and says what is in it. The copy is checked and on
-// the disk before it replaces a backup at file: if Write is killed, file is the old one or the new
-// one. Write replaces neither a file that is not a backup nor a backup of another store.
+// Write copies the database at path into file, and returns the contents. It checks and syncs the copy
+// before that replaces a backup at file: if Write is killed, file is the old one or the new one. Of
+// other files it replaces only a backup of the same store.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
-		return nil, errors.New("it is a part of the database itself (name another file)")
+		return nil, errors.New("file belongs to the database (name another file)")
 	}
 	from, err := sqlite.OpenReadOnly(path)
 	if err != nil {
@@ -60,7 +58,7 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	}
 	defer removeDraft(made)
 	if c, err = Check(ctx, made); err != nil {
-		return nil, fmt.Errorf("the copy is faulty: %w (try again; if that does not help, look at the disk)", err)
+		return nil, fmt.Errorf("check the copy: %w (try again; if that does not help, check the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
 		return nil, err
@@ -71,22 +69,23 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	return c, disk.SyncFolder(folder)
 }
 
-// wrap is deferred. It says in an error what failed, and with which file or folder.
+// wrap is deferred. It adds the operation and its argument to an error.
 func wrap(err *error, what, name string) {
 	if *err != nil {
 		*err = fmt.Errorf("%s %s: %w", what, name, *err)
 	}
 }
 
-// partOf reports whether a file has the name of one of those that make up a database, or of a copy
-// from before a migration.
+// partOf reports whether a file has a name that begins like that of a database, as its log and the
+// copies before migrations have.
 func partOf(database, file string) bool {
 	folder, err := os.Stat(filepath.Dir(database))
 	other, otherErr := os.Stat(filepath.Dir(file))
-	return errors.Join(err, otherErr) == nil && os.SameFile(folder, other) && strings.HasPrefix(filepath.Base(file), filepath.Base(database))
+	return errors.Join(err, otherErr) == nil && os.SameFile(folder, other) &&
+		strings.HasPrefix(filepath.Base(file), filepath.Base(database))
 }
 
-// replaceable says why a backup of a store must not replace what is at file.
+// replaceable returns an error if a backup of a store must not replace file.
 func replaceable(ctx context.Context, file, store string) error {
 	info, err := os.Lstat(file)
 	switch {
@@ -95,23 +94,23 @@ func replaceable(ctx context.Context, file, store string) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return errors.New("it exists and is not a backup (name another file)")
+		return errors.New("file exists and is no backup (name another file)")
 	}
 	r, err := sqlite.OpenBackup(file)
 	if err != nil {
-		return fmt.Errorf("it exists and is not a backup (name another file): %w", err)
+		return fmt.Errorf("file exists and is no backup (name another file): %w", err)
 	}
 	defer r.Close()
 	// A damaged backup is replaced.
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT id FROM store"})
 	if err == nil && len(rows[0]) == 1 && rows[0][0][0] != store {
-		return fmt.Errorf("it is a backup of store %v, and this is store %s (name another file)", rows[0][0][0], store)
+		return fmt.Errorf("backup of another store: got %v, want %s (name another file)", rows[0][0][0], store)
 	}
 	return nil
 }
 
-// Check says what is in a backup. It is an error if file is damaged, is not a database of this
-// program, or has the schema of a newer one.
+// Check returns the contents of a backup. It refuses a damaged file, another database, and one that a
+// newer program has migrated.
 func Check(ctx context.Context, file string) (c *Content, err error) {
 	defer wrap(&err, "check backup", file)
 	r, err := sqlite.OpenBackup(file)
@@ -133,7 +132,7 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 		err = fmt.Errorf("%v", rows[0][0][0])
 	}
 	if err != nil {
-		return fmt.Errorf("it is damaged: %w (take another backup)", err)
+		return fmt.Errorf("damaged: %w (take another backup)", err)
 	}
 	rows, err = r.Read(ctx, turn.Statement{SQL: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid"})
 	if err != nil {
@@ -146,7 +145,7 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 		return slices.ContainsFunc(c.Tables, func(t Table) bool { return t.Name == name })
 	}
 	if !has(migrations.Table) {
-		return errors.New("it holds nothing of this program (name a file that anteroom backup made)")
+		return errors.New("not an Anteroom database (name a file made by anteroom backup)")
 	}
 	for i := range c.Tables {
 		t := &c.Tables[i]
@@ -177,21 +176,18 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 		return err
 	}
 	if len(rows[0]) != 1 {
-		return fmt.Errorf("it has %d store ids, and a store has one (take another backup)", len(rows[0]))
+		return fmt.Errorf("read store identifier: got %d rows, want 1 (take another backup)", len(rows[0]))
 	}
 	c.Store = rows[0][0][0].(string)
 	return nil
 }
 
-// Restore makes the database of a data folder from a backup, and says what is in it. It makes the
-// folder if it is missing, and erases again what was erased after the backup: by the list in the
-// folder, the backups and the list next to the backup, and the databases, backups and lists in
-// erasures. A backup of an older program stays as it is: the server applies the
-// migrations that it lacks.
+// Restore makes the database of a data folder from a backup, and returns the contents. It makes a
+// missing folder, and refuses one that has a database or is in use. It repeats the erasures made
+// after the backup that are known from the list in the folder, the backups and the list next to the
+// backup, and the databases, backups and lists in erasures. The server applies missing migrations.
 //
-// Restore refuses a folder that has a database or is in use. It locks the folder, so that no server
-// begins meanwhile. The new database is on the disk before it gets its name: if Restore is killed,
-// the folder has all of it or none.
+// If Restore is killed, the folder has all of the database or none.
 func Restore(ctx context.Context, file, folder string, erasures ...string) (c *Content, err error) {
 	if c, err = Check(ctx, file); err != nil {
 		return nil, err
@@ -214,7 +210,7 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 	if there, err := sqlite.Exists(path); err != nil {
 		return nil, err
 	} else if there {
-		return nil, errors.New("it has a database (stop its server and move the database away, or name another folder)")
+		return nil, errors.New("folder has a database (stop its server and move the database away, or name another folder)")
 	}
 	removeDrafts(folder, 0)
 	made, err := draft(ctx, from, folder)
@@ -230,7 +226,7 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 	if c.Erased, err = eraseAgain(ctx, made, ids); err != nil {
 		return nil, err
 	}
-	// The server takes the list into the database, whose schema may be too old now.
+	// The schema may be too old for the list: the server takes it into the database.
 	if err := NoteErased(folder, time.Now(), ids); err != nil {
 		return nil, err
 	}
@@ -240,13 +236,12 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 	return c, disk.SyncFolder(folder)
 }
 
-// draftPrefix begins the name of each file in the making, and of what SQLite puts beside it.
-const draftPrefix = ".anteroom-draft-"
+const (
+	draftPrefix = ".anteroom-draft-"
+	abandoned   = time.Hour // without a write to a draft
+)
 
-// abandoned is how long ago a draft was written to if its process was killed.
-const abandoned = time.Hour
-
-// draft copies a database to a new file in a folder. The caller calls removeDraft in the end.
+// draft copies a database to a new file in a folder, which the caller renames or removes.
 func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
 	f, err := os.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
@@ -269,7 +264,6 @@ func removeDrafts(folder string, age time.Duration) {
 	}
 }
 
-// removeDraft removes a draft unless it was renamed.
 func removeDraft(path string) {
 	os.Remove(path)
 	os.Remove(path + "-journal")

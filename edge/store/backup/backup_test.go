@@ -272,8 +272,8 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	before, _ := os.ReadDir(to)
 	for name, want := range map[string]string{
-		"text": "is not a backup", "folder": "is not a backup", "link": "is not a backup",
-		"live": "live-wal lies beside it", "other": "is a backup of store ", "none/file": "name a folder that",
+		"text": "is no backup", "folder": "is no backup", "link": "is no backup",
+		"live": "live-wal: the database is in use", "other": "backup of another store: got ", "none/file": "name a folder that",
 	} {
 		if _, err := Write(t.Context(), s.path, filepath.Join(to, name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
@@ -285,7 +285,7 @@ func TestWriteRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		part := filepath.Join(link, sqlite.FileName+name)
-		if _, err := Write(t.Context(), s.path, part); err == nil || !strings.Contains(err.Error(), "a part of the database") {
+		if _, err := Write(t.Context(), s.path, part); err == nil || !strings.Contains(err.Error(), "file belongs to the database") {
 			t.Errorf("%s: %v", part, err)
 		}
 	}
@@ -342,12 +342,12 @@ func TestCheck(t *testing.T) {
 			return os.WriteFile(path, slices.Concat(text[:8192], make([]byte, 8192), text[16384:]), 0o600)
 		}, "damaged"},
 		"newer":          {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "9999_new.sql"},
-		"foreign":        {changed("DROP TABLE d1_migrations"), "nothing of this program"},
-		"two ids":        {changed("INSERT INTO store (id) VALUES ('x')"), "2 store ids"},
-		"no id":          {changed("DELETE FROM store"), "0 store ids"},
+		"foreign":        {changed("DROP TABLE d1_migrations"), "not an Anteroom database"},
+		"two ids":        {changed("INSERT INTO store (id) VALUES ('x')"), "got 2 rows, want 1"},
+		"no id":          {changed("DELETE FROM store"), "got 0 rows, want 1"},
 		"no table":       {changed("DROP TABLE store"), "no such table: store"},
-		"with a journal": {func(path string) error { return os.WriteFile(path+"-journal", []byte("x"), 0o600) }, "lies beside it"},
-		"with a log":     {func(path string) error { return os.WriteFile(path+"-wal", []byte("x"), 0o600) }, "lies beside it"},
+		"with a journal": {func(path string) error { return os.WriteFile(path+"-journal", []byte("x"), 0o600) }, ": the database is in use"},
+		"with a log":     {func(path string) error { return os.WriteFile(path+"-wal", []byte("x"), 0o600) }, ": the database is in use"},
 	} {
 		path := filepath.Join(t.TempDir(), "backup")
 		if err := errors.Join(os.WriteFile(path, text, 0o600), c.change(path)); err != nil {
@@ -537,13 +537,13 @@ func TestRestoreRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fault("the folder of a server", locked, "folder "+locked+": it is locked by another process, such as anteroom serve")
+	fault("the folder of a server", locked, "folder "+locked+": locked by another process, such as anteroom serve")
 	lock.Close()
 	other := newStore(t)
 	before := dump(t, other.path)
-	fault("a server that runs", filepath.Dir(other.path), "it has a database (stop its server")
+	fault("a server that runs", filepath.Dir(other.path), "folder has a database (stop its server")
 	other.Close()
-	fault("a database that nobody uses", filepath.Dir(other.path), "it has a database")
+	fault("a database that nobody uses", filepath.Dir(other.path), "folder has a database")
 	if dump(t, other.path) != before {
 		t.Error("it was changed")
 	}

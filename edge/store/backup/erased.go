@@ -18,16 +18,16 @@ import (
 	"anteroom/edge/turn"
 )
 
-// ErasedName is the name of the list of erasures in a data folder, one a line, with its time and
-// the identifier of the record. The database has the identifiers too, but the list survives the
-// database. Earlier programs kept one next to backups as well.
+// ErasedName is the list of erasures in a data folder: lines of a time and a record identifier. The
+// database has the identifiers too, but the list survives it. Earlier programs kept a list next to
+// backups as well.
 const ErasedName = "anteroom-erased.txt"
 
-// recordID is a record identifier at the end of a line, also if an earlier line broke off.
+// recordID matches the identifier at the end of a line, also if an earlier line broke off.
 var recordID = regexp.MustCompile(`(?m)[0-9a-f]{32}$`)
 
-// NoteErased adds records to the list in a data folder, unless it has them. That comes before their
-// addresses are erased.
+// NoteErased adds records to the list in a data folder. It is called before their addresses are
+// erased.
 func NoteErased(folder string, now time.Time, ids []string) error {
 	listed, err := ReadErased(folder)
 	if err != nil {
@@ -48,12 +48,12 @@ func NoteErased(folder string, now time.Time, ids []string) error {
 		err = errors.Join(err, disk.Sync(f), f.Close(), disk.SyncFolder(folder))
 	}
 	if err != nil {
-		return fmt.Errorf("keep the list of erasures: %w", err)
+		return fmt.Errorf("write the list of erasures: %w", err)
 	}
 	return nil
 }
 
-// ReadErased returns the identifiers in the list of a folder, none if there is no list.
+// ReadErased returns the identifiers in the list of a folder, if it has one.
 func ReadErased(folder string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, ErasedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +62,8 @@ func ReadErased(folder string) ([]string, error) {
 	return recordID.FindAllString(string(text), -1), nil
 }
 
-// erasedBy returns the identifiers that a list of erasures, a database or a backup has, and the
-// store of a database. One of an older schema has no identifiers.
+// erasedBy returns the identifiers of erased records in a list, a database or a backup, and the store
+// of the latter two. Older schemas have neither.
 func erasedBy(ctx context.Context, file string) (ids []string, store string, err error) {
 	if is, err := sqlite.IsDatabase(file); err != nil || !is {
 		text, readErr := os.ReadFile(file)
@@ -108,10 +108,10 @@ func erasedBy(ctx context.Context, file string) (ids []string, store string, err
 	return ids, store, nil
 }
 
-// knownErased returns the identifiers that a restore of file into folder knows to be erased: by
-// the databases and the list next to file, by the list in the folder, and by more. It also returns
-// the newest of these files, which is more if that names any. restored is the store of file. It
-// passes over a database next to file that it cannot read, or that is another store.
+// knownErased returns the records that were erased according to the databases and the list next to
+// file, the list in folder, and the files in more, and the newest of these files, or all in more.
+// restored is the store of file: databases next to it of other stores are passed over, as are
+// unreadable ones.
 func knownErased(ctx context.Context, file, restored, folder string, more []string) (ids []string, newest string, err error) {
 	next, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")) // fails for a bad pattern alone
 	files := slices.Concat(more, []string{filepath.Join(filepath.Dir(file), ErasedName), filepath.Join(folder, ErasedName)})
@@ -122,7 +122,7 @@ func knownErased(ctx context.Context, file, restored, folder string, more []stri
 		if err == nil {
 			var store string
 			if found, store, err = erasedBy(ctx, name); err == nil && store != "" && restored != "" && store != restored {
-				err = fmt.Errorf("read the erasures of %s: wrong store: got %s, %s is of store %s", name, store, file, restored)
+				err = fmt.Errorf("read the erasures of %s: wrong store: got %s, want %s of %s", name, store, restored, file)
 			}
 		}
 		switch {
@@ -141,8 +141,8 @@ func knownErased(ctx context.Context, file, restored, folder string, more []stri
 	return slices.Compact(ids), newest, nil
 }
 
-// eraseAgain erases the addresses of records in a database that nobody uses, and says of how many
-// records there were any.
+// eraseAgain erases the addresses of records in a database that no process uses, and returns how many
+// records had one.
 func eraseAgain(ctx context.Context, path string, ids []string) (erased int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil

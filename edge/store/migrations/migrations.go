@@ -1,5 +1,5 @@
-// Package migrations holds the database schema, for both hosts: SQL files, applied once each in the
-// order of their names. A published file is never changed; a new one is added.
+// Package migrations holds the database schema of both hosts: SQL files, applied once each in the
+// order of their names. A published file is never changed.
 package migrations
 
 import (
@@ -8,11 +8,11 @@ import (
 	"io/fs"
 )
 
-// Table keeps the names of the applied files. It is the table of wrangler, so that its
-// "d1 migrations apply" and the native host agree on what is applied.
+// Table has the names of the applied files. It is wrangler's table, so that "d1 migrations apply" and
+// the native host agree.
 const Table = "d1_migrations"
 
-// CreateTable makes that table where it is not there yet.
+// CreateTable makes Table if it is missing.
 const CreateTable = `CREATE TABLE IF NOT EXISTS ` + Table + ` (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
@@ -24,11 +24,11 @@ const CreateTable = `CREATE TABLE IF NOT EXISTS ` + Table + ` (
 //go:embed *.sql
 var Files embed.FS
 
-// Select gives the names of the applied files, one a row.
+// Select returns the names of the applied files, one a row.
 const Select = "SELECT name FROM " + Table
 
-// Missing gives the names of the files that a store lacks, in their order, from the rows of Select.
-// It returns an error where the store has one that this program does not know.
+// Missing returns the names of the files that a store lacks, in order, from the rows of Select, or an
+// error if a newer program has migrated the store.
 func Missing(applied [][]any) (names []string, err error) {
 	known := map[any]bool{}
 	files, err := fs.Glob(Files, "*.sql") // sorted
@@ -45,7 +45,7 @@ func Missing(applied [][]any) (names []string, err error) {
 		delete(known, name)
 	}
 	for name := range known {
-		return nil, fmt.Errorf("it has migration %v, which this program does not know (use the program that wrote it, or a newer one)", name)
+		return nil, fmt.Errorf("unknown migration %v (use the program that applied it, or a newer one)", name)
 	}
 	return names, nil
 }

@@ -1,19 +1,17 @@
-// Package outbox tells the operator which e-mail addresses agents have left. It keeps a message for
-// each address in the store, beside the record that it came with, until the relay has accepted a
-// digest with that message.
+// Package outbox sends the operator the e-mail addresses that agents leave. The store has a row for
+// each address until the relay has accepted a digest with it.
 //
 // Delivery is at least once. A run is one turn of Deliver: it claims due rows, sends them as one
-// digest, and marks them as delivered. While a row is being sent, its next_try_at is the end of
-// its lease: if the run dies, the row is due again then.
+// digest, and marks them as delivered. While a row is being sent, its next_try_at is the end of its
+// lease: if the run dies, the row is due again then.
 //
-// Rows that were never tried come first, so that whatever cannot be delivered delays no new
-// address. A digest that may have arrived keeps its rows and its Message-ID until it is delivered
-// or dead, so that a reader who gets it twice can tell. Other rows that have failed are sent with
-// whatever else is due.
+// Rows that were never tried come first, so that failing rows delay no new address. A digest that
+// may have arrived keeps its rows and its Message-ID until it is delivered or dead, so that a
+// reader can recognize a copy. Other rows that have failed are sent with whatever is due.
 //
-// The relay may refuse a digest for what strangers have written into it. Then it is sent at once
-// without their names, and at last without their addresses, which are in the contacts. The last
-// tries of a row are without its words too, as some relays fail and never say why.
+// The relay may refuse a digest for words of strangers in it. Then it is sent at once without their
+// names, and at last without their addresses, which are in the contacts. The last tries of a row
+// are without its words too, as some relays fail without a reason.
 package outbox
 
 import (
@@ -28,22 +26,17 @@ import (
 	"anteroom/edge/turn"
 )
 
-// LeaseSeconds is how long a run has for its digest. It is longer than any relay takes for three
-// messages.
+// LeaseSeconds is the time of a run. No relay takes as long for three messages.
 const LeaseSeconds = 50 * 60
 
-// MaxDigests is how many digests a host sends before it pauses, so that a relay that fails is not
-// flooded.
+// MaxDigests is how many digests a host sends before it pauses, to spare a relay that fails.
 const MaxDigests = 16
 
 const (
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
-	// maxTries is the tries after which a row is dead until the operator revives it. One of unknown
-	// outcome counts as two.
-	maxTries = 20
-	// skew is by how many seconds the clocks of two runs may differ.
-	skew = 3600
+	maxTries   = 20   // then a row is dead; a try of unknown outcome counts as two
+	skew       = 3600 // seconds by which the clocks of two runs may differ
 )
 
 // All statements use the index of the pending rows: nearly all rows are delivered, and are kept.
@@ -51,21 +44,26 @@ const (
 	// correct makes rows due that a clock far ahead has put off.
 	correct = "UPDATE outbox INDEXED BY outbox_due SET next_try_at = ?1 WHERE state = 'pending' AND next_try_at > ?2"
 
-	// claim leases rows that were never tried or, without such rows, those that have been due for the
-	// longest time: the rows of one digest that may have arrived, or any that certainly have not. The
-	// rows of a dead run may have arrived, so the lease of that run becomes their digest.
-	claim = "UPDATE outbox SET digest = coalesce(digest, lease), lease = ?2, next_try_at = ?3, tries = tries + 1 WHERE id IN " +
-		"(SELECT outbox.id FROM (SELECT coalesce(digest, lease) AS digest, next_try_at = 0 AS untried FROM outbox INDEXED BY outbox_due " +
-		"WHERE state = 'pending' AND next_try_at <= ?1 ORDER BY next_try_at, id LIMIT 1) AS first " +
-		"CROSS JOIN outbox INDEXED BY outbox_due WHERE state = 'pending' AND next_try_at <= iif(untried, 0, ?1) " +
-		"AND coalesce(outbox.digest, lease) IS first.digest ORDER BY next_try_at, outbox.id LIMIT ?4) " +
-		"RETURNING id, record_id, kind, payload, created_at, digest, tries"
+	// claim leases the rows of a batch. It begins with the first due row, one that was never tried if
+	// there is any. If that may have arrived, its batch is the rows of the same digest; otherwise the
+	// due rows that certainly have not arrived. The rows of a dead run may have arrived: the lease of
+	// that run becomes their digest.
+	claim = `WITH first AS (
+	SELECT coalesce(digest, lease) AS digest, next_try_at = 0 AS untried FROM outbox INDEXED BY outbox_due
+	WHERE state = 'pending' AND next_try_at <= ?1 ORDER BY next_try_at, id LIMIT 1
+), batch AS (
+	SELECT outbox.id FROM first CROSS JOIN outbox INDEXED BY outbox_due
+	WHERE state = 'pending' AND next_try_at <= iif(untried, 0, ?1) AND coalesce(outbox.digest, lease) IS first.digest
+	ORDER BY next_try_at, outbox.id LIMIT ?4
+)
+UPDATE outbox SET digest = coalesce(digest, lease), lease = ?2, next_try_at = ?3, tries = tries + 1
+WHERE id IN (SELECT id FROM batch) RETURNING id, record_id, kind, payload, created_at, digest, tries`
 
 	held    = " WHERE state = 'pending' AND next_try_at = ? AND lease = ?"
 	deliver = "UPDATE outbox INDEXED BY outbox_due SET state = 'delivered', payload = NULL, delivered_at = ?, " +
 		"digest = coalesce(digest, lease), lease = NULL, last_error = NULL" + held
-	release = "UPDATE outbox INDEXED BY outbox_due SET lease = NULL, digest = ?, last_error = ?, next_try_at = ?, tries = tries + ?, " +
-		"state = iif(tries + ? >= ?, 'dead', 'pending')" + held
+	release = "UPDATE outbox INDEXED BY outbox_due SET lease = NULL, digest = ?, last_error = ?, next_try_at = ?, " +
+		"tries = tries + ?, state = iif(tries + ? >= ?, 'dead', 'pending')" + held
 )
 
 // row is a claimed row.
@@ -73,14 +71,14 @@ type row struct {
 	id, createdAt, tries int64
 	record, kind         string
 	address, who         string
-	digest               string // Message-ID of a digest with this row that may have arrived; "" for none
+	digest               string // Message-ID of a digest with this row that may have arrived, or ""
 }
 
-// UnlessUsed ends the SQL of an insert whose first argument is a record id: see record.UnlessUsed.
+// UnlessUsed is record.UnlessUsed, which says why.
 const UnlessUsed = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
 
-// Enqueue gives the statement, for the transaction that stores a record, which tells the operator
-// that an address came with the record; who is the name of an agent or an org.
+// Enqueue returns the statement that adds the address of a record to the outbox, in the transaction
+// that stores the record. who is the name of an agent or an org.
 func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	payload := jsondoc.Writer{}
 	payload.Open('{')
@@ -93,9 +91,9 @@ func Enqueue(t *turn.Turn, kind, recordID, address, who string) turn.Statement {
 	}
 }
 
-// Deliver sends one digest of the rows that are due; where none is, a reminder if that is due. Its
-// response is 200 if the digest was delivered, or may have been: more rows may be due. It is 204 if
-// no row is due, 502 if the relay does not take the message, 503 if the store fails.
+// Deliver sends one digest of due rows or, without these, a reminder if that is due. The status is
+// 200 if the digest was or may have been delivered: more rows may be due. It is 204 if no row is
+// due, 502 if the relay refuses the message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.NewID()
 	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{
@@ -106,7 +104,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 	case !ok:
 		return nil
 	case claimed.Failure != turn.None:
-		return failed("the store did not give due rows", claimed)
+		return failed("due rows were not claimed", claimed)
 	}
 	rows := read(claimed.Rows[1])
 	if len(rows) == 0 {
@@ -133,7 +131,7 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 		switch sent.Failure {
 		case turn.Timeout:
 			again, more, status = id, 1, 200
-		case turn.Unavailable: // nothing was tried
+		case turn.Unavailable: // there was no try
 			more = -1
 		}
 		tries := int64(1)
@@ -154,7 +152,7 @@ func mark(t *turn.Turn, sent *turn.Result, rows []row, id, lease string) *turn.R
 	return &turn.Response{Status: status} // the host logs why a relay fails
 }
 
-// read gives claimed rows in the order in which they were put into the outbox.
+// read returns claimed rows ordered by id.
 func read(claimed [][]any) []row {
 	rows := make([]row, 0, len(claimed))
 	for _, columns := range claimed {
@@ -171,7 +169,7 @@ func read(claimed [][]any) []row {
 	return rows
 }
 
-// reason says for the operator why a digest was not taken: "refused: 554 5.7.1".
+// reason is such as "refused: 554 5.7.1".
 func reason(sent *turn.Result) string {
 	if len(sent.Data) == 0 {
 		return string(sent.Failure)
@@ -179,7 +177,7 @@ func reason(sent *turn.Result) string {
 	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
-// MaxHeaderValue is how many bytes Cloudflare's Email Sending takes as the value of a header field.
+// MaxHeaderValue is the bound of Cloudflare's Email Sending for the value of a header field, in bytes.
 const MaxHeaderValue = 2048
 
 const (
@@ -187,16 +185,16 @@ const (
 	separator = ", "
 )
 
-// MaxRecords is how many record ids fit into the header field of a message. No digest has more.
+// MaxRecords is how many record ids fit into the header field of a digest.
 const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
 
-// words is how much of what strangers wrote is in a digest.
+// words are the words of strangers in a digest.
 type words int
 
 const (
-	identifiers words = iota // none: the records are named, and the operator looks them up
+	identifiers words = iota // of records alone, which the operator looks up
 	addresses
-	names // addresses too
+	names // and addresses
 )
 
 func digest(service, id string, rows []row, most words) turn.Message {

@@ -443,7 +443,7 @@ func TestNamesAreQuoted(t *testing.T) {
 
 func TestTheStoreFails(t *testing.T) {
 	current := &turn.Turn{Now: edgetest.Now}
-	for at, want := range []string{"did not give due rows: refused", "", "was sent and not marked, and will be sent again: refused"} {
+	for at, want := range []string{"due rows were not claimed: refused", "", "was sent and not marked, and will be sent again: refused"} {
 		calls := -1
 		r := turn.Run(&turn.Turn{Now: current.Now}, func(current *turn.Turn) turn.Outcome {
 			current.Begin(edgetest.Snapshot())

@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	daySeconds = 24 * 3600
-	// remindEvery is the least time between two reminders.
-	remindEvery = 7 * daySeconds
+	daySeconds  = 24 * 3600
+	remindEvery = 7 * daySeconds // the least time between two reminders
 )
 
-// waiting reads how many records of each kind no verification covers, and when the first of them
-// came, unless the operator was reminded lately. The numbers of a kind have no gaps, so that few
-// rows are read however many wait. A time to come is one that a wrong clock has set. The last
-// column is the first of the suggestions.
+// waiting returns how many records of each kind no verification covers, the time of the first of
+// them, and the first suggestion, unless the operator was reminded lately. It reads few rows, as the
+// numbers of a kind have no gaps. A reminder in the future was noted by a wrong clock.
 var waiting = "SELECT reminded_at" + after("registrations", "recorded_at", "?4") + after("charters", "recorded_at", "?5") +
-	after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
+	after("suggestions", "filed_at", "?6") + ", (SELECT record_id FROM suggestions WHERE seq > ?6 ORDER BY seq LIMIT 1) " +
+	"FROM store WHERE (?3 = '' OR id = ?3) AND reminded_at NOT BETWEEN ?1 AND ?2"
 
 func after(table, at, last string) string {
 	return ", (SELECT max(seq) FROM " + table + ") - " + last + ", (SELECT " + at + " FROM " + table + " WHERE seq > " + last + " ORDER BY seq LIMIT 1)"
@@ -28,21 +27,23 @@ func after(table, at, last string) string {
 
 const setReminded = "UPDATE store SET reminded_at = ? WHERE reminded_at = ? RETURNING id"
 
-// remind sends the operator a message when records have waited for a hand verification for longer
-// than the content says. The time of the reminder is stored before: one that may have arrived is
-// not sent again before the next is due, even if the run dies.
+// remind sends the operator a message if records have waited for a hand verification for longer than
+// the content's RemindAfterDays. It stores the time first: if the run dies, the reminder is not sent
+// again before the next is due.
 func remind(t *turn.Turn) *turn.Response {
 	s := t.Snapshot
 	if s.RemindAfterDays == 0 {
 		return &turn.Response{Status: 204}
 	}
-	look := turn.Statement{SQL: waiting, Args: []any{t.Now - remindEvery + 1, t.Now + skew, s.Store, s.Covered[0], s.Covered[1], s.Covered[2]}}
-	found, ok := t.Do(turn.Exec{Statements: []turn.Statement{look}})
+	found, ok := t.Do(turn.Exec{Statements: []turn.Statement{{
+		SQL:  waiting,
+		Args: []any{t.Now - remindEvery + 1, t.Now + skew, s.Store, s.Covered[0], s.Covered[1], s.Covered[2]},
+	}}})
 	switch {
 	case !ok:
 		return nil
 	case found.Failure != turn.None:
-		return failed("the store did not say what waits", found)
+		return failed("waiting records were not counted", found)
 	case len(found.Rows[0]) == 0:
 		return &turn.Response{Status: 204}
 	}
@@ -71,7 +72,8 @@ func remind(t *turn.Turn) *turn.Response {
 	case sent.Failure == turn.None || sent.Failure == turn.Timeout:
 		return &turn.Response{Status: 204}
 	}
-	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{{SQL: setReminded, Args: []any{t.Now - remindEvery + lastRetry, t.Now}}}})
+	retry := turn.Statement{SQL: setReminded, Args: []any{t.Now - remindEvery + lastRetry, t.Now}}
+	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{retry}})
 	switch {
 	case !ok:
 		return nil
@@ -85,11 +87,10 @@ func failed(what string, r turn.Result) *turn.Response {
 	return &turn.Response{Status: 503, Log: "outbox: " + what + ": " + string(r.Failure)}
 }
 
-// said gives the sentence of a reminder, such as "7 registrations and a suggestion wait since
-// 2026-11-16", and the time since when; "" where nothing waits. The columns are of waiting.
+// said returns the sentence of a reminder, such as "7 registrations and a suggestion wait since
+// 2026-11-16", and the time in it, or "" if no records wait. The columns are of waiting.
 func said(columns []any) (sentence, oldest string) {
 	var parts []string
-	verb := " wait since "
 	for i, kind := range []string{"registration", "charter", "suggestion"} {
 		n, at := integer(columns[2*i]), text(columns[2*i+1])
 		if n <= 0 || at == "" {
@@ -103,20 +104,15 @@ func said(columns []any) (sentence, oldest string) {
 		} else {
 			parts = append(parts, strconv.FormatInt(n, 10)+" "+kind+"s")
 		}
-		if n == 1 && len(parts) == 1 {
-			verb = " waits since "
-		} else {
-			verb = " wait since "
-		}
-	}
-	last := len(parts) - 1
-	if last < 0 {
-		return "", ""
-	}
-	if last > 0 {
-		parts[last-1] += " and " + parts[last]
-		parts = parts[:last]
 	}
 	day, _, _ := strings.Cut(oldest, "T")
-	return strings.Join(parts, ", ") + verb + day, oldest
+	switch last := len(parts) - 1; {
+	case last < 0:
+		return "", ""
+	case last > 0:
+		return strings.Join(parts[:last], ", ") + " and " + parts[last] + " wait since " + day, oldest
+	case strings.HasPrefix(parts[0], "a "):
+		return parts[0] + " waits since " + day, oldest
+	}
+	return parts[0] + " wait since " + day, oldest
 }

@@ -10,18 +10,15 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Erased is how much was erased of a record.
+// Erased counts what was erased of a record.
 type Erased struct {
-	Contacts int64 // rows of the contacts, 0 or 1
-	Messages int64 // rows of the outbox
-	// Digests are the Message-IDs of the messages to the operator that held the address, if the outbox
-	// knows them.
-	Digests []string
+	Contacts int64    // 0 or 1
+	Messages int64    // of the outbox
+	Digests  []string // known Message-IDs of messages to the operator that had the address
 }
 
-// WithAddress gives the records that an e-mail address was given with, and the number of
-// registrations and charters that have it as their very name, in whatever case. Names are never
-// erased: their commitments are public.
+// WithAddress returns the records with an e-mail address, and the number of registrations and
+// charters that have it as a name, which is never erased. Case is ignored.
 func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []string, named int64, err error) {
 	rows, err := r.Read(ctx,
 		turn.Statement{SQL: "SELECT record_id FROM contacts WHERE lower(address) = lower(?)", Args: []any{address}},
@@ -43,19 +40,15 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 	return recordIDs, named, nil
 }
 
-// How many records Erase erases in one transaction, and how long it leaves the store to other
-// writers then.
 const (
-	erasedAtOnce = 100
-	erasePause   = 20 * time.Millisecond
+	erasedAtOnce = 100                   // records of a transaction
+	erasePause   = 20 * time.Millisecond // for other writers, between two of them
 )
 
-// Erase erases the e-mail addresses that were given with records from the contacts and the outbox,
-// and returns how much there was for each record. If address is not "", it also erases observed
-// clients with that address in their name, and returns the number of their rows. The store keeps
-// the identifiers of the records. The registration or charter itself stays: its commitment is
-// public. A message that is being sent meanwhile is not called back. Traces in the files of the
-// store remain until Finish.
+// Erase deletes the e-mail addresses of records from the contacts and the outbox, and notes the
+// records as erased. Registrations and charters stay: their commitments are public. If address is
+// not "", Erase also deletes observed clients with it in their name, and returns the number of
+// their rows. A message that is being sent is not called back. Traces remain until Finish.
 func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (erased []Erased, observed int64, err error) {
 	now := recordIDs[:min(erasedAtOnce, len(recordIDs))]
 	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
@@ -97,7 +90,7 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 	return erased, observed, err
 }
 
-// Erasure gives the statements that erase the addresses of records.
+// Erasure returns the statements that delete the addresses of records.
 func Erasure(recordIDs ...string) []turn.Statement {
 	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
 	list := []any{jsonList(recordIDs)}
@@ -111,8 +104,7 @@ func jsonList(ids []string) string {
 	return `["` + strings.Join(ids, `","`) + `"]`
 }
 
-// mark notes that an erasure leaves traces in the files, if the store has an address of an erased
-// record.
+// mark notes that traces are left in the files, if the store has an address of an erased record.
 const mark = "UPDATE store SET erasing = max(coalesce(erasing, 0) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) " +
 	"WHERE EXISTS (SELECT 1 FROM erased CROSS JOIN contacts USING (record_id)) " +
 	"OR EXISTS (SELECT 1 FROM erased CROSS JOIN outbox USING (record_id))"
@@ -121,23 +113,23 @@ func addErased(ids []string) turn.Statement {
 	return turn.Statement{SQL: "INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?)", Args: []any{jsonList(ids)}}
 }
 
-// SelectErased selects the identifiers of the records whose addresses were erased.
+// SelectErased selects the identifiers of erased records.
 const SelectErased = "SELECT record_id FROM erased"
 
-// EraseAgain erases the addresses of all records that a store knows to be erased, and of those in
-// recordIDs, and returns how many contacts and messages there were.
+// EraseAgain deletes the addresses of the store's erased records and of recordIDs, as an older copy
+// of the database may have brought them back. It returns the number of contacts and messages.
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
 	const these = " WHERE record_id IN (" + SelectErased + ")"
 	changes, err := s.Write(ctx, addErased(recordIDs), turn.Statement{SQL: mark},
 		turn.Statement{SQL: "DELETE FROM contacts" + these}, turn.Statement{SQL: "DELETE FROM outbox" + these})
 	if err != nil {
-		return 0, fmt.Errorf("erase again what was erased: %w", err)
+		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}
 	return changes[2] + changes[3], nil
 }
 
-// Unfinished returns when the newest erasure was made whose traces may be in the files of the
-// store, in Unix milliseconds, or 0 if there is none.
+// Unfinished returns the time of the newest erasure that may have traces in the files, in Unix
+// milliseconds, or 0.
 func Unfinished(ctx context.Context, r Reader) (int64, error) {
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT coalesce(max(erasing), 0) FROM store"})
 	if err != nil {
@@ -146,8 +138,8 @@ func Unfinished(ctx context.Context, r Reader) (int64, error) {
 	return rows[0][0][0].(int64), nil
 }
 
-// Finish has the store forget erased addresses, unless it has done so already. While another
-// process reads the store it cannot: then Finish returns who reads, and is called again later.
+// Finish has the store forget erased addresses, if there are traces of any. If a process that reads
+// the store prevents that, Finish returns its name, and is called again later.
 func Finish(ctx context.Context, s Store) (reader string, err error) {
 	since, err := Unfinished(ctx, s)
 	if err != nil || since == 0 {
@@ -163,9 +155,8 @@ func Finish(ctx context.Context, s Store) (reader string, err error) {
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), lease = NULL, digest = NULL " +
 	"WHERE state = 'dead'"
 
-// Revive makes the dead messages of the given records pending again, due at once and with no tries;
-// without records all of them. It does so in one transaction, and says how many there were of each
-// record, or of all.
+// Revive makes the dead messages of the given records, or without records all of them, due at once
+// with no tries. It returns the number of each record, or of all.
 func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
 	statements := []turn.Statement{{SQL: revive}}
 	if len(recordIDs) > 0 {

@@ -56,6 +56,18 @@ func TestErase(t *testing.T) {
 	}
 }
 
+// An address is found in any case, among contacts and messages, and as a name.
+func TestWithAddress(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
+	putRegistration(t, s, "ADA@example.org", "2026-11-20T12:00:00Z")
+	exec(t, s, "INSERT INTO contacts VALUES ('a', 'Ada@Example.org', '')")
+	exec(t, s, `INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES ('b', 'k', '{"address":"aDa@example.ORG"}', 0, 0)`)
+	exec(t, s, `INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES ('c', 'k', '{"address":"bada@example.org"}', 0, 0)`)
+	if ids, named, err := WithAddress(t.Context(), s, "ada@EXAMPLE.org"); fmt.Sprint(ids, named, err) != "[a b] 1 <nil>" {
+		t.Errorf("%v, %d, %v", ids, named, err)
+	}
+}
+
 // Many records are erased in several transactions. While somebody reads an earlier state, the store
 // remembers that; what is not there leaves nothing to remember.
 func TestUnfinishedErasure(t *testing.T) {

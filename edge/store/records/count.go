@@ -13,26 +13,24 @@ import (
 // BurstSeconds is the longest time between a registration of a burst and the one before it.
 const BurstSeconds = 600
 
-// Counts is how much was recorded. It says nothing about who is behind the records. A member that
-// scoreboard.json has too has the same name in JSON.
+// Counts counts records. A member that scoreboard.json has too has the same name.
 type Counts struct {
-	Through       *string          `json:"through"`                    // the last day; nil for everything
+	Through       *string          `json:"through"`                    // last day; nil is no bound
 	Registrations int64            `json:"registrations_recorded"`     // all rows
 	Names         int64            `json:"distinct_agent_names"`       // of registrations
-	Nameless      int64            `json:"registrations_without_name"` // with a public key alone
+	Nameless      int64            `json:"registrations_without_name"` // with only a public key
 	Bursts        int64            `json:"bursts"`
 	InBursts      int64            `json:"registrations_in_bursts"`
 	BurstSeconds  int              `json:"burst_seconds"`
-	Largest       []Burst          `json:"largest_bursts"` // of equal ones the first registered is first
+	Largest       []Burst          `json:"largest_bursts"` // of equal size the earliest first
 	Charters      int64            `json:"charters_filed"`
 	Suggestions   map[string]int64 `json:"suggestions_by_kind"`
 	Contacts      int64            `json:"contacts_on_file"`
 	Outbox        map[string]int64 `json:"outbox_by_state"`
-	OutboxError   *string          `json:"outbox_newest_error"` // of the newest message that is not delivered and has one
+	OutboxError   *string          `json:"outbox_newest_error"` // of an undelivered message
 }
 
-// Burst is a run of at least two registrations of one name, each at most BurstSeconds after the one
-// before.
+// Burst is at least two registrations of one name, each at most BurstSeconds after the previous one.
 type Burst struct {
 	Name          string `json:"agent_name"`
 	Registrations int64  `json:"registrations"`
@@ -40,8 +38,8 @@ type Burst struct {
 	Last          string `json:"last"`
 }
 
-// Count counts what was recorded up to the end of a day, or everything if through is "". The
-// counts list at most the given number of bursts. All numbers are of one moment.
+// Count counts the records up to the end of a day, or all if through is "", at one moment. It lists
+// at most the given number of bursts.
 func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, error) {
 	_, last := Days{Through: through}.bounds()
 	counted := func(columns, table, rest string) turn.Statement {
@@ -69,24 +67,24 @@ func Count(ctx context.Context, r Reader, through string, bursts int) (*Counts, 
 		failed := row[0].(string)
 		c.OutboxError = &failed
 	}
-	// Registrations are never changed, so that those up to the last one are still of that moment.
+	// Registrations are never changed: those up to the last one are the same as at that moment.
 	if err := c.registrations(ctx, r, rows[0][0][0].(int64), last, bursts); err != nil {
 		return nil, fmt.Errorf("count records: %w", err)
 	}
 	return c, nil
 }
 
-// run is the registrations of a name since the last long pause.
+// run is the registrations of a name since its last long pause.
 type run struct {
 	name        string
 	n           int64
 	place       int64 // sequence number of the first
-	last        int64 // time of the newest, Unix seconds
+	last        int64 // Unix time of the newest
 	first, most int64 // earliest and latest time
 }
 
-// registrations counts the registrations up to a sequence number. Sorting them by names in the
-// database would take longer than keeping what matters of each name.
+// registrations counts the registrations up to a sequence number. Sorting them by name in the database
+// would take longer.
 func (c *Counts) registrations(ctx context.Context, r Reader, last int64, through any, bursts int) error {
 	runs, ended := map[string]*run{}, []*run(nil)
 	end := func(r *run) {

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	idDigits  = 32 // of a record identifier
-	minDigits = 6  // that name a record by the beginning of its identifier
+	idDigits   = 32 // of a record identifier
+	minDigits  = 6  // of an abbreviated one
+	maxMatches = 10 // named in an error
 )
 
-// CheckID finds what is wrong with a text that names a record: by its identifier, or by the first
-// digits of that.
+// CheckID returns an error unless text is a record identifier or the first digits of one.
 func CheckID(text string) error {
 	if len(text) < minDigits || len(text) > idDigits || strings.Trim(text, "0123456789abcdef") != "" {
-		return fmt.Errorf("%q is not a record identifier, %d digits of 0-9 and a-f, or the first %d or more of them", text, idDigits, minDigits)
+		return fmt.Errorf("record identifier: got %q, want %d digits of 0-9 and a-f, or the first %d or more", text, idDigits, minDigits)
 	}
 	return nil
 }
 
-// Find gives the record identifiers in a store that texts are or begin. It does not look for whole
+// Find returns the record identifiers in a store that begin with texts. It does not look up whole
 // identifiers.
 func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err error) {
 	tables := make([]string, len(Lists))
@@ -56,8 +56,8 @@ func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err err
 	return ids, nil
 }
 
-// Unique gives the one of some record identifiers that begins with a text; a whole identifier is
-// that itself. The error names those that do if there are several.
+// Unique returns the only one of some record identifiers that begins with text, or text itself if it
+// is a whole identifier.
 func Unique(text string, ids iter.Seq[string]) (string, error) {
 	if err := CheckID(text); err != nil || len(text) == idDigits {
 		return text, err
@@ -81,6 +81,3 @@ func Unique(text string, ids iter.Seq[string]) (string, error) {
 	}
 	return "", fmt.Errorf("several record identifiers begin with %s: %s%s (give more digits)", text, strings.Join(found, ", "), rest)
 }
-
-// maxMatches is how many record identifiers an error names.
-const maxMatches = 10

@@ -23,8 +23,8 @@ func TestFind(t *testing.T) {
 		"123456":    "[" + id("12345678") + "] <nil>",
 		"99999991":  "[" + id("99999991") + "] <nil>",
 		"fedcba":    "[] no record identifier begins with fedcba",
-		"abcde":     `[] "abcde" is not a record identifier, 32 digits of 0-9 and a-f, or the first 6 or more of them`,
-		"______":    `[] "______" is not a record identifier, 32 digits of 0-9 and a-f, or the first 6 or more of them`,
+		"abcde":     `[] record identifier: got "abcde", want 32 digits of 0-9 and a-f, or the first 6 or more`,
+		"______":    `[] record identifier: got "______", want 32 digits of 0-9 and a-f, or the first 6 or more`,
 		id("fffff"): "[" + id("fffff") + "] <nil>", // whole
 	} {
 		if got, err := Find(t.Context(), s, text); fmt.Sprint(got, err) != want {

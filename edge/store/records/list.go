@@ -13,7 +13,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// List is a table whose rows can be listed.
+// List is a table for listing.
 type List struct {
 	Name    string
 	Columns []Column
@@ -22,12 +22,12 @@ type List struct {
 // Column is a column of a List.
 type Column struct {
 	Name    string
-	JSON    bool   // whether its text is JSON
-	Address bool   // whether it holds an e-mail address
-	sql     string // what the column is made of; "" for its name
+	JSON    bool   // its text is JSON
+	Address bool   // it has an e-mail address
+	sql     string // its expression; "" for its name
 }
 
-// Lists are all lists. They leave out the payload of the outbox, as contacts has its address.
+// Lists are all lists. The payload of the outbox is left out, as contacts has its address.
 var Lists = []List{
 	{"registrations", plain("seq", "record_id", "recorded_at", "agent_name", "pubkey", "payload_sha256")},
 	{"charters", []Column{
@@ -70,8 +70,7 @@ func (l *List) columns() string {
 	return strings.Join(columns, ", ")
 }
 
-// Of gives the rows of a list that belong to a record. E-mail addresses are hidden unless addresses
-// asks for them.
+// Of returns the rows of a record. Without addresses, e-mail addresses are hidden.
 func Of(ctx context.Context, r Reader, list List, recordID string, addresses bool) ([][]any, error) {
 	rows, err := r.Read(ctx, turn.Statement{
 		SQL: "SELECT " + list.columns() + " FROM " + list.Name + " WHERE record_id = ? ORDER BY rowid", Args: []any{recordID},
@@ -85,16 +84,14 @@ func Of(ctx context.Context, r Reader, list List, recordID string, addresses boo
 	return rows[0], nil
 }
 
-// Place is how far a list was read. The zero value is before all rows.
+// Place is the row up to which a list was read. The zero value is before all rows.
 type Place struct {
 	begun bool
 	last  int64
 }
 
-// Rows gives the rows of a list that were recorded on the given days, in the order of recording. A
-// row has an element for each column: a string, an int64, or nil. E-mail addresses are hidden
-// unless addresses asks for them. The rows come after the one where former rows have left place,
-// which is nil for all rows. See eachRow.
+// Rows returns the rows of a list on the given days, in the order of recording, after place (nil is
+// before all rows), which it moves. Without addresses, e-mail addresses are hidden.
 func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool, place *Place) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
 	if place == nil {
@@ -104,7 +101,8 @@ func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool, p
 	if place.begun {
 		after = place.last
 	}
-	rows := eachRow(ctx, r, after, pageRows, list.Name, "rowid", list.columns(), day(list.Name)+" BETWEEN ? AND ?", since, through)
+	condition := day(list.Name) + " BETWEEN ? AND ?"
+	rows := eachRow(ctx, r, after, pageRows, list.Name, "rowid", list.columns(), condition, since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {
@@ -119,7 +117,7 @@ func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool, p
 	}
 }
 
-// ListNames are the names of the lists.
+// ListNames returns the names of the lists.
 func ListNames() (names []string) {
 	for _, list := range Lists {
 		names = append(names, list.Name)
@@ -127,16 +125,16 @@ func ListNames() (names []string) {
 	return names
 }
 
-// Named is the list of a name.
+// Named returns the list with a name.
 func Named(name string) (List, error) {
 	names := ListNames()
 	if i := slices.Index(names, name); i >= 0 {
 		return Lists[i], nil
 	}
-	return List{}, fmt.Errorf("%q is none of %s", name, strings.Join(names, ", "))
+	return List{}, fmt.Errorf("list: got %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// Names are the names of the columns.
+// Names returns the names of the columns.
 func (l *List) Names() []string {
 	names := make([]string, len(l.Columns))
 	for i, c := range l.Columns {
@@ -145,7 +143,6 @@ func (l *List) Names() []string {
 	return names
 }
 
-// hide replaces the e-mail addresses of a row, unless they are asked for.
 func (l *List) hide(row []any, addresses bool) {
 	for i, c := range l.Columns {
 		if c.Address && !addresses && row[i] != nil {
@@ -154,7 +151,7 @@ func (l *List) hide(row []any, addresses bool) {
 	}
 }
 
-// JSON is a row as a JSON object.
+// JSON returns a row as a JSON object.
 func (l *List) JSON(row []any) []byte {
 	w := jsondoc.Writer{}
 	w.Open('{')
@@ -176,8 +173,7 @@ func (l *List) JSON(row []any) []byte {
 	return w.Buf
 }
 
-// Text is a value of a row as the text of a column, and "" for nil. A tab would begin the next
-// column, so it is shown as <U+0009>.
+// Text returns a value as the text of a column, with <U+0009> for a tab.
 func Text(v any) string {
 	switch v := v.(type) {
 	case int64:

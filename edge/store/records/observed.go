@@ -12,28 +12,26 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Observation is how often a client was seen on a day.
+// Observation counts what a client did on a day.
 type Observation struct {
 	Day    string `json:"day"`    // YYYY-MM-DD, UTC
-	Client string `json:"client"` // as it names itself; "" where it does not
-	Kind   string `json:"kind"`   // what it did, see package protocol
+	Client string `json:"client"` // its own name for itself, or ""
+	Kind   string `json:"kind"`   // see package protocol
 	N      int64  `json:"n"`
 }
 
-// Clients choose their names, so that their number has to be bounded.
+// Clients choose their names: of a day at most DayClients are counted by name, and the others as
+// OtherClients.
 const (
-	// DayClients is how many clients of a day are counted by themselves.
-	DayClients = 200
-	// OtherClients is the name of all others together.
+	DayClients   = 200
 	OtherClients = "other"
 )
 
 // ErrNotObserved means that a store keeps no observations.
-var ErrNotObserved = errors.New("nothing is observed")
+var ErrNotObserved = errors.New("no observations of clients")
 
-// Observed gives what was observed of clients on the given days, in the order of days, clients and
-// kinds. Some of it may be lost, and clients name themselves as they like. A store that keeps that
-// elsewhere has a method of its own.
+// Observed returns the observations of the given days, ordered by day, client and kind. Some may be
+// lost. A store may keep them elsewhere, and then has the method Observed.
 func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 	if elsewhere, is := s.(interface {
 		Observed(ctx context.Context, since, through string) ([]Observation, error)
@@ -46,7 +44,7 @@ func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 		Args: []any{since, through},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read what was observed: %w", err)
+		return nil, fmt.Errorf("read observations: %w", err)
 	}
 	observed := make([]Observation, len(rows[0]))
 	for i, row := range rows[0] {
@@ -55,16 +53,15 @@ func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 	return observed, nil
 }
 
-// Bound counts the clients of a day beyond DayClients together: those that were seen the least. It
-// is for observations of a store that does not bound them by itself. They come in the order of
-// Observed, each day, client and kind once.
+// Bound counts the clients of a day beyond DayClients together, those seen the least, in observations
+// ordered as by Observed.
 func Bound(observed []Observation) []Observation {
 	type client struct{ day, name string }
 	seen := map[client]int64{}
 	for _, o := range observed {
 		seen[client{o.Day, o.Client}] += o.N
 	}
-	own := map[client]bool{} // those that are counted by themselves
+	own := map[client]bool{} // counted by name
 	clients := map[string]int{}
 	for _, c := range slices.SortedFunc(maps.Keys(seen), func(a, b client) int {
 		return cmp.Or(cmp.Compare(seen[b], seen[a]), cmp.Compare(a.name, b.name))
@@ -92,17 +89,16 @@ func Bound(observed []Observation) []Observation {
 	return bound
 }
 
-// Attention is what observations come to. A member that scoreboard.json has too has the same name
-// here; whether a caller was auditing the service, no count says.
+// Attention sums up observations. A member that scoreboard.json has too has the same name.
 type Attention struct {
 	NamedClientsSeen   int   `json:"named_clients_seen"`
 	CompletedHandshake int   `json:"named_clients_that_completed_a_handshake"`
 	UnnamedHandshakes  int64 `json:"handshakes_without_a_name"`
 	ToolCalls          int64 `json:"tool_calls"`
-	MoreClients        bool  `json:"more_clients_than_named"` // whether clients were counted together
+	MoreClients        bool  `json:"more_clients_than_named"` // there are OtherClients
 }
 
-// AttentionOf counts the clients of observations.
+// AttentionOf returns the sums of observations.
 func AttentionOf(observed []Observation) (a Attention) {
 	seen, completed := map[string]bool{}, map[string]bool{}
 	for _, o := range observed {

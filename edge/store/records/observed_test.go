@@ -73,3 +73,13 @@ func TestBound(t *testing.T) {
 		}
 	}
 }
+
+func TestAttention(t *testing.T) {
+	got := AttentionOf([]Observation{
+		{"2026-11-20", "ada", "handshake", 2}, {"2026-11-20", "ada", "initialize", 1}, {"2026-11-20", OtherClients, "handshake", 5},
+		{"2026-11-20", "", "handshake", 3}, {"2026-11-20", "tern", "tools/call", 4}, {"2026-11-20", "zoe", "tools/call", 1},
+	})
+	if want := (Attention{NamedClientsSeen: 3, CompletedHandshake: 1, UnnamedHandshakes: 8, ToolCalls: 5, MoreClients: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -7,14 +7,14 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Outbox is how many messages to the operator are not delivered.
+// Outbox counts the messages to the operator that are not delivered.
 type Outbox struct {
-	Pending int64  `json:"pending"` // they are tried again
-	Dead    int64  `json:"dead"`    // they were given up
-	Error   string `json:"error"`   // of the newest of them that has one; "" where none has
+	Pending int64  `json:"pending"` // tried again
+	Dead    int64  `json:"dead"`    // given up
+	Error   string `json:"error"`   // of the newest message that has one, or ""
 }
 
-// String says how many messages wait, and what to do about dead ones.
+// String returns the counts, and what to do about dead messages.
 func (o *Outbox) String() string {
 	text := fmt.Sprintf("%d pending, %d dead", o.Pending, o.Dead)
 	if o.Dead > 0 {
@@ -26,7 +26,7 @@ func (o *Outbox) String() string {
 	return text
 }
 
-// CountUndelivered gives one row: how many messages are pending, and how many dead.
+// CountUndelivered returns one row: the number of pending and of dead messages.
 var CountUndelivered = turn.Statement{
 	SQL: "SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), (SELECT count(*) FROM outbox WHERE state = 'dead')",
 }

@@ -1,6 +1,5 @@
-// Package records is what the operator asks of the records in a store: it counts and lists them,
-// erases the e-mail addresses given with them, and revives messages that were given up. The store
-// is SQLite on a machine (package sqlite) or D1 on Cloudflare (package remote).
+// Package records counts and lists the records in a store, erases e-mail addresses, and revives
+// messages that were given up. The store is SQLite (package sqlite) or D1 (package cloudflare).
 package records
 
 import (
@@ -13,27 +12,27 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Reader is a store of records that is read.
+// Reader is a store open for reading.
 type Reader interface {
-	// Read runs statements that only read, all of one moment, and gives the rows of each. A value
+	// Read runs statements that only read, in one transaction, and returns the rows of each. A value
 	// is a string, an int64 or nil.
 	Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error)
 	// Name names the store in messages to the operator.
 	Name() string
-	// Room gives how many bytes the store takes, and how many it can take at most.
+	// Room returns the size of the store in bytes, and how large it can become.
 	Room() (used, most int64, err error)
 	Close() error
 }
 
-// Store is a store of records that is read and changed.
+// Store is a store open for reading and writing.
 type Store interface {
 	Reader
-	// Write runs statements as one atomic unit. It gives the number of changed rows of each.
+	// Write runs statements in one transaction, and returns the number of changed rows of each.
 	Write(ctx context.Context, statements ...turn.Statement) ([]int64, error)
-	// Forget removes deleted addresses from the files of the store, if it has files. While another
-	// process reads an earlier state it cannot, and returns who reads.
+	// Forget removes traces of deleted addresses from the files of the store. If a process that reads
+	// an earlier state prevents that, Forget returns its name.
 	Forget(ctx context.Context) (reader string, err error)
-	// RetentionNote says where the store keeps an erased address longer; "" says nowhere.
+	// RetentionNote says where the store keeps an erased address longer, or returns "".
 	RetentionNote() string
 }
 
@@ -46,32 +45,32 @@ func (d Days) bounds() (since, through any) {
 
 func day(table string) string { return "substr(" + recordedAt[table] + ", 1, 10)" }
 
-// recordedAt is SQL for the time at which a row of a table was recorded, in RFC 3339.
+// recordedAt is SQL for the time of a table's row in RFC 3339.
 var recordedAt = map[string]string{
 	"registrations": "recorded_at", "charters": "recorded_at", "suggestions": "filed_at",
 	"contacts": "created_at", "outbox": instant("created_at"),
 }
 
-// instant is SQL for a column of Unix seconds in RFC 3339.
+// instant returns SQL for a column of Unix seconds in RFC 3339.
 func instant(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%SZ', " + column + ", 'unixepoch')"
 }
 
-// How many rows are read at once.
+// Rows of a page of eachRow.
 const (
 	pageRows  = 5000
-	countRows = 20_000 // if a row is short
+	countRows = 20_000 // of short rows
 )
 
-// beforeAll is a key before those of all rows, also of rows that were put into the store by hand.
-// It is the least number that D1 takes.
+// beforeAll is a key before those of all rows, and the least number that D1 takes.
 const beforeAll = -(1 << 53)
 
-// eachRow gives the rows of a table whose key is greater than after, in the order of the key, some
-// rows at once. Each begins with its key, and then has the columns. Between two pages nothing is
-// open, so that a reader who pauses does not keep a server from emptying its log; rows that are
-// recorded meanwhile may be among them. An error ends the rows.
-func eachRow(ctx context.Context, r Reader, after int64, rows int, table, key, columns, condition string, args ...any) iter.Seq2[[]any, error] {
+// eachRow returns the rows of a table whose key is greater than after, ordered by the key, which is
+// the first column of each. Between two pages no transaction is open, so that a reader who pauses
+// does not keep a server from emptying its log; new rows may be among them. An error ends the rows.
+func eachRow(
+	ctx context.Context, r Reader, after int64, rows int, table, key, columns, condition string, args ...any,
+) iter.Seq2[[]any, error] {
 	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
 		" ORDER BY " + key + " LIMIT " + strconv.Itoa(rows)
 	return func(yield func([]any, error) bool) {
@@ -89,7 +88,7 @@ func eachRow(ctx context.Context, r Reader, after int64, rows int, table, key, c
 			for _, row := range page[0] {
 				next, is := row[0].(int64)
 				if !is || next <= after {
-					yield(nil, fmt.Errorf("read %s after %d: the store gave number %v", table, after, row[0]))
+					yield(nil, fmt.Errorf("read %s after %d: got key %v", table, after, row[0]))
 					return
 				}
 				if after = next; !yield(row, nil) {

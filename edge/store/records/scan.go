@@ -8,14 +8,13 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Kind is a kind of record that is counted: rows with a sequence number, in the order of recording,
-// that are never changed and never erased.
+// Kind is a kind of record: rows in the order of recording, which are never changed or erased.
 type Kind struct {
 	Name    string // one of the constants below
 	Table   string
-	At      string // the column of its time
-	sum     string // that of its commitment
-	columns string // those of Record.Values
+	At      string // column of its time
+	sum     string // column of its commitment
+	columns string // columns of Record.Values
 }
 
 // Names of the kinds.
@@ -32,21 +31,21 @@ var Kinds = []Kind{
 	{Suggestion, "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", "kind, filed_as"},
 }
 
-// Record is a record as a verification looks at it.
+// Record is a record in a verification.
 type Record struct {
 	Seq    int64
 	ID     string
 	At     string // when its request arrived, RFC 3339
 	SHA256 string // of the canonical string, or of a suggestion's text
-	// Line is what a digest is made of: Seq, ID, At and SHA256 with spaces between them; for a
-	// suggestion also its kind and filed_as.
+	// Line is hashed into a digest: space-separated Seq, ID, At and SHA256, and of a suggestion also
+	// kind and filed_as.
 	Line string
-	// Values are, for a registration, agent_name and pubkey; for a charter, org_name, commissioner
-	// and roster; for a suggestion, its kind and filed_as. What is absent is "".
+	// Values are agent_name and pubkey of a registration; org_name, commissioner and roster of a
+	// charter; kind and filed_as of a suggestion. An absent value is "".
 	Values [3]string
 }
 
-// Scan gives all records of a kind whose sequence numbers are at most last, in their order.
+// Scan returns the records of a kind up to sequence number last, in order.
 func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
 	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
 	for row, err := range eachRow(ctx, r, beforeAll, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
@@ -57,7 +56,7 @@ func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record,
 		record.Line, _ = row[1].(string)
 		parts := strings.SplitN(record.Line, " ", 5)
 		if len(parts) < 4 {
-			return nil, fmt.Errorf("read %s: number %d has no identifier, time or commitment", kind.Table, record.Seq)
+			return nil, fmt.Errorf("read %s: number %d lacks an identifier, time or commitment", kind.Table, record.Seq)
 		}
 		record.ID, record.At, record.SHA256 = parts[1], parts[2], parts[3]
 		for i, v := range row[2:] {
@@ -68,25 +67,24 @@ func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record,
 	return list, nil
 }
 
-// Extent is how far a store goes.
+// Extent describes a store.
 type Extent struct {
-	Store string  // the identifier of the store
-	Host  string  // canonical host of the service that writes to it; "" if none has yet
-	Last  []int64 // the last sequence number of each of Kinds
-	New   int64   // how many records come after those that were covered
-	// Waiting says of each of Kinds how many those are.
-	Waiting []Waiting
+	Store   string    // its identifier
+	Host    string    // canonical host of the service that writes to it; "" before the first one
+	Last    []int64   // last sequence number of each of Kinds
+	New     int64     // records that no verification covers
+	Waiting []Waiting // the same for each of Kinds
 }
 
-// Waiting is how many records of a kind come after those that were covered.
+// Waiting counts the records of a kind that no verification covers.
 type Waiting struct {
 	Kind   string `json:"kind"`
 	New    int64  `json:"new"`
-	Oldest string `json:"oldest,omitempty"` // the time of the oldest of them
+	Oldest string `json:"oldest,omitempty"` // time of the first of them
 }
 
-// Measure finds how far a store goes, all of one moment. covered has the last number of each of
-// Kinds that a verification covers; nil is for none.
+// Measure reads the extent of a store in one transaction. covered has the last number of each of
+// Kinds that a verification covers; nil is none.
 func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 	statements := []turn.Statement{{SQL: "SELECT id, host FROM store"}}
 	for i, kind := range Kinds {
@@ -104,7 +102,7 @@ func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 		return nil, fmt.Errorf("measure the store: %w", err)
 	}
 	if len(rows[0]) != 1 {
-		return nil, fmt.Errorf("measure the store: it has %d identifiers, and not one (anteroom restore brings a backup back)", len(rows[0]))
+		return nil, fmt.Errorf("read store identifier: got %d rows, want 1 (anteroom restore)", len(rows[0]))
 	}
 	e := &Extent{}
 	e.Store, _ = rows[0][0][0].(string)

@@ -114,7 +114,7 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("one is covered: %+v", e)
 	}
 	exec(t, s, "INSERT INTO store (id) VALUES ('another')")
-	if _, err := Measure(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "it has 2 identifiers") {
+	if _, err := Measure(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "read store identifier: got 2 rows, want 1") {
 		t.Errorf("two identifiers: %v", err)
 	}
 	s.Close()

@@ -1,7 +1,6 @@
-// Package bundle makes the folder that wrangler deploys: the worker, and what it knows of the
-// content. The files that depend on no content, edge.wasm and the JavaScript, are compiled in the
-// folder of the source code. A program that build/release.sh makes carries them, so that it deploys
-// without the source code; it is built with the tag release. Any other program carries none.
+// Package bundle makes the folder that wrangler deploys: the worker and the snapshot. edge.wasm and the
+// JavaScript are compiled in the folder of the source code. A released program, which build/release.sh
+// builds with the tag release, carries them.
 package bundle
 
 import (
@@ -19,34 +18,34 @@ import (
 
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/migrations"
-	"anteroom/edge/worker/prerender"
 )
 
-// What build/release.sh writes beside this file, and git does not keep.
+// build/release.sh writes these next to this file; git ignores them.
 const (
 	filesFolder   = "files"
-	toolchainFile = "toolchain.txt" // what the compiler of edge.wasm calls itself
+	toolchainFile = "toolchain.txt" // version of the compiler of edge.wasm
 )
 
-// The sources of a bundle, relative to the folder of the source code.
+// The sources of a bundle, in the folder of the source code.
 const (
 	compileScript = "build/edge.sh"
-	workerFolder  = "edge/worker" // its *.mjs are the JavaScript of the bundle
+	workerFolder  = "edge/worker" // of the *.mjs
 )
 
-// Files of a bundle besides its JavaScript.
+// Files of a bundle next to its JavaScript.
 const (
-	Wasm      = "edge.wasm"
-	Snapshot  = "snapshot.txt"
-	Constants = "constants.txt"
+	Wasm     = "edge.wasm"
+	Snapshot = "snapshot.txt"
+	// formerFile is in bundles of earlier programs.
+	formerFile = "constants.txt"
 )
 
-// Files gives the carried files by their names. It is false if this program carries none.
+// Files returns the carried files by name, and whether this program carries any.
 func Files() (map[string][]byte, bool) {
 	if carried == nil {
 		return nil, false
 	}
-	files, _ := read(carried, filesFolder+"/*") // they are in the program itself
+	files, _ := read(carried, filesFolder+"/*") // embedded
 	return files, true
 }
 
@@ -61,19 +60,17 @@ func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
 	return files, err
 }
 
-// Toolchain is what the compiler of edge.wasm calls itself, in one line. It is "" if this program
-// carries no files.
+// Toolchain returns the version of the compiler of the carried edge.wasm, or "".
 func Toolchain() string {
 	if carried == nil {
 		return ""
 	}
-	files, _ := read(carried, toolchainFile) // it is in the program itself
+	files, _ := read(carried, toolchainFile) // embedded
 	return strings.TrimSpace(string(files[toolchainFile]))
 }
 
-// worker gives the files of a bundle that depend on no content: compiled where the source code is
-// here, else those that this program carries. If it has compiled, it gives the names of the
-// functions in the module too, one line for each: the function's index and its name.
+// worker returns the files of a bundle without the snapshot, compiled or carried. After compiling it
+// also returns the names of the module's functions, in lines of INDEX:NAME.
 func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
 	if _, err := os.Stat(compileScript); err == nil {
 		files, names, err = compile(ctx, progress)
@@ -85,12 +82,12 @@ func worker(ctx context.Context, progress io.Writer) (files map[string][]byte, n
 	if files, carried := Files(); carried {
 		return files, nil, nil
 	}
-	return nil, nil, fmt.Errorf("there is no %s here, and this program carries no worker "+
-		"(take a released program, or call this in the folder of the source code)", compileScript)
+	return nil, nil, fmt.Errorf("build the worker: found no %s, and this program carries no worker "+
+		"(take a released program, or run this in the folder of the source code)", compileScript)
 }
 
-// commentLine is a line of JavaScript that holds a comment alone. It is left empty in a bundle, so
-// that the lines of a stack are those of the source.
+// commentLine matches a line of JavaScript with only a comment. It is left empty in a bundle, so that
+// line numbers stay.
 var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*|/\*\*[^*]*\*/)$`)
 
 func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, names []byte, err error) {
@@ -119,24 +116,19 @@ func compile(ctx context.Context, progress io.Writer) (files map[string][]byte, 
 	return files, names, err
 }
 
-// What Build writes beside a bundle: the names of the functions in edge.wasm, or, without the
-// source code, the migrations of the database.
+// Build writes one of these next to a bundle.
 const (
-	namesFile        = "edge.names"
-	migrationsFolder = "migrations"
+	namesFile        = "edge.names" // of the functions in a compiled edge.wasm
+	migrationsFolder = "migrations" // with a carried one, for wrangler
 )
 
-// Build writes a bundle with what the worker knows of the content to a folder, and gives its files.
+// Build writes a bundle with a snapshot to a folder, and returns its files.
 func Build(ctx context.Context, folder string, s *snapshot.Snapshot, progress io.Writer) (map[string][]byte, error) {
 	files, names, err := worker(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := prerender.Answers(s)
-	if err != nil {
-		return nil, err
-	}
-	files[Snapshot], files[Constants] = s.Encode(), answers
+	files[Snapshot] = s.Encode()
 	if err := write(folder, files); err != nil {
 		return nil, err
 	}
@@ -149,16 +141,16 @@ func Build(ctx context.Context, folder string, s *snapshot.Snapshot, progress io
 	return files, err
 }
 
-// write writes a bundle to a folder, instead of a bundle that is there. It refuses a folder that
-// holds anything else.
+// write replaces a bundle in a folder. It refuses a folder with other files.
 func write(folder string, files map[string][]byte) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); files[name] == nil && filepath.Ext(name) != ".mjs" {
-			return fmt.Errorf("write bundle: %s holds %s, which is not of a bundle (name another folder, or empty it)", folder, name)
+		name := entry.Name()
+		if files[name] == nil && filepath.Ext(name) != ".mjs" && name != formerFile {
+			return fmt.Errorf("write bundle: unexpected file %s in %s (empty the folder, or choose another)", name, folder)
 		}
 	}
 	if err = os.RemoveAll(folder); err == nil {
@@ -170,8 +162,7 @@ func write(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// writeMigrations writes the migrations of the database where wrangler finds them. Those that are
-// there are the same, or older ones.
+// writeMigrations keeps the migrations of earlier programs in the folder.
 func writeMigrations(folder string) error {
 	files, err := read(migrations.Files, "*.sql")
 	if err == nil {

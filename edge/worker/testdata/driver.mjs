@@ -29,7 +29,7 @@ let snapshot, core, before;
 const target = readFileSync(new URL('../../../build/target.json', import.meta.url), 'utf8');
 const STACK = Number(/"stack-size=(\d+)"/.exec(target)[1]);
 
-const reviver = (_, v) => (v && typeof v === 'object' && 'bytes' in v ? new Uint8Array(Buffer.from(v.bytes, 'base64')) : v);
+const reviver = (_, v) => (v && typeof v === 'object' && 'bytes' in v ? new Uint8Array(Buffer.from(v.bytes ?? '', 'base64')) : v);
 const replacer = (_, v) => (v instanceof Uint8Array ? { bytes: Buffer.from(v).toString('base64') } : v);
 
 /** The facts as the module gives them, before they are read. */

@@ -15,12 +15,12 @@ func TestCount(t *testing.T) {
 		ok           bool
 	}{{0, 0, true}, {2, 8, true}, {2, 7, false}, {3, 8, false}, {1 << 30, 1 << 10, false}, {1<<31 - 1, 8, false}, {-1, 8, false}} {
 		var texts []string
-		d := coder{frame: append(appendU32(nil, c.says), make([]byte, c.follow)...), reads: true}
-		if list(&d, &texts, minText, (*coder).text); d.done() != c.ok || len(texts) != c.says && c.ok || !c.ok && texts != nil {
+		d := codec{frame: append(appendU32(nil, c.says), make([]byte, c.follow)...), reads: true}
+		if list(&d, &texts, minText, (*codec).text); d.done() != c.ok || len(texts) != c.says && c.ok || !c.ok && texts != nil {
 			t.Errorf("%d texts in %d bytes: %d, failed %v", c.says, c.follow, len(texts), d.failed)
 		}
 	}
-	var c coder
+	var c codec
 	if c.result(&turn.Result{}); len(c.frame) != minResult {
 		t.Errorf("an empty result takes %d bytes, and %d are asked for", len(c.frame), minResult)
 	}
@@ -51,7 +51,7 @@ func TestFields(t *testing.T) {
 		"a: b": nil, "a: b\nc: d": nil, "a:b\n": nil, ": b\n": nil, "a: b\n\nc: d\n": nil, "a: b\nnothing\n": nil, "a: b\n: nobody\n": nil,
 	} {
 		var got []turn.Header
-		d := coder{frame: append(appendU32(nil, len(lines)), lines...), reads: true}
+		d := codec{frame: append(appendU32(nil, len(lines)), lines...), reads: true}
 		if d.fields(&got); !reflect.DeepEqual(got, want) || d.done() != (want != nil || lines == "") {
 			t.Errorf("%q: %v, failed %v", lines, got, d.failed)
 		}

@@ -1,10 +1,9 @@
-// Package wire encodes turns and their outcomes as they cross the border of the WebAssembly module.
-// One function for each type both writes and reads it.
+// Package wire encodes turns and their outcomes for the WebAssembly module. One function for each type
+// both writes and reads it: see codec.
 //
-// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
-// is bytes that are UTF-8; "list of x" is a u32 count and so many x. "fields" are header fields as
-// one text, each a line of its name, ": ", its value and LF. A frame holds one item and nothing
-// after it.
+// Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text" is
+// bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields, each
+// a line of its name, ": ", its value and LF. A frame is one item.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
@@ -18,14 +17,15 @@
 //	                              u8 something to deliver (0, 1),
 //	                              list of (text client, text kind) observed
 //	                  1 effects:  list of effect
-//	facts    text error: what is wrong with the snapshot; where it is "", the rest follows:
+//	facts    text error of loading the snapshot; if it is "", the rest follows:
 //	         u32 most bytes of a body, u32 most rounds, u32 most effects,
 //	         u32 milliseconds for an exec, u32 milliseconds for a relay;
 //	         list of text request header fields, four times: of a GET or HEAD, of one with a
 //	         query, of other methods, of messages to the MCP server;
+//	         fields of every answer,
 //	         text canonical host, text apex host, u8 limited (0, 1), text service,
 //	         text relay from, text relay to;
-//	         outcome of a turn that the host could not take to its end,
+//	         outcome of a turn that the host could not finish,
 //	         text path of the MCP server, outcome of such a turn for a POST there,
 //	         text path of the check of readiness, u32 seconds to keep its answer
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
@@ -45,8 +45,7 @@
 //	01000000 00 01 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
-// and the answer 204 with the field a: b, without a body, a line for the log, something to deliver
-// or something observed:
+// and the answer 204 with the field a: b alone:
 //
 //	00 cc000000 05000000613a20620a 00000000 00000000 00 00000000
 package wire
@@ -64,7 +63,7 @@ import (
 )
 
 // ErrFrame is the error for bytes that are not a frame.
-var ErrFrame = errors.New("decode frame: it is cut off, has bytes left over, or holds a value that is not allowed")
+var ErrFrame = errors.New("decode frame: truncated, too long, or with an invalid value")
 
 const (
 	kindNull, kindInteger, kindText, valueKinds                                  = 0, 1, 2, 3
@@ -72,25 +71,25 @@ const (
 	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKinds = 0, 1, 2, 3, 4, 5, 6
 )
 
-// The fewest bytes of a text and of a result: they bound how many items a frame can hold.
+// The fewest bytes of a text and of a result bound how many items a frame can have.
 const (
 	minText   = 4
 	minResult = 1 + 1 + 4 + 4 + 4 + 8 + 8 + 8
 )
 
-// failures are the failures, each at its number in a frame.
+// failures are numbered in a frame by their index.
 var failures = [...]turn.Failure{turn.None, turn.Refused, turn.Timeout, turn.Unavailable}
 
 // AppendTurn appends a turn.
 func AppendTurn(b []byte, t *turn.Turn) []byte {
-	c := coder{frame: b}
+	c := codec{frame: b}
 	c.turn(t)
 	return c.frame
 }
 
-// DecodeTurn reads a turn, which aliases the frame. Its only error is ErrFrame.
+// DecodeTurn reads a turn, which aliases the frame. The only error is ErrFrame.
 func DecodeTurn(frame []byte) (*turn.Turn, error) {
-	c, t := coder{frame: frame, reads: true}, &turn.Turn{}
+	c, t := codec{frame: frame, reads: true}, &turn.Turn{}
 	if c.turn(t); !c.done() {
 		return nil, ErrFrame
 	}
@@ -99,25 +98,25 @@ func DecodeTurn(frame []byte) (*turn.Turn, error) {
 
 // AppendOutcome appends an outcome.
 func AppendOutcome(b []byte, o turn.Outcome) []byte {
-	c := coder{frame: b}
+	c := codec{frame: b}
 	c.outcome(&o)
 	return c.frame
 }
 
-// DecodeOutcome reads an outcome, which aliases the frame. Its only error is ErrFrame.
+// DecodeOutcome reads an outcome, which aliases the frame. The only error is ErrFrame.
 func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
-	c := coder{frame: frame, reads: true}
+	c := codec{frame: frame, reads: true}
 	if c.outcome(&o); !c.done() {
 		return turn.Outcome{}, ErrFrame
 	}
 	return o, nil
 }
 
-// AppendFacts appends what a host has to know of the core and the snapshot. fault says why the
-// snapshot was not loaded, "" if it was. messages is the path of the MCP server, and unfinished the
-// answer to a POST there that could not be finished.
+// AppendFacts appends what a host needs to know of the core and the snapshot, or fault, the error of
+// loading that. messages is the path of the MCP server, and unfinished the answer to a POST there
+// that the host could not finish.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
-	c := coder{frame: b}
+	c := codec{frame: b}
 	if c.text(&fault); fault != "" {
 		return c.frame
 	}
@@ -126,10 +125,15 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	}
 	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
 	for _, names := range [][]string{
-		read, slices.Concat(read, api.QueryHeaders, api.KeyHeaders), slices.Concat(written, api.KeyHeaders), slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
+		read,
+		slices.Concat(read, api.QueryHeaders, api.KeyHeaders),
+		slices.Concat(written, api.KeyHeaders),
+		slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
 	} {
-		list(&c, &names, minText, (*coder).text)
+		list(&c, &names, minText, (*codec).text)
 	}
+	common := respond.CommonHeaders
+	c.fields(&common)
 	c.text(&s.CanonicalHost)
 	c.text(&s.ApexHost)
 	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
@@ -146,7 +150,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	return c.frame
 }
 
-func (c *coder) turn(t *turn.Turn) {
+func (c *codec) turn(t *turn.Turn) {
 	r, h := &t.Request, &t.Host
 	c.i64(&t.Now)
 	if c.reads {
@@ -160,33 +164,33 @@ func (c *coder) turn(t *turn.Turn) {
 	c.fields(&r.Header)
 	c.bytes(&r.Body)
 	c.flag(&r.Incomplete)
-	list(c, &h.Extra, minText, (*coder).text)
+	list(c, &h.Extra, minText, (*codec).text)
 	c.text(&h.Client)
 	c.text(&h.PublicKey)
 	c.flag(&h.KeyFault)
 	c.flag(&h.Limiter)
 	c.u32(&h.Port)
 	c.u32(&h.Queries)
-	list(c, &t.Journal, minResult, (*coder).result)
+	list(c, &t.Journal, minResult, (*codec).result)
 }
 
-func (c *coder) result(r *turn.Result) {
+func (c *codec) result(r *turn.Result) {
 	number := byte(max(0, slices.Index(failures[:], r.Failure)))
 	c.kind(&number, len(failures))
 	r.Failure = failures[number]
 	c.flag(&r.OK)
 	c.u32(&r.Status)
 	c.bytes(&r.Data)
-	list(c, &r.Rows, minText, (*coder).rows)
+	list(c, &r.Rows, minText, (*codec).rows)
 	c.i64(&r.Remaining)
 	c.i64(&r.Reset)
 	c.i64(&r.Millis)
 }
 
-func (c *coder) rows(rows *[][]any)   { list(c, rows, minText, (*coder).values) }
-func (c *coder) values(values *[]any) { list(c, values, 1, (*coder).value) }
+func (c *codec) rows(rows *[][]any)   { list(c, rows, minText, (*codec).values) }
+func (c *codec) values(values *[]any) { list(c, values, 1, (*codec).value) }
 
-func (c *coder) value(v *any) {
+func (c *codec) value(v *any) {
 	kind := byte(kindNull)
 	n, isInteger := (*v).(int64)
 	s, isText := (*v).(string)
@@ -207,13 +211,13 @@ func (c *coder) value(v *any) {
 	}
 }
 
-func (c *coder) outcome(o *turn.Outcome) {
+func (c *codec) outcome(o *turn.Outcome) {
 	kind := byte(kindEffects)
 	if o.Response != nil {
 		kind = kindResponse
 	}
 	if c.kind(&kind, outcomeKinds); kind == kindEffects {
-		list(c, &o.Effects, 1, (*coder).effect)
+		list(c, &o.Effects, 1, (*codec).effect)
 		return
 	}
 	if c.reads {
@@ -222,24 +226,24 @@ func (c *coder) outcome(o *turn.Outcome) {
 	c.response(o.Response)
 }
 
-func (c *coder) response(r *turn.Response) {
+func (c *codec) response(r *turn.Response) {
 	c.u32(&r.Status)
 	c.fields(&r.Header)
 	c.bytes(&r.Body)
 	c.text(&r.Log)
 	c.flag(&r.Deliver)
-	list(c, &r.Observed, 2*minText, func(c *coder, o *turn.Observation) {
+	list(c, &r.Observed, 2*minText, func(c *codec, o *turn.Observation) {
 		c.text(&o.Client)
 		c.text(&o.Kind)
 	})
 }
 
-func (c *coder) effect(e *turn.Effect) {
+func (c *codec) effect(e *turn.Effect) {
 	kind := kindOf(*e)
 	switch c.kind(&kind, effectKinds); kind {
 	case kindExec:
 		as(c, e, func(x *turn.Exec) {
-			list(c, &x.Statements, 2*minText, func(c *coder, s *turn.Statement) {
+			list(c, &x.Statements, 2*minText, func(c *codec, s *turn.Statement) {
 				c.text(&s.SQL)
 				c.values(&s.Args)
 			})
@@ -250,7 +254,7 @@ func (c *coder) effect(e *turn.Effect) {
 			c.text((*string)(&x.Message.List))
 			c.text(&x.Message.Subject)
 			c.text(&x.Message.Text)
-			list(c, &x.Message.Records, minText, (*coder).text)
+			list(c, &x.Message.Records, minText, (*codec).text)
 			c.text(&x.Message.After)
 		})
 	case kindFetch:
@@ -293,24 +297,25 @@ func kindOf(e turn.Effect) byte {
 	return kindExec
 }
 
-func as[T turn.Effect](c *coder, e *turn.Effect, code func(*T)) {
+func as[T turn.Effect](c *codec, e *turn.Effect, code func(*T)) {
 	x, _ := (*e).(T)
 	if code(&x); c.reads {
 		*e = x
 	}
 }
 
-// coder writes a frame, or reads one from its start. After the first fault it reads zero values.
-type coder struct {
-	frame  []byte // what was written, or what is left to read
+// codec reads a frame from its start, or writes one. Its methods take pointers to values, which they
+// set if it reads. After a fault it reads zeros, so that only done is checked.
+type codec struct {
+	frame  []byte // left to read, or written so far
 	reads  bool
 	failed bool
 }
 
-func (c *coder) done() bool { return !c.failed && len(c.frame) == 0 }
+func (c *codec) done() bool { return !c.failed && len(c.frame) == 0 }
 
-// take reads the next n bytes; nil, which is a fault, where fewer are left.
-func (c *coder) take(n int) []byte {
+// take reads n bytes, or fails and returns nil.
+func (c *codec) take(n int) []byte {
 	if n < 0 || n > len(c.frame) {
 		c.failed, c.frame = true, nil
 		return nil
@@ -320,7 +325,7 @@ func (c *coder) take(n int) []byte {
 	return b
 }
 
-func (c *coder) kind(kind *byte, n int) {
+func (c *codec) kind(kind *byte, n int) {
 	if !c.reads {
 		c.frame = append(c.frame, *kind)
 		return
@@ -332,7 +337,7 @@ func (c *coder) kind(kind *byte, n int) {
 	*kind = b[0]
 }
 
-func (c *coder) flag(on *bool) {
+func (c *codec) flag(on *bool) {
 	var kind byte
 	if *on {
 		kind = 1
@@ -341,8 +346,8 @@ func (c *coder) flag(on *bool) {
 	*on = kind == 1
 }
 
-// u32 codes a number. One that does not fit an int32 is read as a negative one.
-func (c *coder) u32(n *int) {
+// u32 reads a number over 1<<31 - 1 as a negative one.
+func (c *codec) u32(n *int) {
 	if !c.reads {
 		c.frame = appendU32(c.frame, *n)
 	} else if b := c.take(4); b != nil {
@@ -354,14 +359,14 @@ func appendU32(b []byte, n int) []byte {
 	return append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 }
 
-func (c *coder) i64(n *int64) {
+func (c *codec) i64(n *int64) {
 	low, high := int(uint32(*n)), int(uint32(*n>>32))
 	c.u32(&low)
 	c.u32(&high)
 	*n = int64(uint32(low)) | int64(high)<<32
 }
 
-func (c *coder) bytes(b *[]byte) {
+func (c *codec) bytes(b *[]byte) {
 	n := len(*b)
 	if c.u32(&n); c.reads {
 		*b = c.take(n)
@@ -370,7 +375,7 @@ func (c *coder) bytes(b *[]byte) {
 	}
 }
 
-func (c *coder) text(s *string) {
+func (c *codec) text(s *string) {
 	n := len(*s)
 	if c.u32(&n); c.reads {
 		*s = string(c.take(n))
@@ -379,9 +384,8 @@ func (c *coder) text(s *string) {
 	}
 }
 
-// list codes items that take at least so many bytes each. A count with no room for its items is a
-// fault.
-func list[T any](c *coder, items *[]T, least int, item func(*coder, *T)) {
+// list codes items of at least so many bytes. A count without room for its items is a fault.
+func list[T any](c *codec, items *[]T, least int, item func(*codec, *T)) {
 	n := len(*items)
 	if c.u32(&n); c.reads {
 		if n < 0 || n > len(c.frame)/least {
@@ -395,7 +399,7 @@ func list[T any](c *coder, items *[]T, least int, item func(*coder, *T)) {
 	}
 }
 
-func (c *coder) fields(header *[]turn.Header) {
+func (c *codec) fields(header *[]turn.Header) {
 	if !c.reads {
 		at := len(c.frame)
 		c.frame = turn.AppendFields(appendU32(c.frame, 0), *header)

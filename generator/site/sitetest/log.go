@@ -12,11 +12,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Log gives a content folder a public log under a new key: a stage for each of its boards, whose
-// counts are the board's, of records that it makes up; no count may fall. The first registrations
-// that it counts are those given, by their hashes. document gives a published document, by its
-// path. What is in the folder has to be whole: the key goes behind the log: of its service.yaml,
-// which lists none.
+// Log adds a public log under a new key to a content folder, with a stage of made-up records for
+// each board. No count may fall. The first registrations have the given hashes. document returns a
+// published document. service.yaml must list no key.
 func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, registrations ...string) *tlog.Log {
 	t.Helper()
 	var service struct {
@@ -36,7 +34,7 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 	fsys["service.yaml"] = &fstest.MapFile{Data: []byte(text + "\nlog:\n" + rest)}
 
 	log := tlog.New([]string{key}, nil)
-	have, indexes := map[string]int{}, []int64{} // the records of each kind; those of the registrations
+	have, indexes := map[string]int{}, []int64{} // records by kind; indexes of registrations
 	for _, name := range boards(fsys) {
 		is := read(fsys["scoreboard/"+name+".yaml"])
 		var entries []tlog.Entry

@@ -25,9 +25,8 @@ func read(file *fstest.MapFile) (board model.Roster) {
 	return board
 }
 
-// Verify gives every board of a content folder a verification that agrees with its numbers, of
-// records that it makes up. It replaces those that are there. A board that cannot be read gets one
-// of no records.
+// Verify adds to every board of a content folder a verification of made-up records that matches its
+// numbers.
 func Verify(fsys fstest.MapFS) {
 	var vouched, own int
 	follows := ""
@@ -48,7 +47,8 @@ func Verify(fsys fstest.MapFS) {
 			told("observed_attention.named_clients_that_completed_a_handshake", attention.CompletedHandshake) +
 			told("observed_attention.tool_calls_by_anything_not_auditing_us", attention.ToolCalls) +
 			told("observed_attention.security_reports_received", attention.SecurityReports)
-		decisions := decide(&vouched, is.PilotWaitlist.VerifiedConversions, "vouch", "v") + decide(&own, is.Excluded.Records, "own", "o")
+		decisions := decide(&vouched, is.PilotWaitlist.VerifiedConversions, "vouch", "v") +
+			decide(&own, is.Excluded.Records, "own", "o")
 		if decisions == "" {
 			text += "decisions: []\n"
 		} else {
@@ -72,15 +72,15 @@ func decide(had *int, n int, what, series string) (decisions string) {
 
 func boards(fsys fstest.MapFS) (names []string) {
 	for file := range fsys {
-		if dir, base := path.Split(file); dir == "scoreboard/" && strings.HasSuffix(base, ".yaml") && len(base) >= len("2026-11-20.yaml") {
-			names = append(names, strings.TrimSuffix(base, ".yaml"))
+		dir, base := path.Split(file)
+		if name, is := strings.CutSuffix(base, ".yaml"); dir == "scoreboard/" && is && len(name) >= day {
+			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, tlog.CompareNames)
 	return names
 }
 
-// day is the length of a date.
 const day = len("2026-11-20")
 
 func decision(what, series string, n int) string {

@@ -13,26 +13,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// onlyByCommandLine are the flags that no environment variable sets. A variable that is left set
-// would decide or confirm the next run too, or would mean one thing to one command and another to
-// the next.
+// onlyByCommandLine lists the flags without an environment variable: a variable that stays set would
+// decide the next run too, or mean different things to different commands.
 var onlyByCommandLine = []string{
 	"help", "version",
-	"allow", "answers", "email", "reason", "yes", // what is decided or confirmed about one run
-	"new-store", "take-over", // which store is of this service from now on
-	"addresses", "check", "dry-run", "follow", "template", "undo", // what one run shows, or does not do
+	"allow", "answers", "email", "reason", "yes", // decisions about one run
+	"new-store", "take-over", // which store belongs to this service from now on
+	"addresses", "check", "dry-run", "follow", "template", "undo", // the mode of one run
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export
 	"log",   // which key a command is about
-	"proof", // what is checked, by one run
+	"proof", // the file of one run
 	"key",   // a public key, where ANTEROOM_KEY is the secret one
 }
 
-// OnlyHere marks a flag of one command that no environment variable sets, as its name means another
-// thing to other commands.
+// OnlyHere marks a flag without an environment variable, as other commands use its name differently.
 const OnlyHere = "anteroom_only_by_command_line"
 
-// Variable is the environment variable that sets a flag, and "" if none does.
+// Variable returns the environment variable that sets a flag, or "".
 func Variable(f *pflag.Flag) string {
 	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[OnlyHere] != nil {
 		return ""
@@ -40,24 +38,24 @@ func Variable(f *pflag.Flag) string {
 	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// SettingsFile holds settings of a service, in its folder.
+// SettingsFile has the settings of a service, in its folder.
 const SettingsFile = "anteroom.toml"
 
-// without is what, given by a flag or a variable, leaves a setting of the file out, as the two
-// exclude each other.
+// without lists the flags and variables that overrule a setting of the file, as the two exclude each
+// other.
 var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
 	"smtp": {"smtp-file"}, "smtp-file": {"smtp"},
 }
 
-// Bind sets the flags of a command that were not given: from their environment variables, or else
-// from the settings file of the working folder. The root command calls it for every command.
-// Calling it again changes nothing.
+// Bind sets the missing flags of a command from their environment variables, or from the settings
+// file of the working folder. Calling it again has no effect.
 func Bind(cmd *cobra.Command) (err error) {
 	settings, err := settings(cmd.Root())
 	flags := cmd.Flags()
 	given := func(name string) bool {
-		return flags.Changed(name) && Chosen(flags, name) || os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
+		return flags.Changed(name) && Chosen(flags, name) ||
+			os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)
@@ -78,7 +76,6 @@ func Bind(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// settings reads the settings file. Each key is the name of a flag of some command.
 func settings(root *cobra.Command) (map[string]string, error) {
 	var table map[string]any
 	if _, err := toml.DecodeFile(SettingsFile, &table); errors.Is(err, os.ErrNotExist) {
@@ -107,11 +104,12 @@ func settings(root *cobra.Command) (map[string]string, error) {
 			case string, bool, int64:
 				words = append(words, fmt.Sprint(one))
 			default:
-				faults = append(faults, fmt.Errorf("%s: %s is neither a text, a number, true, false nor a list of these", SettingsFile, key))
+				faults = append(faults, fmt.Errorf("%s: %s must be a text, a number, true, false or a list of these",
+					SettingsFile, key))
 			}
 		}
 		if names.Lookup(key) == nil {
-			meant := "its keys are the names of flags that have a variable"
+			meant := "the keys are the names of flags with a variable"
 			if like := alike(key, names); len(like) > 0 {
 				meant = "did you mean " + strings.Join(like, ", ") + "?"
 			}
@@ -122,7 +120,7 @@ func settings(root *cobra.Command) (map[string]string, error) {
 	return values, errors.Join(faults...)
 }
 
-// fromElsewhere marks a flag that was not given on the command line: by a variable or the settings.
+// fromElsewhere marks a flag that a variable or the settings file has set.
 const fromElsewhere = "anteroom_from_elsewhere"
 
 // OnCommandLine reports whether a flag was given on the command line, where others can see it.
@@ -131,17 +129,86 @@ func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	return f.Changed && f.Annotations[fromElsewhere] == nil
 }
 
-// Chosen reports whether a flag was given for this call, and is not a setting of the service.
+// Chosen reports whether a flag or a variable, not the settings file, has set a flag.
 func Chosen(flags *pflag.FlagSet, name string) bool {
 	from := flags.Lookup(name).Annotations[fromElsewhere]
 	return flags.Changed(name) && (from == nil || !strings.HasPrefix(from[0], SettingsFile))
 }
 
-// Commands are a command and all below it.
+// Commands returns a command and its subcommands.
 func Commands(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, below := range cmd.Commands() {
 		all = append(all, Commands(below)...)
 	}
 	return all
+}
+
+func unknown(what string, cmd *cobra.Command, meant []string) error {
+	question := ""
+	if len(meant) > 0 {
+		question = "did you mean " + strings.Join(meant, ", ") + "? "
+	}
+	return Unusable("%s (%s%s --help says how)", what, question, cmd.CommandPath())
+}
+
+// AddHelp makes help of an unknown command an error, like its call.
+func AddHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Use, help.Short = "help [COMMAND]", "Print the help of a command"
+	help.Long = "Help prints what --help of a command prints."
+	help.Args = cobra.ArbitraryArgs
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		asked, rest, err := root.Find(args)
+		if err == nil {
+			err = KnownCommand(asked, rest)
+		}
+		if err != nil {
+			return err
+		}
+		asked.InitDefaultHelpFlag()
+		asked.InitDefaultVersionFlag()
+		return asked.Help()
+	}
+}
+
+// KnownCommand refuses the arguments of a command with subcommands.
+func KnownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return unknownCommand(cmd, args[0])
+}
+
+// distance limits the letters that differ in a mistyped name; fewer in a short one.
+func distance(name string) int { return min(2, len(name)/2) }
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = distance(name)
+	return unknown(fmt.Sprintf("unknown command %q", name), cmd, cmd.SuggestionsFor(name))
+}
+
+// FlagError adds similar flags to the error about an unknown one.
+func FlagError(cmd *cobra.Command, err error) error {
+	wrong := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
+		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag likely belongs to the intended command
+	}
+	meant := alike(wrong.GetSpecifiedName(), cmd.Flags())
+	for i := range meant {
+		meant[i] = "--" + meant[i]
+	}
+	return unknown(err.Error(), cmd, meant)
+}
+
+func alike(name string, flags *pflag.FlagSet) []string {
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares the names of commands alone
+	flags.VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	return names.SuggestionsFor(name)
 }

@@ -2,18 +2,15 @@ package cli
 
 // The rules of printing:
 //
-//   - The answer to a command goes to standard output, everything else to standard error.
-//   - An error is one line: "anteroom: ", then what failed, in lower case and without a full stop,
-//     then in brackets what to do next. Faults of the content come before it, one a line, as
-//     file:line:column.
+//   - The result of a command is written to standard output, everything else to standard error.
+//   - An error is one line: "anteroom: ", the failure in lower case without a full stop, and the
+//     next step in brackets. Faults of the content precede it, one a line, as file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
-//   - If JSON is asked for, an error is one JSON object on standard output too, if there is no
-//     other answer there.
-//   - A secret key is never printed, wherever it was given by mistake: standard error shows
-//     its prefix alone.
-//   - Any of these may hold text of strangers. A character that is invisible, or that would act on
-//     the terminal, is shown as <U+...>, and in JSON as \uXXXX.
-//   - Only what changes a published number is coloured, on a terminal without NO_COLOR.
+//   - With --json an error is one JSON object on standard output too, unless a result was printed.
+//   - A secret key given by mistake is never printed: standard error shows its prefix alone.
+//   - Any output may contain text of strangers. Invisible characters, and those that would act on
+//     the terminal, are shown as <U+...>, and in JSON as \uXXXX.
+//   - Only changes of published numbers are coloured, on a terminal without NO_COLOR.
 
 import (
 	"bufio"
@@ -41,22 +38,22 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Terminal is what a command reads from and prints to.
+// Terminal has the input and output of a command.
 type Terminal struct {
 	In          io.Reader
 	Out         *bufio.Writer
-	Stdout      io.Writer // what Out writes to, by way of sent
+	Stdout      io.Writer // to which Out writes, through sent
 	sent        *counter
 	Err         io.Writer
-	Interactive bool // whether In and Err are terminals, so that somebody may answer
-	Colour      bool // whether Out may show colours
-	JSON        bool // whether the command was asked to print JSON
+	Interactive bool // In and Err are terminals
+	Colour      bool // Out may show colours
+	JSON        bool // print JSON
 	Now         func() time.Time
 
-	interrupts chan os.Signal // what Context waits for
+	interrupts chan os.Signal // for Context
 }
 
-// New is the terminal of a program with these streams.
+// New returns the terminal of a program with these streams.
 func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	isTerminal := func(stream any) bool {
 		f, ok := stream.(*os.File)
@@ -70,7 +67,6 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	}
 }
 
-// counter counts what is written.
 type counter struct {
 	io.Writer
 	bytes int64
@@ -82,12 +78,11 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WithoutSecrets passes on what is written, without what follows the prefix of a secret key.
+// WithoutSecrets writes to a writer, and removes secret keys after their prefix.
 type WithoutSecrets struct{ io.Writer }
 
-// SecretKey matches a secret key. A backslash goes with the character that it escapes: without it,
-// a quotation mark would end a quoted text, and what a stranger wrote after that would be read as a
-// part of the log.
+// SecretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
+// quotation mark would end a quoted text, and a stranger's words would be read as a part of the log.
 var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
 	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
@@ -98,24 +93,24 @@ func (w WithoutSecrets) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WithoutSecret replaces what follows the prefix of a secret key.
+// WithoutSecret removes secret keys after their prefix.
 func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
 
-// ContentError is why a content folder cannot be used: an error with a line for each fault.
+// ContentError has a line for each fault of a content folder.
 type ContentError interface {
 	error
 	Folder() string  // as the caller named it
 	Faults() []Fault // whose files are named with the folder
 }
 
-// Fail prints an error.
 func (t *Terminal) Fail(err error) {
 	if errors.Is(err, ErrSilent) {
 		return
 	}
 	if faulty := ContentError(nil); errors.As(err, &faulty) {
 		t.Complain("", faulty.Error())
-		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(), Plural(len(faulty.Faults()), "fault"))
+		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(),
+			Plural(len(faulty.Faults()), "fault"))
 	}
 	t.Complain("anteroom: ", err.Error())
 }
@@ -128,16 +123,15 @@ func (t *Terminal) Complain(prefix, text string) {
 	}
 }
 
-// ErrorReport is an error in JSON.
-type ErrorReport struct {
+type errorReport struct {
 	Code    string  `json:"code"`      // usage, content or failed
 	Exit    int     `json:"exit_code"` // of the program
 	Message string  `json:"message"`
-	Hint    string  `json:"hint,omitempty"`   // what to do next
-	Faults  []Fault `json:"faults,omitempty"` // where there are several, or they are of the content
+	Hint    string  `json:"hint,omitempty"`   // the next step
+	Faults  []Fault `json:"faults,omitempty"` // if there are several, or the content has them
 }
 
-// Fault is one of several faults that an error names.
+// Fault is one of several faults of an error.
 type Fault struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"` // from 1, as the column
@@ -146,12 +140,12 @@ type Fault struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// FailJSON prints an error as a JSON object to standard output, unless there is an answer already.
+// FailJSON prints an error as a JSON object to standard output, unless a result was printed.
 func (t *Terminal) FailJSON(err error, code int) {
 	if t.sent.bytes > 0 || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
 		return
 	}
-	r := ErrorReport{Code: "failed", Exit: code}
+	r := errorReport{Code: "failed", Exit: code}
 	if code == ExitUsage {
 		r.Code = "usage"
 	}
@@ -173,11 +167,11 @@ func (t *Terminal) FailJSON(err error, code int) {
 			r.Faults = nil
 		}
 	}
-	t.PrintObject(map[string]ErrorReport{"error": r}) // it is made of texts and numbers, which do not fail
+	t.PrintObject(map[string]errorReport{"error": r})
 }
 
-// SplitHint splits off what an error says to do next, in brackets at its end. A single word in
-// brackets is not a hint: a library may name its own error so.
+// SplitHint splits off the next step, in brackets at the end of an error. A single word in brackets
+// is not a hint, but the name that a library gives its error.
 func SplitHint(line string) (message, hint string) {
 	depth := 0
 	for i := len(line) - 1; i > 0; i-- {
@@ -199,18 +193,15 @@ func SplitHint(line string) (message, hint string) {
 	return line, ""
 }
 
-// Warnf prints a warning.
 func (t *Terminal) Warnf(format string, args ...any) {
 	t.Complain("anteroom: warning: ", fmt.Sprintf(format, args...))
 }
 
-// Printf prints a line to standard output.
 func (t *Terminal) Printf(format string, args ...any) {
 	line, _ := quote.Visible(fmt.Sprintf(format, args...))
 	fmt.Fprintln(t.Out, line)
 }
 
-// Highlight prints a line in colour.
 func (t *Terminal) Highlight(line string) {
 	line, _ = quote.Visible(line)
 	if t.Colour {
@@ -219,7 +210,6 @@ func (t *Terminal) Highlight(line string) {
 	fmt.Fprintln(t.Out, line)
 }
 
-// PrintLines prints the lines of a text.
 func (t *Terminal) PrintLines(text string) {
 	for line := range strings.Lines(text) {
 		t.Printf("%s", strings.TrimSuffix(line, "\n"))
@@ -245,8 +235,7 @@ func (t *Terminal) PrintObject(value any) error {
 	return nil
 }
 
-// Answer prints a value as a JSON object if the command was asked for JSON, and else what text
-// prints.
+// Answer prints value as a JSON object if JSON is set, and calls text otherwise.
 func (t *Terminal) Answer(value any, text func()) error {
 	if t.JSON {
 		return t.PrintObject(value)
@@ -259,7 +248,7 @@ func (t *Terminal) Answer(value any, text func()) error {
 func VisibleJSON(text []byte) []byte {
 	b := make([]byte, 0, len(text))
 	for _, r := range string(text) {
-		if !quote.Invisible(r) || r == '\n' { // a line break is between the tokens of JSON, never in a string
+		if !quote.Invisible(r) || r == '\n' { // between tokens; a string has none
 			b = utf8.AppendRune(b, r)
 			continue
 		}
@@ -270,7 +259,7 @@ func VisibleJSON(text []byte) []byte {
 	return b
 }
 
-// Logger is the log of a server.
+// Logger returns the log of a server.
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
 
 // Plural writes a number with its noun: "1 fault", "2 faults", "2 entries".
@@ -296,9 +285,11 @@ func ByteSize(n int64) string {
 	return fmt.Sprintf("%.1f %cB", size, "kMG"[unit])
 }
 
-// Ask asks a question on standard error until its answer, a line of lines, is a good one. An empty
-// line means preset. check says what is wanted instead, and "" of a good answer.
-func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string, check func(string) string) (string, error) {
+// Ask asks a question on standard error until a line of lines is a valid answer. An empty line means
+// preset. check describes a valid answer, or returns "" for one.
+func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string,
+	check func(string) string,
+) (string, error) {
 	if preset != "" {
 		question += " [" + preset + "]"
 	}
@@ -306,7 +297,7 @@ func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, prese
 	for {
 		fmt.Fprint(t.Err, question+": ")
 		var text string
-		read := make(chan error, 1) // an interrupt ends the question and not the reading
+		read := make(chan error, 1) // an interrupt ends the question, not the reading
 		go func() {
 			var err error
 			text, err = lines.ReadString('\n')
@@ -331,11 +322,11 @@ func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, prese
 	}
 }
 
-// ErrInterrupted is the error of what an interrupt has ended.
+// ErrInterrupted means that an interrupt ended the work.
 var ErrInterrupted = errors.New("interrupted")
 
-// Context is done once the program is interrupted or asked to end, and not by an interrupt that is
-// for an editor. The second one ends the program at once.
+// Context is done once the program is interrupted or terminated, except by an interrupt for an
+// editor. The second signal ends the program at once.
 func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc) {
 	ctx, stop = context.WithCancelCause(context.Background())
 	interrupts := make(chan os.Signal, 1)
@@ -352,10 +343,10 @@ func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc)
 	return ctx, stop
 }
 
-// Edit opens a file in the editor of $VISUAL or $EDITOR, or else vi, as git does, until that ends.
+// Edit runs the editor of $VISUAL or $EDITOR, or vi, on a file, as git does.
 func (t *Terminal) Edit(file string) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
-	// An interrupt is for the editor: the shell waits for what that makes of it.
+	// An interrupt is for the editor: the shell waits until that ends.
 	command := exec.Command("sh", "-c", "trap : INT\n"+editor+` "$@"`, editor, file)
 	command.Stdout, command.Stderr = t.Stdout, t.Err
 	if terminal, is := t.In.(*os.File); is {
@@ -381,20 +372,21 @@ func (t *Terminal) Edit(file string) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose asks a question whose answer is one of some words, and gives the first letter of that.
+// Choose asks a question with some words as answers, and returns the first letter of the answer.
 func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
-	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "", func(answer string) string {
-		for _, letter := range letters {
-			if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
-				return ""
+	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "",
+		func(answer string) string {
+			for _, letter := range letters {
+				if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
+					return ""
+				}
 			}
-		}
-		return "want one of " + strings.Join(letters, ", ")
-	})
+			return "want one of " + strings.Join(letters, ", ")
+		})
 	return strings.ToLower(answer[:min(1, len(answer))]), err
 }
 
-// Confirm asks a question whose answer is y or n.
+// Confirm asks a question with y or n as answers.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := t.Choose(ctx, question, "y", "n")
 	return answer == "y", err

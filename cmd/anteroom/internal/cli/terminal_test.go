@@ -53,7 +53,7 @@ func TestErrorOfStrangers(t *testing.T) {
 	if strings.ContainsAny(out.String(), "\u009b\u202e\u200b\U000e0041\u0085") {
 		t.Errorf("an invisible character is printed: %q", &out)
 	}
-	var got struct{ Error ErrorReport }
+	var got struct{ Error errorReport }
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil || !strings.Contains(got.Error.Message, unseen) || got.Error.Hint != "ask "+unseen+" again" {
 		t.Errorf("%s: %+v, %v", &out, got, err)
 	}

@@ -13,20 +13,18 @@ import (
 	"anteroom/cmd/anteroom/internal/continuity"
 )
 
-// Allowance is what the operator lets happen, and why.
+// Allowance is a regression that the operator allows.
 type Allowance struct {
 	Name, Reason string
-	Needed       bool // whether it has happened
+	Needed       bool // it has happened
 }
 
-// longestReasons is how many bytes the reasons of a version may have in all: Cloudflare keeps 1,000
-// bytes of what a version says of itself.
-const longestReasons = 700
+const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
 
-// ReadAllowances reads the names that --allow gives with the reasons that --reason gives.
+// ReadAllowances pairs the values of --allow with those of --reason.
 func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 	if len(names) != len(reasons) {
-		return nil, fmt.Errorf("there are %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
+		return nil, fmt.Errorf("got %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
 	}
 	list, total := []Allowance{}, 0
 	token := strings.TrimSpace(os.Getenv(TokenVariable))
@@ -39,18 +37,19 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 		case slices.Contains(names[:i], name):
 			return nil, fmt.Errorf("--allow %s is given twice", name)
 		case reason == "" || total > longestReasons:
-			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name, longestReasons)
+			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name,
+				longestReasons)
 		case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
 			return nil, errors.New("a --reason has control characters, or is not UTF-8 (write it in one line)")
 		case cli.SecretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
-			return nil, errors.New("a --reason holds a secret, and it is kept with the version (leave it out)")
+			return nil, errors.New("a --reason contains a secret, which the version would keep (leave it out)")
 		}
 		list = append(list, Allowance{Name: name, Reason: reason})
 	}
 	return list, nil
 }
 
-// refuse is the error of what goes back and is not allowed. It notes which allowances were needed.
+// refuse returns the regressions that are not allowed as an error, and sets Needed.
 func refuse(found []continuity.Regression, allowances []Allowance) error {
 	var refused []error
 	for _, r := range found {
@@ -65,12 +64,12 @@ func refuse(found []continuity.Regression, allowances []Allowance) error {
 		if forked {
 			evidence = "\n" + evidence
 		}
-		refused = append(refused, fmt.Errorf("%s: %s (%slet it happen with --allow %s --reason TEXT)%s", r.Kind, text, r.Hint, r.Kind, evidence))
+		refused = append(refused, fmt.Errorf("%s: %s (%sallow it with --allow %s --reason TEXT)%s", r.Kind, text,
+			r.Hint, r.Kind, evidence))
 	}
 	return errors.Join(refused...)
 }
 
-// notes are what was allowed and needed, and why, as a version keeps it.
 func notes(allowances []Allowance) (text string) {
 	for _, a := range allowances {
 		if a.Needed {
@@ -80,13 +79,13 @@ func notes(allowances []Allowance) (text string) {
 	return text
 }
 
-// LocationNames and JurisdictionNames are where D1 creates databases.
+// Places where D1 creates databases.
 var (
 	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
 	JurisdictionNames = []string{"eu", "us", "fedramp"}
 )
 
-// CheckPlace checks where the operator wants the database.
+// CheckPlace checks the place for the database.
 func CheckPlace(location, jurisdiction string) error {
 	switch {
 	case location != "" && jurisdiction != "":

@@ -15,14 +15,14 @@ func TestReadAllowances(t *testing.T) {
 	}{
 		{nil, nil, "[] <nil>"},
 		{[]string{"key", "dns"}, []string{" it leaked ", "it moves"}, "[{key it leaked false} {dns it moves false}] <nil>"},
-		{[]string{"key"}, nil, "there are 1 --allow and 0 --reason (give a reason for each)"},
+		{[]string{"key"}, nil, "got 1 --allow and 0 --reason (give a reason for each)"},
 		{[]string{"all"}, []string{"x"}, `--allow "all" is none of as_of, board, document, key, log, dns`},
 		{[]string{"key", "key"}, []string{"x", "y"}, "--allow key is given twice"},
 		{[]string{"key"}, []string{" "}, "is empty"},
 		{[]string{"key"}, []string{strings.Repeat("x", longestReasons+1)}, "more than 700 bytes"},
 		{[]string{"key"}, []string{"two\nlines"}, "control characters"},
-		{[]string{"key"}, []string{"it is the-token"}, "holds a secret"},
-		{[]string{"key"}, []string{"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}, "holds a secret"},
+		{[]string{"key"}, []string{"it is the-token"}, "contains a secret"},
+		{[]string{"key"}, []string{"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}, "contains a secret"},
 	} {
 		list, err := ReadAllowances(c.names, c.reasons, Allowances)
 		if got := fmt.Sprint(list, err); !strings.Contains(got, c.want) {

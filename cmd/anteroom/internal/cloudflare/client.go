@@ -16,17 +16,14 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
-
-	"github.com/cloudflare/cloudflare-go/v6/accounts"
-	"github.com/cloudflare/cloudflare-go/v6/option"
-	"github.com/cloudflare/cloudflare-go/v6/shared"
 )
 
-// The variables that wrangler takes from its environment.
+// Variables of wrangler.
 const (
 	TokenVariable   = "CLOUDFLARE_API_TOKEN"
-	AccountVariable = "CLOUDFLARE_ACCOUNT_ID"
+	accountVariable = "CLOUDFLARE_ACCOUNT_ID"
 	baseVariable    = "CLOUDFLARE_API_BASE_URL"
 )
 
@@ -37,7 +34,7 @@ const (
 	permissionAccounts  = "Account, Account Settings, Read"
 )
 
-// Permissions is what the token of a deployment needs.
+// Permissions are those that a deployment needs.
 const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
 
 const (
@@ -45,11 +42,11 @@ const (
 	tries       = 4           // of a call that reads
 )
 
-// pause is half of the time before a call is repeated; it doubles each time.
+// pause is half of the time before a call is repeated, and doubles each time.
 var pause = 250 * time.Millisecond
 
-// errNoAnswer is the error of an answer that cannot be read. It holds nothing of the answer.
-var errNoAnswer = errors.New("the answer is cut off, or not what Cloudflare's API answers")
+// errNoAnswer quotes nothing of the response.
+var errNoAnswer = errors.New("truncated or malformed Cloudflare response")
 
 var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
@@ -61,13 +58,17 @@ type client struct {
 	account string
 }
 
-// connect makes a client from the environment. account is what wrangler.toml names, or "": then it
-// is that of CLOUDFLARE_ACCOUNT_ID, or the token's only one.
+// connect makes a client from the environment. account is the one in wrangler.toml; if it is "", the
+// account is that of CLOUDFLARE_ACCOUNT_ID or the token's only one.
 func connect(ctx context.Context, account, permission string) (*client, error) {
-	c := &client{token: strings.TrimSpace(os.Getenv(TokenVariable)), account: cmp.Or(account, strings.TrimSpace(os.Getenv(AccountVariable)))}
+	c := &client{
+		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
+		account: cmp.Or(account, strings.TrimSpace(os.Getenv(accountVariable))),
+	}
 	c.http = &http.Client{
-		Timeout:       longestCall,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for the API alone
+		Timeout: longestCall,
+		// the token is for the API alone
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var faults []error
 	if c.token == "" || strings.ContainsFunc(c.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -76,10 +77,11 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 			TokenVariable, permission))
 	}
 	if c.account != "" && !accountID.MatchString(c.account) {
-		faults = append(faults, fmt.Errorf("wrangler.toml or %s has the account %q, which is not an account id", AccountVariable, c.account))
+		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", accountVariable, c.account))
 	}
 	var err error
-	c.base, err = url.Parse(strings.TrimSuffix(cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4"), "/"))
+	base := cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4")
+	c.base, err = url.Parse(strings.TrimSuffix(base, "/"))
 	// The token leaves this machine encrypted only.
 	if err != nil || c.base.Host == "" || c.base.Scheme != "https" && !turn.IsLoopback(c.base.Hostname()) {
 		faults = append(faults, fmt.Errorf("%s is not an https URL (leave it unset for Cloudflare's own API)", baseVariable))
@@ -87,25 +89,30 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	if err := errors.Join(faults...); err != nil || c.account != "" {
 		return c, err
 	}
-	list, err := accounts.NewAccountService(c.reading()...).List(ctx, accounts.AccountListParams{})
-	if err == nil && len(list.Result) != 1 {
-		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list.Result))
+	var list []struct{ ID string }
+	err = c.get(ctx, "accounts", &list)
+	if err == nil && len(list) != 1 {
+		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list))
 	}
 	if err != nil {
 		err = c.explain("ask for the token's accounts", permissionAccounts, err)
-		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, AccountVariable)
+		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, accountVariable)
 	}
-	c.account = list.Result[0].ID
+	c.account = list[0].ID
 	return c, nil
 }
 
-func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
+// apiError is a refusal in the words of Cloudflare.
+type apiError struct {
+	Code    int
+	Message string
+}
 
-// failure is an answer of the API that refuses a call, or the lack of one.
+// failure is a response of the API that refuses a call, or no response.
 type failure struct {
-	status int                // 0 if there was no answer
-	faults []shared.ErrorData // in the words of Cloudflare
-	err    error              // why there is no answer that can be read
+	status int // 0 without a response
+	faults []apiError
+	err    error // why the response cannot be read
 }
 
 func (f *failure) Unwrap() error { return f.err }
@@ -127,8 +134,8 @@ func (f *failure) Error() string {
 	return text
 }
 
-func (f *failure) has(codes ...int64) bool {
-	return slices.ContainsFunc(f.faults, func(fault shared.ErrorData) bool { return slices.Contains(codes, fault.Code) })
+func (f *failure) has(codes ...int) bool {
+	return slices.ContainsFunc(f.faults, func(fault apiError) bool { return slices.Contains(codes, fault.Code) })
 }
 
 func (f *failure) passing() bool {
@@ -141,58 +148,51 @@ func denied(err error) bool {
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
 }
 
-// writing are the options of a call that may change something: it is made once.
-func (c *client) writing() []option.RequestOption { return c.options(1) }
-
-// reading are the options of a call that reads: it is repeated if it fails temporarily.
-func (c *client) reading() []option.RequestOption { return c.options(tries) }
-
-func (c *client) options(tries int) []option.RequestOption {
-	return []option.RequestOption{
-		option.WithBaseURL(c.base.String()), option.WithHTTPClient(c.http), option.WithAPIToken(c.token), option.WithMaxRetries(0),
-		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			return c.try(tries, request, next)
-		}),
+// call makes a call, which it repeats so many times if it fails temporarily, and decodes the response.
+// A body that is a string is sent as it is, any other one as JSON.
+func (c *client) call(ctx context.Context, tries int, method, path string, body, into any) error {
+	text, plain := body.(string)
+	sent, kind := []byte(text), "text/plain"
+	if !plain {
+		sent, _ = json.Marshal(body) // texts, which do not fail
+		kind = "application/json"
 	}
-}
-
-// try makes a call, again if it fails temporarily. An answer that is not a good one is a failure.
-func (c *client) try(tries int, request *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for try := 1; ; try++ {
-		response, err := c.judge(do(request))
+		request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, bytes.NewReader(sent))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+c.token)
+		request.Header.Set("Content-Type", kind)
+		err = c.judge(request, into)
 		var f *failure
 		if !errors.As(err, &f) || !f.passing() || try >= tries {
-			return response, err
+			return err
 		}
 		select {
-		case <-request.Context().Done():
-			return response, err
+		case <-ctx.Done():
+			return err
 		case <-time.After(pause << try):
-		}
-		if request.GetBody != nil {
-			request.Body, _ = request.GetBody() // a buffer, which does not fail
 		}
 	}
 }
 
-// judge makes an answer that is not a good one a failure.
-func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
+func (c *client) judge(request *http.Request, into any) error {
+	response, err := c.http.Do(request)
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return response, &failure{err: err}
+		return &failure{err: err}
 	}
+	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	response.Body.Close()
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	var answer struct {
-		Errors []shared.ErrorData `json:"errors"`
-	}
+	var answer struct{ Errors []apiError }
 	f := &failure{status: response.StatusCode}
-	switch broken := err != nil || json.Unmarshal(body, &answer) != nil; {
+	broken := err != nil || json.Unmarshal(body, &answer) != nil
+	switch {
 	case broken && f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain"):
-		f.err = fmt.Errorf("%.200q", body) // as Analytics Engine answers
+		f.err = fmt.Errorf("%.200q", body) // of Analytics Engine
 	case broken && f.status >= 400:
 		f.err = errors.New(http.StatusText(f.status))
 	case broken:
@@ -203,9 +203,9 @@ func (c *client) judge(response *http.Response, err error) (*http.Response, erro
 		f.faults = append(f.faults, fault)
 	}
 	if f.status >= 400 || f.err != nil || len(f.faults) > 0 {
-		return response, f
+		return f
 	}
-	return response, nil
+	return json.Unmarshal(body, into)
 }
 
 func (c *client) explain(what, permission string, err error) error {
@@ -221,11 +221,12 @@ func (c *client) explain(what, permission string, err error) error {
 	case f.has(10089):
 		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
 	case denied(f), f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
-		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable, permission, AccountVariable)
+		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable,
+			permission, accountVariable)
 	case f.status == http.StatusTooManyRequests:
 		next = " (wait five minutes, and try again)"
 	case f.status == 0:
-		next = " (check the way from this machine to " + c.base.Host + ")"
+		next = " (check the network between this machine and " + c.base.Host + ")"
 	case f.status < 400, f.status >= 500:
 		next = " (try again in some minutes; www.cloudflarestatus.com lists incidents)"
 	}
@@ -234,25 +235,64 @@ func (c *client) explain(what, permission string, err error) error {
 
 func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
 
-// get reads the result of a call. A setting is read by its name in the API, as a table has it; for
-// some, the library has no method.
 func (c *client) get(ctx context.Context, path string, into any) error {
-	answer := struct {
-		Result any `json:"result"`
-	}{into}
-	return c.ask(ctx, http.MethodGet, path, "", &answer)
+	answer := struct{ Result any }{into}
+	return c.call(ctx, tries, http.MethodGet, path, "", &answer)
 }
 
-func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, strings.NewReader(body))
-	if err != nil {
-		return err
+var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Engine as %s in wrangler.toml, so %w",
+	datasetBinding, records.ErrNotObserved)
+
+// Observed returns the observations of the days from since to through, YYYY-MM-DD in UTC, both
+// included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
+// three months, and may keep a sample: then the numbers are estimates.
+func (s *Store) Observed(ctx context.Context, since, through string) ([]records.Observation, error) {
+	if s.dataset == "" {
+		return nil, errNoDataset
 	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
-	request.Header.Set("Content-Type", "text/plain")
-	response, err := c.try(tries, request, c.http.Do)
-	if err != nil {
-		return err
+	var conditions []string
+	bound := func(day, comparison string, shift int) error {
+		if day == "" {
+			return nil
+		}
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return fmt.Errorf("read observations: %q is not a day (give YYYY-MM-DD)", day)
+		}
+		day = at.AddDate(0, 0, shift).Format(time.DateOnly)
+		conditions = append(conditions, fmt.Sprintf("timestamp %s toDateTime('%s 00:00:00')", comparison, day))
+		return nil
 	}
-	return json.NewDecoder(response.Body).Decode(into)
+	if err := errors.Join(bound(since, ">=", 0), bound(through, "<", 1)); err != nil {
+		return nil, err
+	}
+	where := ""
+	if len(conditions) > 0 {
+		where = " WHERE " + strings.Join(conditions, " AND ")
+	}
+	var answer struct {
+		Data []struct {
+			Day, Client, Kind *string
+			N                 json.Number // a text or a number
+		} `json:"data"`
+		Rows *int `json:"rows"`
+	}
+	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, " +
+		"SUM(_sample_interval) AS n"
+	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
+	if err := s.client.call(ctx, tries, http.MethodPost, s.client.path("analytics_engine/sql"), query, &answer); err != nil {
+		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)
+	}
+	if answer.Rows == nil || *answer.Rows != len(answer.Data) {
+		return nil, errors.New("read observations: the response lacks rows (ask for fewer days)")
+	}
+	all := make([]records.Observation, len(answer.Data))
+	for i, row := range answer.Data {
+		n, err := row.N.Int64()
+		if row.Day == nil || row.Client == nil || row.Kind == nil || err != nil {
+			return nil, fmt.Errorf("read observations: row %d is not three texts and a number", i+1)
+		}
+		all[i] = records.Observation{Day: *row.Day, Client: *row.Client, Kind: *row.Kind, N: n}
+	}
+	return all, nil
 }

@@ -1,9 +1,8 @@
 // Package cloudflare is the operator's access to a service on Cloudflare. It deploys with wrangler,
-// reads the records in D1, and looks at the settings of the account and of the zones that would
-// spoil the service. What is deployed where is in wrangler.toml. The API token comes from the
-// environment, as for wrangler.
+// reads the records in D1, and checks settings of the account and the zones that would spoil the
+// service. The names are in wrangler.toml, the API token in the environment, as for wrangler.
 //
-// No error holds the token, a receipt key or a record.
+// No error contains the token, a receipt key or a record.
 package cloudflare
 
 import (
@@ -28,14 +27,14 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Environments of wrangler.toml with a meaning of their own. Every other one is the same service as
-// production, with its own store.
+// Special environments of wrangler.toml. Every other one is the same service as production, with its
+// own store.
 const (
 	Production = "production" // the service at its canonical host
 	Apex       = "apex"       // the worker that redirects the bare domain
 )
 
-// Names that the code of the worker and wrangler.toml share.
+// Values that the worker and wrangler.toml share.
 const (
 	databaseBinding = "DB"
 	datasetBinding  = "OBSERVED"
@@ -56,8 +55,7 @@ type Config struct {
 	env map[string]environment
 }
 
-// environment is what wrangler.toml says at its top or of an environment, without what this program
-// does not read.
+// environment holds the top of wrangler.toml or one environment, as far as this program reads it.
 type environment struct {
 	Name          string `toml:"name"`
 	Account       string `toml:"account_id"`
@@ -110,7 +108,7 @@ type environment struct {
 func ReadConfig(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
+		return nil, fmt.Errorf("no file %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
 	}
 	c := &Config{Path: path}
 	if err == nil {
@@ -132,7 +130,7 @@ func (c *Config) parse(text []byte) error {
 	return err
 }
 
-// Environments are the names of the environments, sorted.
+// Environments returns the sorted names of the environments.
 func (c *Config) Environments() []string { return slices.Sorted(maps.Keys(c.env)) }
 
 func (c *Config) environment(name string) (environment, error) {
@@ -159,7 +157,6 @@ func (e *environment) domains() (hosts []string) {
 	return hosts
 }
 
-// database is the id and the name of the D1 database, "" if none is bound.
 func (e *environment) database() (id, name string) {
 	for _, d := range e.Databases {
 		if d.Binding == databaseBinding {
@@ -169,8 +166,8 @@ func (e *environment) database() (id, name string) {
 	return id, name
 }
 
-// Host is the first custom domain of an environment or else its host at workers.dev, if
-// preview_hosts names that. It is "" if there is neither.
+// Host returns the first custom domain of an environment or, if preview_hosts names it, its host at
+// workers.dev; "" without either.
 func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	e, err := c.environment(name)
 	if hosts := e.domains(); err == nil && len(hosts) > 0 {
@@ -184,7 +181,7 @@ func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	return ""
 }
 
-// Check compares the file with what was generated. Its error lists all faults.
+// Check compares the file with the generated snapshot. The error lists all faults.
 func (c *Config) Check(s *snapshot.Snapshot) error {
 	var faults []error
 	fault := func(format string, args ...any) {
@@ -201,13 +198,16 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 			}
 		}
 		own := func(what, value string) {
-			if other := used[value]; other != "" || value == "" {
-				fault("%s: %s %q is missing, or also that of %s", name, what, value, cmp.Or(other, "no other"))
+			if other := used[value]; value == "" {
+				fault("%s: %s is missing", name, what)
+			} else if other != "" {
+				fault("%s: %s %q is already used by %s", name, what, value, other)
 			}
 			used[value] = name
 		}
 		own("name", e.Name)
-		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations || o.Traces.Enabled {
+		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations ||
+			o.Traces.Enabled {
 			fault("%s: observability may log e-mail addresses, which are in queries "+
 				"(set redact_query_string = true, logs.invocation_logs = false and traces.enabled = false)", name)
 		}
@@ -221,18 +221,19 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 		default:
 			for _, host := range e.domains() {
 				if !slices.Contains(s.PreviewHosts, host) {
-					fault("%s is at %s, which preview_hosts of the content does not name", name, host)
+					fault("%s is at %s, which is missing in preview_hosts of the content", name, host)
 				}
 			}
 		}
 		if len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 || len(e.Services) != 1 {
-			fault("%s has not one each of d1_databases, send_email, ratelimits and services", name)
+			fault("%s needs one each of d1_databases, send_email, ratelimits and services", name)
 			continue
 		}
 		db := e.Databases[0]
 		own("database_id", db.ID)
 		if !uuid.MatchString(db.ID) || db.Name == "" || db.Binding != databaseBinding {
-			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name, databaseBinding, placeholderID)
+			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name,
+				databaseBinding, placeholderID)
 		}
 		equal("send_email.destination_address", e.Mail[0].Destination, s.RelayTo)
 		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{s.RelayFrom})
@@ -250,19 +251,17 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, output.WorkerPatterns...))
 	}
 	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
-		fault("there is no environment %s, and the content has the apex host %s", Apex, s.ApexHost)
+		fault("no environment %s for the apex host %s", Apex, s.ApexHost)
 	}
 	return errors.Join(faults...)
 }
 
-// setDatabaseID writes the id of a database into the file in place of a placeholder, changes no
-// other byte, and parses the result.
 func (c *Config) setDatabaseID(placeholder, id string) error {
 	text, err := os.ReadFile(c.Path)
 	if err == nil {
 		line := regexp.MustCompile(`(?m)^([^#\n]*\bdatabase_id\s*=\s*["'])` + regexp.QuoteMeta(placeholder) + `(["'])`)
 		if n := len(line.FindAllIndex(text, -1)); n != 1 {
-			err = fmt.Errorf("%s has the database_id %s %d times", c.Path, placeholder, n)
+			err = fmt.Errorf("found the database_id %s %d times in %s, want once", placeholder, n, c.Path)
 		} else {
 			text = line.ReplaceAll(text, []byte("${1}"+id+"${2}"))
 			err = errors.Join(disk.Replace(c.Path, text), c.parse(text))

@@ -17,27 +17,22 @@ import (
 
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
-
-	"github.com/cloudflare/cloudflare-go/v6/d1"
-	"github.com/cloudflare/cloudflare-go/v6/option"
 )
 
-// Store is the D1 database of an environment of wrangler.toml, as a records.Store. Several
-// goroutines may call its methods at once.
+// Store is the D1 database of an environment, a records.Store. Its methods may be called
+// concurrently.
 type Store struct {
 	client      *client
 	environment string
 	id, name    string // of the database
 	dataset     string // "" if none is bound
 	host        string
-	size        atomic.Int64 // in bytes, as the last answer said
+	size        atomic.Int64 // bytes, from the last response
 }
 
-// maxSize is how many bytes a database can take on a paid plan.
-const maxSize = 10_000_000_000
+const maxSize = 10_000_000_000 // bytes of a database on a paid plan
 
-// Open opens the D1 database of an environment. It refuses a database whose migrations differ from
-// the program's.
+// Open opens the D1 database of an environment. It refuses one that lacks migrations.
 func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	e, err := c.environment(name)
 	if err != nil {
@@ -60,9 +55,9 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	case strings.HasPrefix(s.id, placeholderID):
 		return nil, fmt.Errorf("%s has the placeholder %s as its database_id (anteroom deploy creates the database %s)", at, s.id, s.name)
 	case !uuid.MatchString(s.id):
-		return nil, fmt.Errorf("%s has the database_id %q, which is not the id of a database (wrangler d1 list prints them)", at, s.id)
+		return nil, fmt.Errorf("%s: invalid database_id %q (wrangler d1 list prints them)", at, s.id)
 	case s.dataset != "" && !datasetName.MatchString(s.dataset):
-		return nil, fmt.Errorf("%s binds the dataset %q, which is not letters, digits and _", at, s.dataset)
+		return nil, fmt.Errorf("%s: invalid dataset name %q (use letters, digits and _)", at, s.dataset)
 	}
 	if s.client, err = connect(ctx, e.Account, permissionD1); err != nil {
 		return nil, err
@@ -81,7 +76,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	}
 	lacking, err := migrations.Missing(rows[0])
 	if err == nil && len(lacking) > 0 {
-		err = fmt.Errorf("it lacks migration %s (%s)", strings.Join(lacking, ", "), apply)
+		err = fmt.Errorf("missing migration %s (%s)", strings.Join(lacking, ", "), apply)
 	}
 	if err != nil {
 		return fmt.Errorf("check %s: %w", s.Name(), err)
@@ -89,21 +84,22 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	return nil
 }
 
-// Name names the database in messages to the operator.
+// Name returns the name for messages to the operator.
 func (s *Store) Name() string { return fmt.Sprintf("D1 database %s (%s)", s.name, s.environment) }
 
-// Host is the custom domain of the environment, "" if it has none.
+// Host returns the custom domain of the environment, or "".
 func (s *Store) Host() string { return s.host }
 
-// Room gives the size of the database, and how large it can be.
+// Room returns the size of the database, and its limit.
 func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
-// Forget does nothing: the files are not ours. See RetentionNote.
+// Forget does nothing: the files belong to Cloudflare. See RetentionNote.
 func (s *Store) Forget(context.Context) (reader string, err error) { return "", nil }
 
-// RetentionNote says where the store keeps an erased address longer.
+// RetentionNote explains where an erased address stays longer.
 func (s *Store) RetentionNote() string {
-	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps for three months what a client called itself"
+	return "Time Travel can restore it for 30 days (7 on the Free plan), and Analytics Engine keeps the names " +
+		"of clients for three months"
 }
 
 // Close closes the connections to the API.
@@ -112,14 +108,14 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// A statement that only reads, and what none has that does.
+// A statement that only reads matches reading, and not writing.
 var (
 	reading = regexp.MustCompile(`(?i)^\s*(select|with)\b`)
 	writing = regexp.MustCompile(`(?i);|\b(insert|update|delete|replace\s+into)\b`)
 )
 
-// Read runs statements that only read, all of one moment, and gives the rows of each. A value is a
-// string, an int64 or nil.
+// Read runs statements that only read, in one transaction, and returns the rows of each. A value is
+// a string, an int64 or nil.
 func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]any, error) {
 	what := "read " + s.Name()
 	for _, statement := range statements {
@@ -127,23 +123,23 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 			return nil, fmt.Errorf("%s: %q is not one statement that only reads", what, statement.SQL)
 		}
 	}
-	results, err := s.run(ctx, what, statements, s.client.reading())
+	results, err := s.run(ctx, what, statements, tries)
 	if err != nil {
 		return nil, err
 	}
 	all := make([][][]any, len(results))
 	for i := range results {
-		if all[i], err = rowsOf(&results[i].Results); err != nil {
+		if all[i], err = results[i].rows(); err != nil {
 			return nil, fmt.Errorf("%s: statement %d: %w", what, i+1, err)
 		}
 	}
 	return all, nil
 }
 
-// Write runs statements as one transaction, and gives the number of changed rows of each. Unless D1
-// refused them, its error says that it is not known whether they were run.
+// Write runs statements as one transaction, and returns the number of changed rows of each. Unless D1
+// refused them, the error tells that the outcome is unknown.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
-	results, err := s.run(ctx, "write to "+s.Name(), statements, s.client.writing())
+	results, err := s.run(ctx, "write to "+s.Name(), statements, 1)
 	var f *failure
 	if errors.As(err, &f) && !f.refused() {
 		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
@@ -153,63 +149,73 @@ func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int6
 	}
 	changes := make([]int64, len(results))
 	for i := range results {
-		changes[i] = int64(results[i].Meta.Changes)
+		changes[i] = results[i].Meta.Changes
 	}
 	return changes, nil
 }
 
-// refused reports whether the API surely did nothing. In an error of D1 itself (7500) the words of
-// SQLite mean that the transaction was rolled back.
+// refused reports whether the API certainly changed nothing. In an error of D1 itself (7500) the
+// words of SQLite mean that the transaction was rolled back.
 func (f *failure) refused() bool {
-	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 && (!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
+	return f.status >= 400 && f.status < 500 && len(f.faults) > 0 &&
+		(!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
 }
 
-func (s *Store) run(
-	ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption,
-) ([]d1.DatabaseRawResponse, error) {
-	batch := make([]d1.DatabaseRawParamsBodyMultipleQueriesBatch, len(statements))
-	for i, statement := range statements {
-		sql, texts, err := inline(statement.SQL, statement.Args)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", what, statement.SQL, err)
-		}
-		set(&batch[i].Sql.Value, &batch[i].Sql.Present, sql)
-		set(&batch[i].Params.Value, &batch[i].Params.Present, texts)
+// query is a statement as the API takes it, and result its result.
+type query struct {
+	SQL    string   `json:"sql"`
+	Params []string `json:"params"`
+}
+
+type result struct {
+	Success bool
+	Meta    struct {
+		Changes   int64
+		SizeAfter int64 `json:"size_after"`
 	}
-	if len(batch) == 0 {
+	Results struct {
+		Columns []string
+		Rows    [][]any
+	}
+}
+
+func (s *Store) run(ctx context.Context, what string, statements []turn.Statement, tries int) ([]result, error) {
+	if len(statements) == 0 {
 		return nil, nil
 	}
-	var body d1.DatabaseRawParamsBodyMultipleQueries
-	set(&body.Batch.Value, &body.Batch.Present, batch)
-	params := d1.DatabaseRawParams{Body: body}
-	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
-	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
-	if err == nil && len(page.Result) != len(batch) {
-		err = fmt.Errorf("the answer has the results of %d statements, not of %d", len(page.Result), len(batch))
+	batch := make([]query, len(statements))
+	for i, statement := range statements {
+		var err error
+		if batch[i].SQL, batch[i].Params, err = inline(statement.SQL, statement.Args); err != nil {
+			return nil, fmt.Errorf("%s: %q: %w", what, statement.SQL, err)
+		}
+	}
+	var answer struct{ Result []result }
+	path := s.client.path("d1/database/" + s.id + "/raw")
+	err := s.client.call(ctx, tries, http.MethodPost, path, map[string]any{"batch": batch}, &answer)
+	if err == nil && len(answer.Result) != len(batch) {
+		err = fmt.Errorf("got results of %d statements, want %d", len(answer.Result), len(batch))
 		err = &failure{status: http.StatusOK, err: err}
 	}
 	if err != nil {
 		return nil, s.client.explain(what, permissionD1, err)
 	}
-	for i := range page.Result {
-		if !page.Result[i].Success {
+	for i := range answer.Result {
+		if !answer.Result[i].Success {
 			return nil, fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf("statement %d failed", i+1)})
 		}
-		s.size.Store(int64(page.Result[i].Meta.SizeAfter))
+		s.size.Store(answer.Result[i].Meta.SizeAfter)
 	}
-	return page.Result, nil
+	return answer.Result, nil
 }
 
-// maxInteger is the largest integer that D1 takes and gives exactly: its numbers are those of
-// JavaScript.
-const maxInteger = 1 << 53
+const maxInteger = 1 << 53 // D1 has the numbers of JavaScript
 
-// inline writes the numbers and nulls among the arguments of a statement into it, as the API takes
-// strings alone.
+// inline writes numbers and nulls into a statement, as the API takes only strings as arguments.
 func inline(sql string, args []any) (string, []string, error) {
 	parts := strings.Split(sql, "?") // no statement has a question mark in a literal
 	if len(parts) != len(args)+1 {
-		return "", nil, fmt.Errorf("it has %d arguments", len(args))
+		return "", nil, fmt.Errorf("got %d arguments, want %d", len(args), len(parts)-1)
 	}
 	var b strings.Builder
 	texts := []string{}
@@ -224,7 +230,7 @@ func inline(sql string, args []any) (string, []string, error) {
 			texts = append(texts, arg)
 		case int64:
 			if arg > maxInteger || arg < -maxInteger {
-				return "", nil, fmt.Errorf("argument %d is beyond what D1 takes exactly", i+1)
+				return "", nil, fmt.Errorf("argument %d is too large for D1", i+1)
 			}
 			b.WriteString(strconv.FormatInt(arg, 10))
 		case nil:
@@ -237,31 +243,31 @@ func inline(sql string, args []any) (string, []string, error) {
 	return b.String(), texts, nil
 }
 
-func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
-	if r.Columns == nil || r.Rows == nil {
-		return nil, errors.New("the answer lacks its rows")
+func (r *result) rows() ([][]any, error) {
+	columns, rows := r.Results.Columns, r.Results.Rows
+	if columns == nil || rows == nil {
+		return nil, errors.New("the response lacks its rows")
 	}
-	for i, row := range r.Rows {
-		if len(row) != len(r.Columns) {
-			return nil, fmt.Errorf("row %d has %d values for %d columns", i+1, len(row), len(r.Columns))
+	for i, row := range rows {
+		if len(row) != len(columns) {
+			return nil, fmt.Errorf("row %d has %d values for %d columns", i+1, len(row), len(columns))
 		}
 		for k, value := range row {
 			switch value := value.(type) {
 			case nil, string:
 			case float64:
 				if value != math.Trunc(value) || math.Abs(value) > maxInteger {
-					return nil, fmt.Errorf("row %d, column %q has a number that is not an exact integer", i+1, r.Columns[k])
+					return nil, fmt.Errorf("row %d, column %q: not an exact integer", i+1, columns[k])
 				}
 				row[k] = int64(value)
 			default:
-				return nil, fmt.Errorf("row %d, column %q has neither a text, an integer nor null", i+1, r.Columns[k])
+				return nil, fmt.Errorf("row %d, column %q: want a text, an integer or null", i+1, columns[k])
 			}
 		}
 	}
-	return r.Rows, nil
+	return rows, nil
 }
 
-// findDatabase gives the id of the database with a name, "" if there is none.
 func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
 	var found []struct{ Name, UUID string } // the API searches: the name may be a part of others
 	if err := c.get(ctx, c.path("d1/database?name="+url.QueryEscape(name)), &found); err != nil {
@@ -276,17 +282,15 @@ func (c *client) findDatabase(ctx context.Context, name string) (string, error) 
 }
 
 func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
-	var params d1.DatabaseNewParams
-	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
-	set(&params.Name.Value, &params.Name.Present, name)
+	wanted := map[string]string{"name": name}
 	if jurisdiction != "" {
-		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
+		wanted["jurisdiction"] = jurisdiction
 	} else {
-		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present, d1.DatabaseNewParamsPrimaryLocationHint(location))
+		wanted["primary_location_hint"] = location
 	}
-	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
-	if err != nil {
+	var made struct{ Result struct{ UUID string } }
+	if err := c.call(ctx, 1, http.MethodPost, c.path("d1/database"), wanted, &made); err != nil {
 		return "", c.explain("create D1 database "+name, permissionD1, err)
 	}
-	return made.UUID, nil
+	return made.Result.UUID, nil
 }

@@ -102,15 +102,15 @@ func TestFaults(t *testing.T) {
 		{"verification", 403, `{"success":false,"errors":[{"code":10034,"message":"verify"}],"result":null}`, 1, "(verify the e-mail address of the account"},
 		{"too many", 429, `{}`, 4, "(wait five minutes, and try again)"},
 		{"crash", 500, `<html>`, 4, "Cloudflare answered 500: Internal Server Error (try again in some minutes"},
-		{"cut off", 200, `{"success":true,"result":[{`, 4, "the answer is cut off"},
-		{"not JSON", 200, `<html>`, 4, "the answer is cut off"},
+		{"truncated", 200, `{"success":true,"result":[{`, 4, "truncated or malformed"},
+		{"not JSON", 200, `<html>`, 4, "truncated or malformed"},
 		{"an echo of the token", 400, `{"errors":[{"code":1,"message":"` + d1test.Token + `"}]}`, 1, `code 1: "…"`},
-		{"no result", 200, good(""), 1, "the answer has the results of 0 statements, not of 1"},
+		{"no result", 200, good(""), 1, "got results of 0 statements, want 1"},
 		{"a failure", 200, good(`{"success":false}`), 1, "statement 1 failed"},
-		{"no rows", 200, good(`{"success":true,"results":{}}`), 1, "the answer lacks its rows"},
+		{"no rows", 200, good(`{"success":true,"results":{}}`), 1, "the response lacks its rows"},
 		{"a short row", 200, good(`{"success":true,"results":{"columns":["a","b"],"rows":[[1]]}}`), 1, "row 1 has 1 values for 2 columns"},
-		{"a fraction", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[1.5]]}}`), 1, `row 1, column "a" has a number that is not an exact integer`},
-		{"a list", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[[]]]}}`), 1, "has neither a text, an integer nor null"},
+		{"a fraction", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[1.5]]}}`), 1, `row 1, column "a": not an exact integer`},
+		{"a list", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[[]]]}}`), 1, "want a text, an integer or null"},
 	} {
 		before := len(server.Calls)
 		server.Fail = func(w http.ResponseWriter, _ int) bool { d1test.Answer(w, c.status, c.body); return true }
@@ -157,21 +157,36 @@ func TestOpen(t *testing.T) {
 	pause = time.Millisecond
 	server := d1test.Start(t)
 	for want, path := range map[string]string{
-		"there is no none.toml (run this in the folder":     "none.toml",
+		"no file none.toml (run this in the folder":         "none.toml",
 		`has no environment "production" (it has preview)`:  server.Config("preview"),
 		"binds no D1 database as DB":                        server.Config("production", `"DB"`, `"OTHER"`),
 		"has the placeholder 00000000-0000-0000-0000-00000": server.Config("production", d1test.Database, "00000000-0000-0000-0000-000000000001"),
-		"which is not the id of a database":                 server.Config("production", d1test.Database, "x"),
-		"which is not letters, digits and _":                server.Config("production", "anteroom_observed", "a-b"),
-		"which is not an account id":                        server.Config("production", "name = \"anteroom\"", "name = \"a\"\naccount_id = \"../x\""),
+		"invalid database_id":                               server.Config("production", d1test.Database, "x"),
+		"use letters, digits and _":                         server.Config("production", "anteroom_observed", "a-b"),
+		"invalid account id":                                server.Config("production", "name = \"anteroom\"", "name = \"a\"\naccount_id = \"../x\""),
 	} {
 		_, err := openConfig(t, path)
 		wantError(t, err, want)
 	}
 	path := server.Config("production")
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", "")
+	for accounts, want := range map[string]string{
+		`[{"id":"a"},{"id":"b"}]`:           "the token in CLOUDFLARE_API_TOKEN has 2 accounts (set CLOUDFLARE_ACCOUNT_ID, or account_id in wrangler.toml)",
+		`[{"id":"` + d1test.Account + `"}]`: "",
+	} {
+		server.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			d1test.Answer(w, 200, `{"success":true,"errors":[],"result":`+accounts+`}`)
+		})
+		if _, err := openConfig(t, path); want != "" {
+			wantError(t, err, want)
+		} else if err != nil {
+			t.Errorf("the only account of the token: %v", err)
+		}
+	}
+	t.Setenv("CLOUDFLARE_ACCOUNT_ID", d1test.Account)
 	server.Exec("DELETE FROM d1_migrations WHERE name LIKE '0003%'")
 	_, err := openConfig(t, path)
-	wantError(t, err, "lacks migration 0003", "(run anteroom deploy --env production)")
+	wantError(t, err, "missing migration 0003", "(run anteroom deploy --env production)")
 	server.Exec("DROP TABLE d1_migrations")
 	_, err = openConfig(t, path)
 	wantError(t, err, "D1 database anteroom (production) has no tables yet (run anteroom deploy")
@@ -198,9 +213,9 @@ func TestObserved(t *testing.T) {
 		t.Errorf("%v, %v, asked %s", rows, err, asked)
 	}
 	for body, want := range map[string]string{
-		`{"data":[],"rows":1}`: "lacks rows", `{"data":[]}`: "lacks rows", `{`: "cut off",
-		`{"data":[{"day":null,"client":"a","kind":"b","n":1}],"rows":1}`:  "row 1 of the answer is not three texts and a number",
-		`{"data":[{"day":"a","client":"a","kind":"b","n":1.5}],"rows":1}`: "row 1 of the answer",
+		`{"data":[],"rows":1}`: "lacks rows", `{"data":[]}`: "lacks rows", `{`: "truncated",
+		`{"data":[{"day":null,"client":"a","kind":"b","n":1}],"rows":1}`:  "row 1 is not three texts and a number",
+		`{"data":[{"day":"a","client":"a","kind":"b","n":1.5}],"rows":1}`: "row 1 is",
 	} {
 		answer = body
 		_, err := s.Observed(t.Context(), "", "")

@@ -13,43 +13,41 @@ import (
 	"strings"
 	"time"
 
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/store/records"
 	"anteroom/generator/output"
 )
 
-// AllowDNS is the allowance to lead a host to the worker that leads elsewhere now.
-const AllowDNS = "dns"
+// allowDNS allows to move a host name from another place.
+const allowDNS = "dns"
 
-// Allowances are the names of what the operator may let happen.
+// Allowances lists the regressions that --allow of deploy accepts.
 var Allowances = []string{
-	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), AllowDNS,
+	string(continuity.AsOf), string(continuity.Board), string(continuity.Document), string(continuity.Key), string(continuity.Log), allowDNS,
 }
 
 // Deployment deploys a service.
 type Deployment struct {
 	Config      *Config
 	Environment string
-	Artifact    *output.Artifact   // what was generated
-	Key         ed25519.PrivateKey // for receipts; nil if the worker keeps its own
-	Webhook     string             // for messages to the operator; "" if the worker keeps its own or mails
+	Artifact    *output.Artifact
+	Key         ed25519.PrivateKey // for receipts; nil keeps the worker's
+	Webhook     string             // for messages to the operator; "" keeps the worker's
 	Now         time.Time
 	Allowances  []Allowance
-	// Location is a hint at where D1 is to create the database, Jurisdiction binds it to one. The
-	// operator chooses one of them before the database is created, as it can never be moved.
+	// Where D1 creates the database: a hint, or a binding choice. It can never be moved.
 	Location, Jurisdiction string
 
 	Wrangler *Wrangler
 	Reach    func(host string) *live.Service
-	Say      func(step, text string) // is called after each step
-	Waiting  func(what string)       // is called while the live service does not show what was deployed
+	Say      func(step, text string) // called after each step
+	Waiting  func(what string)       // called while the live service is older
 }
 
-// host is where the environment is reached; "" if it has no host of the service.
 func (d *Deployment) host() string {
 	if d.Environment == Apex {
 		return ""
@@ -57,12 +55,11 @@ func (d *Deployment) host() string {
 	return d.Config.Host(d.Environment, d.Artifact.Snapshot)
 }
 
-// deployWait is how long a deployed service may take until it shows its content everywhere. A new
-// domain waits for its certificate, which takes some minutes at times.
+// deployWait is how long a deployed service may take to show its content everywhere. A new domain
+// waits for its certificate, sometimes for minutes.
 const deployWait = 5 * time.Minute
 
-// Compare compares what will be deployed with wrangler.toml and with what is live. It changes
-// nothing.
+// Compare compares the artifact with wrangler.toml and with the live service. It changes nothing.
 func (d *Deployment) Compare(ctx context.Context) error {
 	if err := d.Config.Check(d.Artifact.Snapshot); err != nil {
 		return err
@@ -74,7 +71,7 @@ func (d *Deployment) Compare(ctx context.Context) error {
 		return err
 	}
 	if d.Environment != Production {
-		return nil // what it publishes is nobody's record
+		return nil // nobody relies on it
 	}
 	host := d.host()
 	published, err := d.Reach(host).Facts(ctx)
@@ -93,36 +90,36 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	if key := d.Artifact.Snapshot.CurrentKey; key != "" && d.Key == nil && !slices.Contains(published.Keys, key) {
 		found = append(found, continuity.Regression{
 			Kind: continuity.Key, Hint: "give its secret half with --key-file",
-			What: "public/ publishes the receipt key " + key + ", which the live service does not have",
+			What: "public/ publishes the receipt key " + key + ", which the live service lacks",
 		})
 	}
 	if err := refuse(found, d.Allowances); err != nil {
 		return err
 	}
-	what := "nothing"
+	withdrawn := "nothing published at " + host + " is withdrawn"
 	if notes(d.Allowances) != "" {
-		what = "as allowed, something"
+		withdrawn = "as allowed, some of what is published at " + host + " is withdrawn"
 	}
-	d.Say("continuity", what+" that is published at "+host+" goes back")
+	d.Say("continuity", withdrawn)
 	return nil
 }
 
 func (d *Deployment) checkArtifact() error {
-	if err := content.RefuseSeed(d.Artifact.Files, d.Key); err != nil {
+	if err := project.RefuseSeed(d.Artifact.Files, d.Key); err != nil {
 		return err
 	}
 	if public := receiptkey.Public(d.Key); d.Key != nil && public != d.Artifact.Snapshot.CurrentKey {
 		return fmt.Errorf("public/ does not publish the receipt key as the current one: its public half is %s "+
-			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom key check compares them)", public)
+			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom "+
+			"key check compares them)", public)
 	}
 	expires := output.SecurityTxtExpires(d.Artifact.File(output.SecurityTxtPath))
-	if expired, notice := content.Expiry(expires, d.Now); expired {
+	if expired, notice := project.Expiry(expires, d.Now); expired {
 		return errors.New(notice)
 	}
 	return nil
 }
 
-// environments are those that are deployed, in their order.
 func (d *Deployment) environments() []string {
 	if _, has := d.Config.env[Apex]; has && d.Environment == Production && d.Artifact.Snapshot.ApexHost != "" {
 		return []string{Production, Apex}
@@ -130,7 +127,7 @@ func (d *Deployment) environments() []string {
 	return []string{d.Environment}
 }
 
-// DryRun has wrangler build and check everything, and says what it says. It changes nothing.
+// DryRun has wrangler build and check everything. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")
@@ -145,8 +142,8 @@ func (d *Deployment) DryRun(ctx context.Context) error {
 	return nil
 }
 
-// Run deploys: it creates the database, applies migrations, deploys each environment, and inspects
-// the result. What is done is found again by the next run.
+// Run creates the database, applies migrations, deploys each environment, and inspects the result. A
+// next run skips the steps that are done.
 func (d *Deployment) Run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
@@ -158,15 +155,15 @@ func (d *Deployment) Run(ctx context.Context) error {
 	return nil
 }
 
-// lookup finds the addresses of a host. It is a variable so that tests can answer.
+// lookup finds the addresses of a host. Tests replace it.
 var lookup = net.DefaultResolver.LookupHost
 
-// noWorker matches the codes of Cloudflare's API for a worker that does not exist, as wrangler
-// prints them. A path or an account may hold the same digits.
+// noWorker matches wrangler's output for a worker that does not exist. A path or an account may
+// contain the same digits.
 var noWorker = regexp.MustCompile(`\[code: (10007|10090)\]`)
 
-// checkDomains refuses to take over a host that leads elsewhere: wrangler asks no one if it has no
-// terminal.
+// checkDomains refuses to take over a host name that resolves to another place: without a terminal
+// wrangler would not ask.
 func (d *Deployment) checkDomains(ctx context.Context) error {
 	for _, name := range d.environments() {
 		if _, err := d.Wrangler.in(ctx, name, "deployments", "list", "--json"); err == nil {
@@ -177,8 +174,9 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 		e, _ := d.Config.environment(name)
 		for _, host := range e.domains() {
 			if found, err := lookup(ctx, host); err == nil && len(found) > 0 {
-				what := fmt.Sprintf("%s leads to %s, and would lead to the new worker %s", host, strings.Join(found, ", "), e.Name)
-				if err := refuse([]continuity.Regression{{Kind: AllowDNS, What: what}}, d.Allowances); err != nil {
+				what := fmt.Sprintf("%s resolves to %s, and would be moved to the new worker %s", host,
+					strings.Join(found, ", "), e.Name)
+				if err := refuse([]continuity.Regression{{Kind: allowDNS, What: what}}, d.Allowances); err != nil {
 					return err
 				}
 			}
@@ -187,7 +185,6 @@ func (d *Deployment) checkDomains(ctx context.Context) error {
 	return nil
 }
 
-// database is the id and the name of the store of the environment, "" if it has none.
 func (d *Deployment) database() (id, name string) {
 	e, _ := d.Config.environment(d.Environment) // Compare says if there is none
 	return e.database()
@@ -209,7 +206,7 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 	}
 	done := "found"
 	if id == "" && d.Location == "" && d.Jurisdiction == "" {
-		return fmt.Errorf("D1 database %s does not exist, and it can never be moved once it is created (choose its place: "+
+		return fmt.Errorf("D1 database %s does not exist, and can never be moved (choose its place: "+
 			"--location %s, or --jurisdiction %s)", name, strings.Join(LocationNames, "|"), strings.Join(JurisdictionNames, "|"))
 	} else if id == "" {
 		done = "created"
@@ -218,7 +215,7 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 		}
 	}
 	if !uuid.MatchString(id) {
-		return fmt.Errorf("create D1 database %s: Cloudflare gives it the id %.60q", name, id)
+		return fmt.Errorf("create D1 database %s: invalid id %.60q", name, id)
 	}
 	if err := d.Config.setDatabaseID(placeholder, id); err != nil {
 		return err
@@ -242,8 +239,7 @@ func (d *Deployment) migrate(ctx context.Context) error {
 	return nil
 }
 
-// checkStore refuses content whose newest verification is of another store. Other environments have
-// stores of their own.
+// checkStore refuses content that verified another store. Other environments have separate stores.
 func (d *Deployment) checkStore(ctx context.Context) error {
 	want := d.Artifact.Snapshot.Store
 	if d.Environment != Production || want == "" {
@@ -256,8 +252,8 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	defer store.Close()
 	extent, err := records.Measure(ctx, store, nil)
 	if err == nil && extent.Store != want {
-		err = fmt.Errorf("%s is store %s, and the newest verification is of store %s (bring its records there, as to move a service; "+
-			"if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
+		err = fmt.Errorf("wrong store %s: got %s, verifications belong to %s "+
+			"(bring its records there, as to move a service; if they are gone for good, anteroom verify --new-store)", store.Name(), extent.Store, want)
 	}
 	return err
 }
@@ -297,7 +293,7 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		switch {
 		case check.Status == live.OK:
 			passed = append(passed, check.Name)
-		case check.Status == live.Differs && check.Name != live.PlainHTTP: // that is a setting of the zone
+		case check.Status == live.Differs && check.Name != live.PlainHTTP: // a setting of the zone
 			for _, difference := range check.Differences {
 				faults = append(faults, fmt.Sprintf("%s: %s %s", check.Name, difference.Path, difference.What))
 			}
@@ -306,21 +302,20 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		}
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%s is not as it was deployed (anteroom rollback brings back the version before):\n%s",
+		return fmt.Errorf("%s differs from the deployed files (anteroom rollback brings back the previous version):\n%s",
 			host, strings.Join(faults, "\n"))
 	}
 	d.Say("live", host+": "+strings.Join(passed, ", "))
 	return nil
 }
 
-// longestLook is how long Live waits for an answer.
-const longestLook = 15 * time.Second
+const longestLook = 15 * time.Second // for Live
 
-// Live says what the service serves now. The end of ctx does not end the question.
+// Live describes the served version. The end of ctx does not end the request.
 func (d *Deployment) Live(ctx context.Context) string {
 	host := d.host()
 	if host == "" {
-		return "not known: the worker has no host to ask"
+		return "unknown: the worker has no host to ask"
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
 	defer cancel()
@@ -328,7 +323,7 @@ func (d *Deployment) Live(ctx context.Context) string {
 	if errors.Is(err, live.ErrNothing) || errors.Is(err, fs.ErrNotExist) {
 		return "nothing at " + host
 	} else if err != nil {
-		return "not known: " + err.Error()
+		return "unknown: " + err.Error()
 	}
 	return fmt.Sprintf("content %s at %s", version, host)
 }

@@ -197,7 +197,7 @@ func TestDeploy(t *testing.T) {
 	})
 	before := text(t, d.Config.Path)
 	_, calls, err := d.run()
-	wantError(t, err, "D1 database anteroom does not exist, and it can never be moved", "--location wnam|enam|weur|eeur|apac|oc, or --jurisdiction eu|us|fedramp")
+	wantError(t, err, "D1 database anteroom does not exist, and can never be moved", "--location wnam|enam|weur|eeur|apac|oc, or --jurisdiction eu|us|fedramp")
 	if created != "" || strings.Contains(calls, "migrations") || text(t, d.Config.Path) != before {
 		t.Errorf("without a place this is done: %s\n%s", created, calls)
 	}
@@ -243,7 +243,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("live is %s", got)
 	}
 	d.Key, d.Webhook = nil, "" // they are there
-	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing that is published at ") {
+	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing published at ") {
 		t.Errorf("again: %v\n%s%s", err, said, calls)
 	}
 }
@@ -272,8 +272,8 @@ func TestDeployRefuses(t *testing.T) {
 	refused("wrangler deployments list --json --config ")
 	d.Wrangler.config = config
 	os.Remove(filepath.Join(d.stub, "fail"))
-	refused("dns: www.anteroom.example leads to 192.0.2.1, and would lead to the new worker anteroom")
-	d.Allowances = []Allowance{{Name: AllowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
+	refused("dns: www.anteroom.example resolves to 192.0.2.1, and would be moved to the new worker anteroom")
+	d.Allowances = []Allowance{{Name: allowDNS, Reason: "it moves"}, {Name: "board", Reason: "not needed"}}
 	if said, calls, err := d.run(); err != nil || !strings.Contains(calls, "; allowed dns (it moves) --secrets-file") || d.Allowances[1].Needed {
 		t.Fatalf("allowed: %v\n%s%s", err, said, calls)
 	}
@@ -285,7 +285,7 @@ func TestDeployRefuses(t *testing.T) {
 	refused("key: ")
 	d.Artifact = generate(t, func(s *site.Site) { s.Service.ReceiptKeys.Current = strings.Repeat("B", 43) + "=" })
 	d.Key = nil
-	refused("which the live service does not have (give its secret half with --key-file")
+	refused("which the live service lacks (give its secret half with --key-file")
 	d.Artifact = generate(t, func(s *site.Site) { s.Service.Relay.To = "other@anteroom.example" })
 	refused(`, want "other@anteroom.example"` + "\n" + `wrangler.toml: production: send_email.destination_address is "operator@anteroom.example", want "other@anteroom.example"`)
 }
@@ -296,7 +296,7 @@ func TestDeployStore(t *testing.T) {
 	write(t, d.Config.Path, strings.Replace(text(t, d.Config.Path), "00000000-0000-0000-0000-000000000001", d1test.Database, 1))
 	d.Artifact.Snapshot.Store = "another"
 	_, calls, err := d.run()
-	wantError(t, err, " is store ", ", and the newest verification is of store another (")
+	wantError(t, err, "wrong store D1 database anteroom (production): got ", ", verifications belong to another (")
 	if strings.Contains(calls, "--message") {
 		t.Errorf("it deploys:\n%s", calls)
 	}
@@ -323,8 +323,8 @@ func TestFindWrangler(t *testing.T) {
 		{"wrangler npx", "4.99.9", "npx"},
 		{"wrangler npx", "nothing", "npx"},
 		{"npx", "", "npx"},
-		{"wrangler", "4.99.9", "find wrangler 4.164.0: the wrangler in PATH is 4.99.9, and there is no npx to fetch it (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
-		{"", "", "there is no wrangler in PATH, and there is no npx"},
+		{"wrangler", "4.99.9", "find wrangler 4.164.0: the wrangler in PATH has the version 4.99.9, and no npx to fetch it (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
+		{"", "", "no wrangler in PATH, and no npx"},
 	} {
 		folder := stub(t, strings.Fields(c.tools)...)
 		t.Setenv("PATH", filepath.Join(folder, "bin"))

@@ -17,19 +17,18 @@ import (
 	"anteroom/edge/store/migrations"
 )
 
-// What a rollback may take back only if the operator allows it, beside what continuity names.
+// Regressions of a rollback that package continuity does not have.
 const (
 	allowDatabase = "database" // the version keeps its records in another database
-	allowUnknown  = "unknown"  // it is not known what a version publishes
+	allowUnknown  = "unknown"  // a version has no note
 )
 
-// RollbackAllowances are the names of what the operator may let happen.
+// RollbackAllowances lists the regressions that --allow of rollback accepts.
 var RollbackAllowances = []string{
 	string(continuity.AsOf), string(continuity.Key), string(continuity.Log), string(continuity.Schema), allowDatabase, allowUnknown,
 }
 
-// note is what a version says of itself: what it publishes, and what was allowed. PlanRollback
-// reads it.
+// note describes a version, for PlanRollback: its facts and the allowances.
 func (d *Deployment) note() (string, error) {
 	all, err := migrations.Missing(nil)
 	if err != nil {
@@ -56,7 +55,7 @@ var noted = regexp.MustCompile(`^content ([0-9a-f]+), as of ([0-9-]+), key ([0-9
 // Version is a version of a worker.
 type Version struct {
 	ID      string
-	Content string // version of the content, "" if it is not known
+	Content string // version of the content; "" if unknown
 	Note    string
 
 	asOf, key   string
@@ -64,16 +63,16 @@ type Version struct {
 	database    string
 }
 
-// String names a version with what it publishes.
+// String returns the id and the note.
 func (v *Version) String() string {
 	return fmt.Sprintf("version %.8s, %s", v.ID, cmp.Or(v.Note, "without a note"))
 }
 
-// Rollback is a rollback that is planned.
+// Rollback is a planned rollback.
 type Rollback struct {
 	Environment string
 	From, To    Version
-	Backwards   []continuity.Regression // what it would take back, by the names of allowances
+	Backwards   []continuity.Regression // by the names of allowances
 }
 
 // deployed is a deployment, as wrangler lists it.
@@ -84,8 +83,8 @@ type deployed struct {
 	} `json:"versions"`
 }
 
-// PlanRollback plans a rollback to the version that id names or begins: "" is the one that was
-// deployed before the live one.
+// PlanRollback plans a rollback to the version with this id or beginning of one; "" is the previous
+// version.
 func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*Rollback, error) {
 	said, err := w.in(ctx, environment, "deployments", "list", "--json")
 	if err != nil {
@@ -93,7 +92,8 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	}
 	var list []deployed
 	if err := readJSON(said, &list); err != nil || len(list) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("plan a rollback: wrangler lists no deployment of the environment %s", environment))
+		return nil, errors.Join(err, fmt.Errorf("plan a rollback: wrangler lists no deployment of the environment %s",
+			environment))
 	}
 	slices.SortFunc(list, func(a, b deployed) int { return b.On.Compare(a.On) })
 	if len(list[0].Versions) != 1 {
@@ -113,9 +113,11 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 	case uuid.MatchString(id) && id != from:
 		to = id
 	case id == "":
-		return nil, errors.New("plan a rollback: no version was deployed before the live one (name one; wrangler versions list shows them)")
+		return nil, errors.New("plan a rollback: no version before the live one (name one; wrangler versions list " +
+			"shows them)")
 	default:
-		return nil, fmt.Errorf("plan a rollback: %q is live, or was not deployed lately (name another; wrangler versions list shows them)", id)
+		return nil, fmt.Errorf("plan a rollback: %q is live, or not among the latest deployments (name another; "+
+			"wrangler versions list shows them)", id)
 	}
 	r := &Rollback{Environment: environment}
 	if r.From, err = w.version(ctx, environment, from); err != nil {
@@ -131,7 +133,7 @@ func (w *Wrangler) PlanRollback(ctx context.Context, environment, id string) (*R
 func readJSON(said string, into any) error {
 	at := strings.IndexAny(said, "[{")
 	if at < 0 || json.NewDecoder(strings.NewReader(said[at:])).Decode(into) != nil {
-		return fmt.Errorf("read what wrangler prints: it is not JSON: %.200q", said)
+		return fmt.Errorf("read wrangler's output: not JSON: %.200q", said)
 	}
 	return nil
 }
@@ -177,32 +179,32 @@ func (r *Rollback) compare() {
 	}
 	from, to := &r.From, &r.To
 	if from.database != to.database {
-		say(allowDatabase, "it keeps its records in the D1 database %s, and the live version in %s",
+		say(allowDatabase, "its records are in the D1 database %s, those of the live version in %s",
 			cmp.Or(to.database, "none"), cmp.Or(from.database, "none"))
 	}
 	for _, v := range []*Version{from, to} {
 		if v.Content == "" {
-			say(allowUnknown, "what version %.8s publishes is not known: anteroom deploy did not deploy it", v.ID)
+			say(allowUnknown, "version %.8s has no note: anteroom deploy did not deploy it", v.ID)
 		}
 	}
 	if from.Content == "" || to.Content == "" {
 		return
 	}
 	if to.asOf < from.asOf {
-		say(continuity.AsOf, "the newest board would be of %s, and is of %s", to.asOf, from.asOf)
+		say(continuity.AsOf, "the newest board would have the date %s, and has %s", to.asOf, from.asOf)
 	}
 	if to.key != from.key && from.key != "none" {
-		say(continuity.Key, "it publishes another receipt key: receipts that were signed since would not verify")
+		say(continuity.Key, "it publishes another receipt key: receipts signed since would not verify")
 	}
 	if to.log < from.log {
 		say(continuity.Log, "the public log would have %d entries, and has %d", to.log, from.log)
 	}
 	if to.schema < from.schema {
-		say(continuity.Schema, "it knows %d migrations, and the database has %d", to.schema, from.schema)
+		say(continuity.Schema, "it knows %d migrations, the database has %d", to.schema, from.schema)
 	}
 }
 
-// Refusal is why a rollback is not to be done with these allowances, nil if it may be.
+// Refusal returns the regressions that are not allowed, or nil.
 func (r *Rollback) Refusal(allowed []Allowance) error {
 	return refuse(r.Backwards, allowed)
 }

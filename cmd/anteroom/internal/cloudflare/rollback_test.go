@@ -35,6 +35,13 @@ func TestRollback(t *testing.T) {
 	write(t, filepath.Join(d.stub, "deployed"), "")
 	_, err = w.PlanRollback(t.Context(), Production, "")
 	wantError(t, err, "wrangler lists no deployment")
+	for list, want := range map[string]string{
+		"what": "read wrangler's output: not JSON: \"what\\n\"", `[{"versions":[{"version_id":"a"},{"version_id":"b"}]}]`: "2 versions share the requests (finish that deployment",
+	} {
+		write(t, filepath.Join(d.stub, "list.json"), list+"\n")
+		_, err = w.PlanRollback(t.Context(), Production, "")
+		wantError(t, err, want)
+	}
 	deployment := func(on, id string) string {
 		return fmt.Sprintf(`{"created_on":"2026-11-%sT12:00:00Z","versions":[{"version_id":%q,"percentage":100}]}`, on, id)
 	}
@@ -44,13 +51,13 @@ func TestRollback(t *testing.T) {
 	for _, c := range []struct{ id, live, prior, want string }{
 		{"", same, same, ""},
 		{priorID[:4], same, same, ""},
-		{"", same, "content bbbb, as of 2026-11-13, key 01020304, log 7, schema 5; allowed dns (x)", "as_of: the newest board would be of 2026-11-13, and is of 2026-11-20 ("},
+		{"", same, "content bbbb, as of 2026-11-13, key 01020304, log 7, schema 5; allowed dns (x)", "as_of: the newest board would have the date 2026-11-13, and has 2026-11-20 ("},
 		{"", same, "content bbbb, as of 2026-11-20, key none, log 7, schema 5", "key: it publishes another receipt key"},
 		{"", "content aaaa, as of 2026-11-20, key none, log 7, schema 5", same, ""},
 		{"", same, "content bbbb, as of 2026-11-20, key 01020304, log 6, schema 5", "log: the public log would have 6 entries, and has 7"},
-		{"", same, "content bbbb, as of 2026-11-20, key 01020304, log 7, schema 4", "schema: it knows 4 migrations, and the database has 5 (let it happen with --allow schema --reason TEXT)"},
-		{"", same, "", "unknown: what version 22222222 publishes is not known"},
-		{"", "by hand", same, "unknown: what version 11111111 publishes is not known"},
+		{"", same, "content bbbb, as of 2026-11-20, key 01020304, log 7, schema 4", "schema: it knows 4 migrations, the database has 5 (allow it with --allow schema --reason TEXT)"},
+		{"", same, "", "unknown: version 22222222 has no note"},
+		{"", "by hand", same, "unknown: version 11111111 has no note"},
 	} {
 		d.version(liveID, c.live, "db")
 		d.version(priorID, c.prior, "db")
@@ -69,7 +76,7 @@ func TestRollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := []Allowance{{Name: "as_of", Reason: "a bad board"}}
-	wantError(t, plan.Do(t.Context(), w, allowed), "database: it keeps its records in the D1 database other, and the live version in db")
+	wantError(t, plan.Do(t.Context(), w, allowed), "database: its records are in the D1 database other, those of the live version in db")
 	if err := plan.Do(t.Context(), w, append(allowed, Allowance{Name: "database", Reason: "so be it"})); err != nil {
 		t.Error(err)
 	}
@@ -78,5 +85,5 @@ func TestRollback(t *testing.T) {
 		t.Errorf("the calls are\n%s", calls)
 	}
 	_, err = w.PlanRollback(t.Context(), Production, liveID)
-	wantError(t, err, "is live, or was not deployed lately")
+	wantError(t, err, "is live, or not among the latest deployments")
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Permissions to read what Settings looks at. Without one, Settings says what to look at by hand.
+// Permissions that Settings needs. Without one it lists the settings to check by hand.
 const (
 	permissionScripts      = "Account, Workers Scripts, Read"
 	permissionZone         = "Zone, Zone, Read"
@@ -17,17 +17,18 @@ const (
 	permissionBots         = "Zone, Bot Management, Read"
 )
 
-// PermissionsSettings are all of them.
-const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " + permissionBots
+// PermissionsSettings lists all of them.
+const PermissionsSettings = permissionScripts + "; " + permissionZone + "; " + permissionZoneSettings + "; " +
+	permissionBots
 
-// Severity is how much a remark matters.
+// Severity is the severity of a remark.
 type Severity string
 
 // The severities, the gravest first.
 const (
-	Fault   Severity = "fault"        // something that the service promises does not hold
+	Fault   Severity = "fault"        // it breaks a promise of the service
 	Warning Severity = "warning"      // it may be intended
-	ByHand  Severity = "look by hand" // it could not be read
+	byHand  Severity = "look by hand" // it could not be read
 )
 
 // Remark is a setting of the account or of a zone that spoils the service.
@@ -35,50 +36,67 @@ type Remark struct {
 	Severity Severity `json:"severity"`
 	Subject  string   `json:"subject"` // a worker, a zone
 	What     string   `json:"what"`
-	Next     string   `json:"next"` // what to do about it
+	Next     string   `json:"next"`
 }
 
 func (r Remark) String() string { return fmt.Sprintf("%s: %s (%s)", r.Subject, r.What, r.Next) }
 
-// IsFault reports whether a promise of the service does not hold.
+// IsFault reports whether the setting breaks a promise of the service.
 func (r Remark) IsFault() bool { return r.Severity == Fault }
 
 const (
 	rewrites  = "it changes HTML, which then differs from what the manifest hashes"
-	automated = ", as every agent is"
+	automated = ", as every agent sends"
 
 	certificates = "SSL/TLS, Edge Certificates"
 	security     = "Security, Settings"
 	bots         = "Security, Settings, Bot traffic"
 )
 
-// zoneSettings are the settings of a zone that stop agents, or change what the service says.
+// zoneSettings lists the settings of a zone that stop agents or change documents.
 var zoneSettings = []struct {
-	name     string // in the API: of a setting, or of a member of bot_management
+	name     string // of a setting, or of a member of bot_management
 	good     string // values, separated by spaces
 	severity Severity
 	what     string
-	where    string // in the dashboard of the zone
+	where    string // in the zone's dashboard
 }{
 	{"always_use_https", "on", Warning, "Always Use HTTPS is off: documents may change on the way", certificates},
 	{"browser_check", "off", Warning, "Browser Integrity Check is on: it turns agents away", security},
 	{"email_obfuscation", "off", Warning, "Email Address Obfuscation is on: " + rewrites, security},
 	{"rocket_loader", "off", Warning, "Rocket Loader is on: " + rewrites, "Speed, Settings"},
 	{"automatic_https_rewrites", "off", Warning, "Automatic HTTPS Rewrites is on: " + rewrites, certificates},
-	{"security_level", "off essentially_off low medium high", Fault, "Under Attack mode is on: no agent passes its challenge", security},
+	{
+		"security_level", "off essentially_off low medium high", Fault,
+		"Under Attack mode is on: no agent passes its challenge", security,
+	},
 	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception", bots},
-	{"ai_bots_protection", "disabled", Fault, "Block AI bots is on: it turns away agents of language models, MCP clients among them", bots},
-	{"content_bots_protection", "disabled", Fault, "Block content bots is on: it blocks what looks automated" + automated, bots},
+	{
+		"ai_bots_protection", "disabled", Fault,
+		"Block AI bots is on: it turns away agents of language models, MCP clients among them", bots,
+	},
+	{
+		"content_bots_protection", "disabled", Fault,
+		"Block content bots is on: it blocks automated requests" + automated, bots,
+	},
 	{"is_robots_txt_managed", "false", Fault, "robots.txt is managed by Cloudflare, which puts its own rules first", bots},
-	{"cf_robots_variant", "off", Fault, "Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots},
+	{
+		"cf_robots_variant", "off", Fault,
+		"Cloudflare adds a policy to robots.txt, which then differs from what the manifest hashes", bots,
+	},
 	{"crawler_protection", "disabled", Warning, "AI Labyrinth is on: " + rewrites, bots},
 	{"enable_js", "false", Warning, "JavaScript Detections is on: " + rewrites, bots},
-	{"sbfm_definitely_automated", "allow", Fault, "Super Bot Fight Mode stops what is definitely automated" + automated, bots},
-	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops what is likely automated" + automated, bots},
-	{"sbfm_static_resource_protection", "false", Warning, "Super Bot Fight Mode is on for static resources, as the documents are", bots},
+	{
+		"sbfm_definitely_automated", "allow", Fault,
+		"Super Bot Fight Mode stops definitely automated requests" + automated, bots,
+	},
+	{"sbfm_likely_automated", "allow", Fault, "Super Bot Fight Mode stops likely automated requests" + automated, bots},
+	{
+		"sbfm_static_resource_protection", "false", Warning,
+		"Super Bot Fight Mode is on for static resources, as the documents are", bots,
+	},
 }
 
-// inspection gathers remarks.
 type inspection struct {
 	*client
 	ctx     context.Context
@@ -98,12 +116,11 @@ func (i *inspection) read(subject, what, where, permission, path string, into an
 	if denied(err) {
 		why = "the token lacks the permission " + permission
 	}
-	i.say(ByHand, subject, what+" could not be read: "+why, "look in the dashboard at "+where)
+	i.say(byHand, subject, what+" could not be read: "+why, "look in the dashboard at "+where)
 	return false
 }
 
-// Settings looks for settings that spoil the service of an environment. It returns the gravest
-// first.
+// Settings returns the settings that spoil the service of an environment, the gravest first.
 func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, error) {
 	e, err := c.environment(environment)
 	if err != nil {
@@ -123,14 +140,13 @@ func (c *Config) Settings(ctx context.Context, environment string) ([]Remark, er
 			i.zone(id, name)
 		}
 	}
-	order := []Severity{Fault, Warning, ByHand}
+	order := []Severity{Fault, Warning, byHand}
 	slices.SortStableFunc(i.remarks, func(a, b Remark) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
 	return i.remarks, nil
 }
 
-// zoneOf finds the zone of a host; its id is "" if the token sees none.
 func (i *inspection) zoneOf(host string) (id, name string) {
 	for at := host; strings.Contains(at, "."); _, at, _ = strings.Cut(at, ".") {
 		var found []struct{ ID, Name string }
@@ -144,7 +160,6 @@ func (i *inspection) zoneOf(host string) (id, name string) {
 	return "", ""
 }
 
-// worker looks at who gets the worker's logs: queries hold e-mail addresses.
 func (i *inspection) worker(name string) {
 	var got struct {
 		Logpush bool  `json:"logpush"`
@@ -153,12 +168,13 @@ func (i *inspection) worker(name string) {
 	where := "Workers & Pages, " + name + ", Settings"
 	path := i.path("workers/scripts/" + url.PathEscape(name) + "/script-settings")
 	if i.read(name, "what is logged of it", where, permissionScripts, path, &got) && (got.Logpush || len(got.Tails) > 0) {
-		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with their queries",
+		i.say(Warning, name, "Logpush or another worker (tail_consumers) gets its logs, which may hold URLs with "+
+			"their queries",
 			"remove it in the dashboard at "+where)
 	}
 }
 
-// zone looks at the settings of a zone. What the plan of a zone does not have is good.
+// zone checks the settings of a zone. A setting that its plan lacks is good.
 func (i *inspection) zone(id, name string) {
 	results, refused := map[string]map[string]any{}, map[string]bool{}
 	for _, s := range zoneSettings {

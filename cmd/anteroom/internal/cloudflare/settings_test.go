@@ -44,7 +44,7 @@ var spoiled = []struct {
 	{zonePath + "/bot_management", answer{"BotManagementGetResponse", `{"fight_mode":true}`}, "fault anteroom.example: Bot Fight Mode is on"},
 	{zonePath + "/bot_management", answer{"BotManagementGetResponse", `{"content_bots_protection":"block"}`}, "fault anteroom.example: Block content bots is on"},
 	{zonePath + "/bot_management", answer{"BotManagementGetResponse", `{"cf_robots_variant":"policy_only"}`}, "fault anteroom.example: Cloudflare adds a policy to robots.txt"},
-	{zonePath + "/bot_management", answer{"BotManagementGetResponse", `{"sbfm_likely_automated":"managed_challenge"}`}, "fault anteroom.example: Super Bot Fight Mode stops what is likely automated"},
+	{zonePath + "/bot_management", answer{"BotManagementGetResponse", `{"sbfm_likely_automated":"managed_challenge"}`}, "fault anteroom.example: Super Bot Fight Mode stops likely automated requests"},
 	{zonePath + "/settings/security_level", answer{"SettingGetResponse", `{"id":"security_level","value":"under_attack"}`}, "fault anteroom.example: Under Attack mode is on"},
 	{zonePath + "/settings/email_obfuscation", answer{"SettingGetResponse", `{"id":"email_obfuscation","value":"on"}`}, "warning anteroom.example: Email Address Obfuscation is on"},
 	{accountPath + "/workers/scripts/anteroom/script-settings", answer{"ScriptSetting", `{"logpush":true}`}, "warning anteroom: Logpush or another worker"},
@@ -69,7 +69,7 @@ func TestSettings(t *testing.T) {
 			a, known := answers[r.URL.Path]
 			switch {
 			case !known:
-				t.Errorf("%s is asked for", r.URL)
+				t.Errorf("%s is requested", r.URL)
 			case a.result == "":
 				d1test.Refuse(w, 403, 10000, "Authentication error")
 			case r.URL.Query().Get("name") == "www.anteroom.example":

@@ -20,33 +20,31 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// WranglerVersion is the wrangler that this program is tested with. build/npm/package.json pins the
-// same one.
+// WranglerVersion is the tested version, which build/npm/package.json pins too.
 const WranglerVersion = "4.164.0"
 
 // Wrangler runs wrangler.
 type Wrangler struct {
-	command []string // that it is called by, with its first arguments
+	command []string // with its first arguments
 	config  string   // path of wrangler.toml
 }
 
-// wranglerPatience is how long wrangler has to end after an interrupt.
-const wranglerPatience = 10 * time.Second
+const wranglerPatience = 10 * time.Second // to end after an interrupt
 
 var versionNumber = regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
 
-// FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if it is of the
-// pinned version or a later one of the same major version, or else the pinned one by npx.
+// FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if it has the pinned
+// or a later version of the same major version, or the pinned one by npx.
 func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	w := &Wrangler{config: config}
-	found := "there is no wrangler in PATH"
+	found := "no wrangler in PATH"
 	if path, err := exec.LookPath("wrangler"); err == nil {
 		w.command = []string{path}
 		said, err := w.Run(ctx, "--version")
 		if err == nil && recent(said) {
 			return w, nil
 		}
-		found = "the wrangler in PATH is " + cmp.Or(versionNumber.FindString(said), "of an unknown version")
+		found = "the wrangler in PATH has the version " + cmp.Or(versionNumber.FindString(said), "unknown")
 		if err != nil {
 			found = "the wrangler in PATH does not run: " + firstWords(err)
 		}
@@ -54,7 +52,7 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	const install = "install Node.js 22 or later, then run npm install --global wrangler@" + WranglerVersion
 	path, err := exec.LookPath("npx")
 	if err != nil {
-		return nil, fmt.Errorf("find wrangler %s: %s, and there is no npx to fetch it (%s)", WranglerVersion, found, install)
+		return nil, fmt.Errorf("find wrangler %s: %s, and no npx to fetch it (%s)", WranglerVersion, found, install)
 	}
 	w.command = []string{path, "--yes", "wrangler@" + WranglerVersion}
 	if _, err := w.Run(ctx, "--version"); err != nil {
@@ -63,7 +61,6 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	return w, nil
 }
 
-// firstWords is the first line that a failing command says and that is not a warning of npm.
 func firstWords(err error) string {
 	said, words, _ := strings.Cut(err.Error(), "\n")
 	for line := range strings.Lines(words) {
@@ -79,8 +76,8 @@ func recent(said string) bool {
 	return semver.Major(have) == semver.Major(want) && semver.Compare(have, want) >= 0
 }
 
-// Run runs wrangler, and gives what it prints. Its error holds all of wrangler's own words. Neither
-// holds the API token or a secret key.
+// Run runs wrangler, and returns its output. An error contains the output too. Neither contains the
+// API token or a secret key.
 func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, w.command[0], append(slices.Clone(w.command[1:]), args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
@@ -90,7 +87,8 @@ func (w *Wrangler) Run(ctx context.Context, args ...string) (string, error) {
 	if self, err := os.Executable(); err == nil && filepath.Base(self) == "anteroom" {
 		path = filepath.Dir(self) + string(os.PathListSeparator) + path
 	}
-	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true", "NO_COLOR=1", "CI=1")
+	command.Env = append(os.Environ(), "PATH="+path, "WRANGLER_SEND_METRICS=false", "WRANGLER_HIDE_BANNER=true",
+		"NO_COLOR=1", "CI=1")
 	var out, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &out, &complaint
 	err := command.Run()
@@ -115,7 +113,7 @@ func (w *Wrangler) in(ctx context.Context, environment string, args ...string) (
 	return w.Run(ctx, append(args, "--config", w.config, "--env", environment)...)
 }
 
-// deploy deploys the worker of an environment. It keeps the secrets that are not given.
+// deploy keeps the worker's other secrets.
 func (w *Wrangler) deploy(ctx context.Context, environment, message string, secrets map[string]string) error {
 	args := []string{"deploy", "--message", message}
 	if len(secrets) > 0 {

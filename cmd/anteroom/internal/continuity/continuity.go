@@ -1,7 +1,6 @@
-// Package continuity decides what a service may never take back. Agents rely on it: a dated
-// scoreboard, a key by which receipts verify, a public log. Check compares two sets of Facts, of
-// what is published and of what will replace it. Facts come from a folder of documents, from a
-// generation, or from a running service.
+// Package continuity has the rule of what a service may never withdraw, as agents rely on it: dated
+// scoreboards, receipt keys, the public log. Check compares the published Facts with those that
+// replace them. Facts come from a folder of documents, a generation, or a running service.
 package continuity
 
 import (
@@ -25,30 +24,30 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Kind says what goes back, as an operator names it to allow it.
+// Kind is a kind of regression, by the name with which an operator allows it.
 type Kind string
 
-// The kinds.
+// All kinds.
 const (
 	AsOf     Kind = "as_of"    // the date of the newest scoreboard
 	Board    Kind = "board"    // a dated scoreboard changes or vanishes
 	Document Kind = "document" // another document vanishes
-	Key      Kind = "key"      // a receipt key vanishes: its receipts would verify no more
-	Log      Kind = "log"      // the public log vanishes, or does not extend what it has signed
+	Key      Kind = "key"      // a receipt key vanishes: its receipts would not verify any more
+	Log      Kind = "log"      // the public log vanishes, or does not extend its signed checkpoints
 	Schema   Kind = "schema"   // the database has migrations that the program does not know
 )
 
-// Facts are what a service publishes and must not take back. The zero value publishes nothing.
+// Facts describe what a service publishes and must not withdraw. The zero value publishes nothing.
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
 	Manifest    string            // SHA-256 in hex of the manifest itself; "" if there is none
-	Keys        []string          // the receipt keys: the current one, and the retired
+	Keys        []string          // the receipt keys: the current and the retired ones
 	LogKeys     []string          // the verifier keys of the public log
-	Checkpoints map[string][]byte // of the log: the newest of each tree, and that of each size that is known, by path
+	Checkpoints map[string][]byte // of the log, by path: the newest of each tree, and one for each known size
 }
 
-// Trees are the sizes of the trees of the log, by their paths.
+// Trees returns the sizes of the trees of the log, by their paths.
 func (f Facts) Trees() map[string]int64 {
 	sizes := map[string]int64{}
 	for p, text := range f.Checkpoints {
@@ -59,12 +58,12 @@ func (f Facts) Trees() map[string]int64 {
 	return sizes
 }
 
-// Regression is something that goes back.
+// Regression is a published fact that would be withdrawn.
 type Regression struct {
 	Kind Kind   `json:"kind"`
-	Path string `json:"path,omitempty"` // of the document that it is about
-	What string `json:"what"`           // a sentence without a full stop; of a fork the evidence follows, in further lines
-	Hint string `json:"hint"`           // what to do
+	Path string `json:"path,omitempty"` // of the document
+	What string `json:"what"`           // without a full stop; the evidence of a fork follows in further lines
+	Hint string `json:"hint"`           // the next step
 }
 
 func (r Regression) Error() string {
@@ -76,7 +75,7 @@ func (r Regression) Error() string {
 	return text
 }
 
-// Refuse makes an error of the regressions whose kind is not allowed. It is nil if there are none.
+// Refuse returns the regressions whose kind is not allowed as an error.
 func Refuse(found []Regression, allowed ...Kind) error {
 	var refused []error
 	for _, r := range found {
@@ -87,21 +86,21 @@ func Refuse(found []Regression, allowed ...Kind) error {
 	return errors.Join(refused...)
 }
 
-// manifestPath lists the documents; boardPath is the newest scoreboard.
 const (
 	manifestPath = "/manifest.json"
-	boardPath    = "/scoreboard.json"
+	boardPath    = "/scoreboard.json" // the newest one
 )
 
 const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
 		"anteroom verify makes a new board"
-	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, with a line revoked: REASON"
-	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they are there, " +
+	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, " +
+		"with a line revoked: REASON"
+	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they exist, " +
 		"a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
 
-// Check lists what goes back when next replaces what is published, sorted by kind and path.
+// Check lists the regressions if next replaces the published facts, sorted by kind and path.
 func Check(published, next Facts) []Regression {
 	found := []Regression{}
 	add := func(kind Kind, path, hint, format string, args ...any) {
@@ -120,7 +119,7 @@ func Check(published, next Facts) []Regression {
 		}
 	}
 	if published.AsOf > next.AsOf {
-		add(AsOf, boardPath, "bring back the content of the newest verification", "%s is as of %s, and would be as of %q",
+		add(AsOf, boardPath, "bring back the content of the newest verification", "%s has the date %s, and would have %q",
 			boardPath, published.AsOf, next.AsOf)
 	}
 	for _, key := range published.Keys {
@@ -136,17 +135,18 @@ func Check(published, next Facts) []Regression {
 	return found
 }
 
-// checkLog compares each published checkpoint with the one of the same size that the next log has.
-// A log keeps a checkpoint for each of its verifications. One fault of a tree is enough.
+// checkLog compares each published checkpoint with the next log's one of the same size. It reports
+// one fault a tree.
 func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
 	if len(published.LogKeys) > 0 && len(next.LogKeys) == 0 {
 		add(tlog.KeysPath, hintLog, "a public log is published, and would vanish")
 		return
 	}
 	faulty := map[string]bool{}
-	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) { // the newest of a tree sorts before those of a size
+	// the newest of a tree sorts before those of a size
+	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) {
 		tree, text := tlog.TreePath(p), published.Checkpoints[p]
-		if own := next.Checkpoints[p]; faulty[tree] || bytes.Equal(own, text) {
+		if now := next.Checkpoints[p]; faulty[tree] || bytes.Equal(now, text) {
 			continue
 		}
 		if err := next.extends(tree, text); err != nil {
@@ -173,18 +173,18 @@ func (f *Facts) extends(tree string, checkpoint []byte) error {
 	case err != nil:
 		return err
 	case have.Size < c.Size:
-		return fmt.Errorf("it has %d entries, and the next log has %d: it lacks what was published", c.Size, have.Size)
+		return fmt.Errorf("it has %d entries, the next log %d: published entries are missing", c.Size, have.Size)
 	case have.Root != c.Root:
 		return &tlog.Fork{
 			Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
-			What: fmt.Sprintf("its key has signed another tree of %d entries than that of the content", c.Size),
+			What: fmt.Sprintf("its key has signed two trees of %d entries: this one and the content's", c.Size),
 		}
 	}
 	return nil
 }
 
-// FromFiles are the facts of generated documents. The snapshot, where there is one, has all receipt
-// keys; the manifest names the current one alone.
+// FromFiles returns the facts of generated documents. The manifest has only the current receipt key,
+// the snapshot all; it may be nil.
 func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	facts := Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
 	if known != nil {
@@ -198,7 +198,7 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 		f := &files[i]
 		switch {
 		case f.Path == manifestPath:
-			if err := facts.AddManifest(f.Content()); err != nil {
+			if err := facts.addManifest(f.Content()); err != nil {
 				return Facts{}, err
 			}
 		case f.Path == tlog.KeysPath:
@@ -214,9 +214,12 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	return facts, nil
 }
 
-// FromSite are the facts of what a content counted: its boards and its log.
+// FromSite returns the facts of a content's boards and log.
 func FromSite(s *site.Site) Facts {
-	facts := Facts{AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys, Checkpoints: map[string][]byte{}}
+	facts := Facts{
+		AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys,
+		Checkpoints: map[string][]byte{},
+	}
 	for i := range s.Scoreboards {
 		board := &s.Scoreboards[i]
 		facts.Documents[contract.BoardPath(board)] = assets.SumOf(contract.BoardDocument(board))
@@ -229,7 +232,7 @@ func FromSite(s *site.Site) Facts {
 	return facts
 }
 
-// Counted are the facts about what was counted: the boards and the log.
+// Counted returns only the facts of the boards and the log.
 func (f Facts) Counted() Facts {
 	f.Keys, f.Documents = nil, maps.Clone(f.Documents)
 	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !tlog.IsBoard(p) })
@@ -240,8 +243,7 @@ func isCheckpoint(p string) bool {
 	return tlog.IsCheckpoint(p) || tlog.Published(p) && path.Dir(p) == tlog.TreePath(p)+"/checkpoints"
 }
 
-// AddManifest adds what a manifest says: the documents, and the current receipt key.
-func (f *Facts) AddManifest(text []byte) error {
+func (f *Facts) addManifest(text []byte) error {
 	var manifest struct {
 		ReceiptKey string `json:"receipt_key"`
 		Documents  []struct {
@@ -262,9 +264,8 @@ func (f *Facts) AddManifest(text []byte) error {
 	return nil
 }
 
-// FromFolder are the facts of a folder of documents and the snapshot beside it. What does not exist
-// publishes nothing. A board that the manifest does not list, or that has no manifest, is what the
-// folder has at its path.
+// FromFolder returns the facts of a folder of documents and of the snapshot, which need not exist. A
+// board that the manifest does not list counts too.
 func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
@@ -279,17 +280,17 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 		for _, name := range names {
 			text, err := fs.ReadFile(folder, name)
 			if err != nil {
-				return Facts{}, fmt.Errorf("look for what is published: %w", err)
+				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}
-			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // as they were published
+			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // git may have changed line ends
 			switch {
 			case json.Valid(text) || path.Ext(name) != ".json":
 			case "/"+name == manifestPath:
 				continue
 			default:
 				file := filepath.Join(public, name)
-				return Facts{}, fmt.Errorf("read %s: not JSON, so a merge or an edit has damaged it (run git restore --source HEAD -- %s; "+
-					"if HEAD has the damage, remove the file and run anteroom generate)", file, file)
+				return Facts{}, fmt.Errorf("read %s: not JSON: a merge or an edit has damaged it "+
+					"(run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)", file, file)
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}
@@ -297,7 +298,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	var known *snapshot.Snapshot
 	if text, err := os.ReadFile(snapshotFile); err == nil {
 		text, _, _ = bytes.Cut(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
-		known, _ = snapshot.Decode(text) // one of another format says nothing
+		known, _ = snapshot.Decode(text) // nil for another format
 	}
 	facts, err := FromFiles(files, known)
 	for i := range files {

@@ -42,7 +42,7 @@ func logFiles(t *testing.T, key string, signer note.Signer, payload string, size
 	return files
 }
 
-// TestCheck: each thing that goes back is found, by its kind and its path, and nothing else is.
+// TestCheck: each thing that is withdrawn is found, by its kind and its path, and nothing else is.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 		"first publication": {func(f *continuity.Facts) { *f = continuity.Facts{} }, `^as_of .*\nboard .*\ndocument .*\ndocument .*\nkey .*\nkey .*\nlog /log/vkey .*$`},
 		"more":              {func(f *continuity.Facts) { f.AsOf, f.Documents["/more"] = "2026-12-01", "4" }, `^$`},
 		"other words":       {func(f *continuity.Facts) { f.Documents["/scoreboard.html"] = "9" }, `^$`},
-		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* as of 2026-11-20, and would be as of "2026-11-19"`},
+		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* has the date 2026-11-20, and would have "2026-11-19"`},
 		"board gone":        {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard/2026-11-20.json") }, `^board /scoreboard/2026-11-20.json .*vanish \(bring back scoreboard/2026-11-20.yaml and `},
 		"board changed":     {func(f *continuity.Facts) { f.Documents["/scoreboard/2026-11-20.json"] = "9" }, `^board /scoreboard/2026-11-20.json .*change`},
 		"document gone":     {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard.html") }, `^document /scoreboard.html `},
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		"key gone":          {func(f *continuity.Facts) { f.Keys = []string{"current"} }, `^key /manifest.json .*key retired is published`},
 		"log grown":         {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
 		"log gone":          {withLog(nil), `^log /log/vkey .*vanish`},
-		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, and the next log has 4: it lacks`},
+		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, the next log 4: published entries are missing`},
 		"newest lost":       {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
 		"log forked":        {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
 		"other stages":      {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
@@ -154,7 +154,7 @@ func TestFromFolder(t *testing.T) {
 	}
 	got, err = continuity.FromFolder(dir, "")
 	shorter, wrong := continuity.FromFiles(logFiles(t, key, signer, "", 2), nil)
-	if found := continuity.Check(got, shorter); err != nil || wrong != nil || !strings.Contains(fmt.Sprint(found), "it lacks what was published") {
+	if found := continuity.Check(got, shorter); err != nil || wrong != nil || !strings.Contains(fmt.Sprint(found), "published entries are missing") {
 		t.Errorf("%v, %v, %v", found, err, wrong)
 	}
 	if got, err = continuity.FromFolder(filepath.Join(dir, "none"), ""); err != nil || len(got.Documents)+len(got.Checkpoints) > 0 {

@@ -19,8 +19,7 @@ type WorkTree struct {
 	environment []string
 }
 
-// Find returns the work tree that a folder belongs to, or nil if the folder does not exist, or no
-// .git is in it or above it. Under a .git, any failure of git is an error.
+// Find returns the work tree that a folder belongs to, or nil without one.
 func Find(ctx context.Context, folder string) (*WorkTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
@@ -36,9 +35,8 @@ func Find(ctx context.Context, folder string) (*WorkTree, error) {
 	return w, err
 }
 
-// Environment returns the variables of this process without those that choose a repository, which
-// hooks and aliases of git set (git(1), ENVIRONMENT). Configuration stays. Without git it returns
-// all of them.
+// Environment returns the variables of this process except those that choose a repository, which
+// hooks and aliases of git set (git(1), ENVIRONMENT).
 func Environment(ctx context.Context) []string {
 	list := exec.CommandContext(ctx, "git", "rev-parse", "--local-env-vars")
 	list.Env = []string{"PATH=" + os.Getenv("PATH")} // a wrong value of one of them fails the call
@@ -67,7 +65,7 @@ func underGit(folder string) bool {
 type Error struct {
 	Command string // "commit"
 	Err     error  // of the process
-	Words   string // what git printed; may be ""
+	Words   string // git's output; may be ""
 }
 
 func (e *Error) Error() string {

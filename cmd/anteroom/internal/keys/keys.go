@@ -1,31 +1,36 @@
-// Package keys reads, makes, lists and checks the secret keys of an operator: the one that signs
-// receipts, and the one that signs the public log. It also reads the URL of a webhook.
+// Package keys reads, makes, lists and checks the secrets of an operator: the receipt key, the log
+// key, and the URL of a webhook.
 package keys
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
 
 	"github.com/spf13/pflag"
 )
 
-// kind is a kind of secret key.
+// kind is a kind of secret.
 type kind[K any] struct {
-	name           string
-	what           string // that the flag names the file of
+	name, what     string // in errors, and in the help of the flag
 	flag, variable string // that give it to a command
 	parse          func(text string) (K, error)
-	hint           string // what to do about a text that is not such a key
+	hint           string // about a text that is not such a key
 }
 
-// Secret is where a command reads a secret key: in a file, at standard input if that is "-", or in
-// a variable.
+// Secret is a secret in a file, at standard input if that is "-", or in a variable.
 type Secret[K any] struct{ File string }
 
 func (Secret[K]) kind() *kind[K] {
@@ -37,16 +42,17 @@ func (Secret[K]) kind() *kind[K] {
 	panic("no such kind of secret")
 }
 
-// AddFlag adds the flag that names the file to a command.
+// AddFlag adds the flag that names the file.
 func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
 	k := s.kind()
-	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can be given in "+k.variable)
+	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can "+
+		"be given in "+k.variable)
 }
 
 // Given reports whether a key is named.
 func (s *Secret[K]) Given() bool { return s.File != "" || os.Getenv(s.kind().variable) != "" }
 
-// Read reads the key. It is nil if none is named.
+// Read returns the key, or nil if none is named.
 func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
 	k := s.kind()
 	text := os.Getenv(k.variable)
@@ -69,9 +75,8 @@ func (s *Secret[K]) MustRead(t *cli.Terminal) (key K, err error) {
 	return s.Read(t)
 }
 
-// load reads a key from a file, or from standard input if that is "-".
 func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
-	place, text, isOpen := file, "", false // to others
+	place, text, isOpen := file, "", false // to other users
 	if file == "-" {
 		place = "standard input"
 		text, err = disk.ReadKey(t.In)
@@ -84,7 +89,7 @@ func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
 	case err != nil:
 		return key, fmt.Errorf("read %s: %w (%s)", k.name, err, k.hint)
 	}
-	if key, err = k.from(place, text); err == nil && isOpen { // a file without a key may be
+	if key, err = k.from(place, text); err == nil && isOpen {
 		t.Warnf("%s %s can be read by others (run chmod 600 on it)", k.name, file)
 	}
 	return key, err
@@ -97,8 +102,8 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 	return key, err
 }
 
-// rotate makes a new key in the file named out, and writes its public half into service.yaml, the
-// file. If that fails, neither has changed.
+// rotate makes a new key in the file out, and writes its public half into service.yaml, the file. If
+// it fails, it changes neither.
 func rotate(
 	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
 ) (public string, err error) {
@@ -115,9 +120,164 @@ func rotate(
 	}
 	if err != nil {
 		if now, _ := os.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
-			os.Remove(out) // no file lists it
+			os.Remove(out)
 		}
 		return "", fmt.Errorf("rotate key: %w", err)
 	}
 	return public, nil
+}
+
+// Receipt is the key that signs receipts.
+type Receipt = Secret[ed25519.PrivateKey]
+
+var receipts = kind[ed25519.PrivateKey]{
+	"receipt key", "the secret key", "key-file", "ANTEROOM_KEY", receiptkey.Parse,
+	"anteroom key rotate makes one, and publishes its public half",
+}
+
+// LoadReceipt reads a key from a file.
+func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
+	return receipts.load(t, file)
+}
+
+// CheckReceipt returns "current", "retired" or "none", as service.yaml, the file, lists a key. A key
+// that is not current is an error.
+func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (as string, err error) {
+	if err := RefusePublished(key, service, file); err != nil {
+		return "", err
+	}
+	public, published := receiptkey.Public(key), &service.ReceiptKeys
+	if public == published.Current {
+		return "current", nil
+	}
+	for _, retired := range published.Retired {
+		if retired.PublicKey == public {
+			return "retired", fmt.Errorf("%s retired this receipt key on %s (sign with the secret of "+
+				"receipt_keys.current)", file, retired.RetiredOn)
+		}
+	}
+	if published.Current == "" {
+		return "none", fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, "+
+			"and generate)", file)
+	}
+	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
+		"or make and publish a new one with anteroom key rotate)", file)
+}
+
+// RefusePublished refuses content that publishes the seed of a key as a public half. The error hides
+// the seed.
+func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string) error {
+	for i, published := range service.Keys() {
+		if receiptkey.IsSecret(key, published) {
+			at := "receipt_keys.current"
+			if i > 0 {
+				at = fmt.Sprintf("receipt_keys.retired[%d].public_key", i-1)
+			}
+			return fmt.Errorf("the secret receipt key is the value of %s in %s: one of the two is the wrong half "+
+				"(if the secret was published, make a new one with anteroom key new and list neither half; "+
+				"otherwise give the file that anteroom key made, not the public half)", at, file)
+		}
+	}
+	return nil
+}
+
+// RotateReceipt makes a new key in the file out, and lists it in service.yaml, the file, as the
+// current one from a date on. If out has a key that the content does not list, it takes that one. If
+// it fails, it changes neither.
+func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (public string, err error) {
+	return rotate(file, out, func() (string, error) {
+		if _, err := os.Stat(out); err == nil {
+			if key, err := LoadReceipt(t, out); err != nil {
+				return "", err
+			} else if public := receiptkey.Public(key); !slices.Contains(s.Service.Keys(), public) {
+				return public, nil
+			}
+		}
+		return receiptkey.Generate(out)
+	}, func(text []byte, public string) ([]byte, error) { return site.RotateKey(text, public, date) })
+}
+
+// Log is the key that signs the log.
+type Log = Secret[*tlog.Key]
+
+var logs = kind[*tlog.Key]{
+	"log key", "the key that signs the log", "log-key-file", "ANTEROOM_LOG_KEY", parseLog,
+	"name the file that anteroom key rotate --log has made; if there is none, it makes a key and lists it",
+}
+
+func parseLog(text string) (*tlog.Key, error) {
+	if strings.HasPrefix(text, receipt.SecretPrefix) {
+		return nil, errors.New("got a receipt key")
+	}
+	if _, err := tlog.CheckKey(strings.TrimSpace(text)); err == nil {
+		return nil, errors.New("got the public half")
+	}
+	return tlog.ParseKey(text)
+}
+
+// Signer reads the key that signs the next stage of a log, which service.yaml, the file, must list
+// last. It returns nil without a log.
+func Signer(t *cli.Terminal, secret *Log, listed []string, file string) (*tlog.Key, error) {
+	key, err := secret.Read(t)
+	switch {
+	case err != nil || key == nil && len(listed) == 0:
+		return nil, err
+	case key == nil:
+		return nil, fmt.Errorf("%s lists log keys, of which the last one must sign (name its file with "+
+			"--log-key-file, or give it in %s; "+
+			"if it is lost, anteroom key rotate --log lists a new one)", file, logs.variable)
+	}
+	_, err = CheckLog(key.Public, listed, file)
+	return key, err
+}
+
+// CheckLog returns "last", "earlier" or "none", as service.yaml, the file, lists a verifier key for
+// the log. A key that is not the last one is an error.
+func CheckLog(public string, listed []string, file string) (as string, err error) {
+	if len(listed) == 0 {
+		return "none", fmt.Errorf("%s lists no log key (anteroom key rotate --log makes one and lists it)", file)
+	}
+	last := strings.Join(strings.SplitN(listed[len(listed)-1], "+", 3)[:2], "+") // its name and its hash
+	switch slices.Index(listed, public) {
+	case len(listed) - 1:
+		return "last", nil
+	case -1:
+		return "none", fmt.Errorf("%s does not list this log key (sign with the secret of the last, %s, "+
+			"or make and list a new one with anteroom key rotate --log)", file, last)
+	}
+	return "earlier", fmt.Errorf("%s lists a newer log key than this one (sign with the secret of the last, %s)",
+		file, last)
+}
+
+// NewLog makes the next log key of a service in the file out, and returns its public half.
+func NewLog(out string, service *site.Service) (public string, err error) {
+	text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, len(service.Log.Keys)+1))
+	if err != nil {
+		return "", err
+	}
+	if err := disk.WriteKey(out, text+"\n"); err != nil {
+		return "", fmt.Errorf("write log key: %w", err)
+	}
+	return public, nil
+}
+
+// RotateLog makes a new log key in the file out, and lists it in service.yaml, the file. If it fails,
+// it changes neither.
+func RotateLog(file, out string, service *site.Service) (public string, err error) {
+	return rotate(file, out, func() (string, error) { return NewLog(out, service) }, site.RotateLogKey)
+}
+
+// Webhook is the URL to which a deployed service posts messages to the operator as JSON, instead of
+// mailing them.
+type Webhook = Secret[string]
+
+var webhooks = kind[string]{
+	"webhook", "the webhook's URL", "webhook-file", "ANTEROOM_WEBHOOK", parseWebhook, "see anteroom deploy --help",
+}
+
+func parseWebhook(text string) (string, error) {
+	if want := site.Wanted("upstream", text); want != "" {
+		return "", errors.New(want)
+	}
+	return text, nil
 }

@@ -19,29 +19,27 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// document is what is at one path: as it was generated, and as the service has it.
+// document is one path, as it was generated and as the service has it.
 type document struct {
 	path      string
-	endpoint  bool    // the answer of an endpoint
-	want      []byte  // nil if nothing was generated for the path, or nothing is compared
-	listed    string  // SHA-256 in the live manifest; "" if it lists no such document
-	mediaType string  // in the live manifest, else as generated
-	live      *answer // without its body; nil if there was none
-	what      string  // how it differs; "" if it does not
+	endpoint  bool    // the response of an endpoint
+	want      []byte  // nil if it was not generated, or without an artifact
+	listed    string  // SHA-256 in the live manifest, or ""
+	mediaType string  // in the live manifest, or as generated
+	live      *answer // without its body; nil without a response
+	what      string  // how it differs, or ""
 }
 
-// frontPage is the path at which the document indexPage is the front page.
 const (
 	frontPage = "/"
 	indexPage = "/index.html"
 )
 
-// sample are the paths of the documents of a log that are asked for, as it has thousands: those
-// that every verification changes, and the tiles of the newest checkpoints. anteroom log check
-// reads all.
+// sample selects the requested documents of a log, which has thousands: those that every
+// verification changes, and the tiles of the newest checkpoints. anteroom log check reads all.
 func (i *inspection) sample() map[string]bool {
 	chosen := map[string]bool{}
-	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // without a readable log there are no trees
+	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // no trees if the log cannot be read
 	for tree, size := range facts.Trees() {
 		for _, p := range tlog.Edge(tree, size) {
 			chosen[p] = true
@@ -55,8 +53,6 @@ func (i *inspection) sample() map[string]bool {
 	return chosen
 }
 
-// plan lists what to ask for: all documents that were generated or that the live manifest lists, of
-// a log a sample, and the endpoints whose answers depend on the content alone.
 func (i *inspection) plan() []document {
 	known := map[string]document{health.Manifest: {path: health.Manifest}}
 	for _, d := range i.manifest.Documents {
@@ -94,7 +90,8 @@ func (i *inspection) plan() []document {
 	}
 	for _, route := range api.Routes {
 		if slices.ContainsFunc(route.Operations, func(op *api.Operation) bool {
-			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil && slices.Contains(op.Methods, "GET")
+			return op.Document != nil && op.Document.Tail == nil && op.Document.Check == nil &&
+				slices.Contains(op.Methods, "GET")
 		}) {
 			request := turn.Request{Method: "GET", Target: route.Path, Host: i.name()}
 			current := &turn.Turn{Request: request, Host: turn.HostInfo{Extra: []string{i.name()}}}
@@ -105,8 +102,8 @@ func (i *inspection) plan() []document {
 	return all
 }
 
-// fetch asks for all of the plan. What is not as it was generated is asked for again as long as
-// there is time. No body is kept: there may be many documents, and large ones.
+// fetch requests the plan, and repeats documents that differ as long as there is time. It keeps no
+// body: documents may be many and large.
 func (i *inspection) fetch(ctx context.Context) []document {
 	all := i.plan()
 	each(all, func(d *document) {
@@ -126,7 +123,6 @@ func (i *inspection) fetch(ctx context.Context) []document {
 	return all
 }
 
-// difference says how a document differs; "" if it does not.
 func (i *inspection) difference(d *document) string {
 	got, isManifest := d.live, d.path == health.Manifest
 	unlisted := d.listed == "" && !isManifest && !d.endpoint && !tlog.Published(d.path) && i.manifestWrong == ""
@@ -138,27 +134,29 @@ func (i *inspection) difference(d *document) string {
 	case d.endpoint && !got.isJSON():
 		return "is not JSON"
 	case d.want != nil && !bytes.Equal(got.body, d.want):
-		return cmp.Or(rewriting(got.body, d.want), "is not as it was generated: "+unlike(got.body, d.want))
+		return cmp.Or(rewriting(got.body, d.want), "differs from the generated document: "+unlike(got.body, d.want))
 	case d.listed != "" && assets.SumOf(got.body) != d.listed:
-		return cmp.Or(rewriting(got.body, nil), "is not the document that the live manifest lists: its SHA-256 differs")
+		return cmp.Or(rewriting(got.body, nil), "differs from the live manifest: another SHA-256")
 	case i.artifact != nil && d.want == nil:
-		return "is published, and was not generated"
+		return "is published, but was not generated"
 	case d.want != nil && unlisted:
 		return "is not in the live manifest"
 	}
 	return ""
 }
 
-// marks are what services before the host write into pages, each with what to do.
+// marks are texts that CDNs write into pages.
 var marks = []struct{ text, what string }{
 	{"/cdn-cgi/l/email-protection", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
 	{"data-cfemail", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{"/cdn-cgi/challenge-platform/", "has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)"},
+	{
+		"/cdn-cgi/challenge-platform/",
+		"has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)",
+	},
 	{"static.cloudflareinsights.com", "has a script that measures visitors (switch web analytics off at the CDN)"},
 	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
 }
 
-// rewriting says what something on the way wrote into a document; "" if nothing known did.
 func rewriting(got, want []byte) string {
 	for _, m := range marks {
 		if bytes.Contains(got, []byte(m.text)) && !bytes.Contains(want, []byte(m.text)) {
@@ -171,9 +169,9 @@ func rewriting(got, want []byte) string {
 func unlike(got, want []byte) string {
 	switch {
 	case len(got) < len(want) && bytes.HasPrefix(want, got):
-		return fmt.Sprintf("it is cut off after %d of %d bytes", len(got), len(want))
+		return fmt.Sprintf("cut off after %d of %d bytes", len(got), len(want))
 	case len(got) != len(want):
-		return fmt.Sprintf("it has %d bytes, want %d", len(got), len(want))
+		return fmt.Sprintf("%d bytes, want %d", len(got), len(want))
 	}
 	at := 0
 	for at < len(got) && got[at] == want[at] {
@@ -203,7 +201,7 @@ func (i *inspection) documents(_ context.Context, c *Check) string {
 	case i.artifact == nil:
 		return fmt.Sprintf("%d, each as the live manifest lists it", n)
 	case i.unasked > 0:
-		return fmt.Sprintf("%d, byte for byte; of the log %d more were not asked for", n, i.unasked)
+		return fmt.Sprintf("%d, byte for byte; %d more of the log were not requested", n, i.unasked)
 	}
 	return fmt.Sprintf("%d, byte for byte", n)
 }
@@ -212,20 +210,19 @@ func (i *inspection) endpoints(_ context.Context, c *Check) string {
 	if i.artifact == nil {
 		return c.end(Skipped, notCompared)
 	}
-	return fmt.Sprintf("%d answer as was generated", i.differing(c, true))
+	return fmt.Sprintf("%d respond as generated", i.differing(c, true))
 }
 
-// headers compares the header fields of the documents that are there. What the _headers file does
-// not say of a document's type the CDN knows by the document's name.
+// headers compares header fields. The CDN derives media types that _headers lacks from names.
 func (i *inspection) headers(_ context.Context, c *Check) string {
 	var rules assets.Headers
 	if i.artifact != nil {
-		rules, _ = assets.ParseHeaders(string(i.artifact.File(assets.HeadersPath))) // the generator has read it
+		rules, _ = assets.ParseHeaders(string(i.artifact.File(assets.HeadersPath))) // the generator has checked it
 	}
 	compared := 0
 	for _, d := range i.fetched() {
 		if d.endpoint || d.live == nil || d.live.status != http.StatusOK {
-			continue // that is a difference already
+			continue // a difference of another check
 		}
 		compared++
 		want := http.Header{}
@@ -250,7 +247,7 @@ func (i *inspection) headers(_ context.Context, c *Check) string {
 	case compared == 0:
 		return c.end(Skipped, "no document was read")
 	case i.artifact == nil:
-		return "the media types are those of the live manifest"
+		return "the media types match the live manifest"
 	}
-	return "as was generated"
+	return "as generated"
 }

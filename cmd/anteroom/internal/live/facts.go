@@ -14,23 +14,20 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Paths that are asked for.
 const (
-	scoreboard  = "/scoreboard.json" // the newest board among the documents
+	scoreboard  = "/scoreboard.json" // the newest one
 	rosterPath  = "/api/roster"
-	receiptPath = "/api/receipt" // says which keys verify receipts
+	receiptPath = "/api/receipt" // lists the receipt keys
 )
 
-// keys are the members of the answer of receiptPath that are about keys.
 type keys struct {
 	Current string             `json:"public_key_b64"`
 	Retired []model.RetiredKey `json:"retired_keys"`
 	Status  string             `json:"signing_status"`
 }
 
-// Facts reads what the service publishes and may never take back. The error wraps ErrNothing if
-// nothing is published yet, as before a first deployment. It wraps ErrUnreachable or ErrForeign, or
-// is another, if it is not known what is published.
+// Facts reads the published facts that the service may never withdraw. The error wraps ErrNothing
+// before a first deployment. After any other error the facts are unknown.
 func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 	facts := continuity.Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
 	a := s.asker(Timeout, 0)
@@ -48,13 +45,11 @@ func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 		err = a.logs(ctx, &facts)
 	}
 	if err != nil {
-		err = fmt.Errorf("look for what is published at %s: %w", s, err)
+		err = fmt.Errorf("read the published facts of %s: %w", s, err)
 	}
 	return facts, err
 }
 
-// boards reads what the manifest lists; the date of the newest board, of the document or of the
-// endpoint; and the receipt keys.
 func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Facts) error {
 	for _, d := range p.manifest.Documents {
 		facts.Documents[d.Path] = d.SHA256

@@ -16,46 +16,40 @@ import (
 	"anteroom/generator/output"
 )
 
-// Options are how to inspect a service. The zero value waits for nothing.
+// Options configure Inspect. The zero value does not wait.
 type Options struct {
-	// Wait is how long to wait until the service shows what was generated, and until each document
-	// is the new one: a CDN that is being updated gives old and new ones. If nothing is compared it
-	// is how long to wait for any answer.
-	Wait time.Duration
-	// Pause is the time between two looks while waiting, and before a request that failed
-	// temporarily is sent again. 0 is a second.
-	Pause time.Duration
-	// Timeout is for one answer. 0 is Timeout.
-	Timeout time.Duration
-	// Waiting, if set, is called with what is waited for, whenever that changes.
-	Waiting func(what string)
-	// Now is the time from which ages are counted. nil is time.Now.
-	Now func() time.Time
+	// Wait limits the time until the service, and each document, shows the generated version: a CDN
+	// serves old and new ones while it is updated. Without an artifact it waits for any response.
+	Wait    time.Duration
+	Pause   time.Duration     // between two tries; 0 is a second
+	Timeout time.Duration     // for one response; 0 is Timeout
+	Waiting func(what string) // called when the reason to wait changes; may be nil
+	Now     func() time.Time  // for ages; nil is time.Now
 }
 
-// Status is what a check found.
+// Status is the result of a check.
 type Status string
 
 // The statuses. Only Differs makes a report not OK.
 const (
 	OK      Status = "ok"
 	Differs Status = "differs"
-	Warning Status = "warning" // all right for now
-	Skipped Status = "skipped" // it could not be looked at, for the reason in Detail
+	Warning Status = "warning" // will differ later
+	Skipped Status = "skipped" // for the reason in Detail
 )
 
-// Report is what Inspect found.
+// Report is the result of Inspect.
 type Report struct {
 	URL      string  `json:"url"`
-	Compared bool    `json:"compared"` // whether the service was compared with what was generated
-	OK       bool    `json:"ok"`       // whether no check differs
-	Content  string  `json:"content"`  // version of the content that the service shows; "" if it shows none
+	Compared bool    `json:"compared"` // with generated documents
+	OK       bool    `json:"ok"`       // no check differs
+	Content  string  `json:"content"`  // version of the shown content, or ""
 	Wanted   string  `json:"wanted,omitempty"`
-	AsOf     string  `json:"as_of"` // date of its newest board; "" if it shows none
+	AsOf     string  `json:"as_of"` // date of its newest board, or ""
 	Checks   []Check `json:"checks"`
 }
 
-// Check is one thing that was looked at.
+// Check is one check of a service.
 type Check struct {
 	Name        string       `json:"name"`
 	Status      Status       `json:"status"`
@@ -63,10 +57,10 @@ type Check struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Difference is one thing that is not as it should be.
+// Difference is one difference that a check found.
 type Difference struct {
 	Path string `json:"path"`
-	What string `json:"what"` // part of a sentence whose subject is the path
+	What string `json:"what"` // a predicate whose subject is the path
 }
 
 func (c *Check) differs(path, format string, args ...any) {
@@ -78,7 +72,7 @@ func (c *Check) end(status Status, detail string) string {
 	return detail
 }
 
-// Differences are those of all checks.
+// Differences returns the differences of all checks.
 func (r *Report) Differences() (all []Difference) {
 	for _, c := range r.Checks {
 		all = append(all, c.Differences...)
@@ -86,10 +80,9 @@ func (r *Report) Differences() (all []Difference) {
 	return all
 }
 
-// shownDifferences is how many differences of one check get a line.
-const shownDifferences = 10
+const shownDifferences = 10 // lines of one check
 
-// Print prints a line for each check, and below it what differs. folder has what was generated.
+// Print prints a line for each check, and its differences. folder has the generated documents.
 func (r *Report) Print(t *cli.Terminal, folder string) {
 	with := "itself only"
 	if r.Compared {
@@ -98,7 +91,7 @@ func (r *Report) Print(t *cli.Terminal, folder string) {
 	t.Printf("%s: compared with %s", r.URL, with)
 	for _, c := range r.Checks {
 		t.Printf("%-13s %-8s %s", c.Name, c.Status, c.Detail)
-		if len(c.Differences) < 2 { // the detail says it all
+		if len(c.Differences) < 2 { // the detail has it
 			continue
 		}
 		for n, d := range c.Differences {
@@ -111,40 +104,41 @@ func (r *Report) Print(t *cli.Terminal, folder string) {
 	}
 }
 
-// Err is an error if something differs.
+// Err returns an error if the service differs.
 func (r *Report) Err(folder string) error {
 	n := cli.Plural(len(r.Differences()), "difference")
 	switch {
 	case r.OK:
 		return nil
 	case !r.Compared:
-		return fmt.Errorf("%s does not fit itself: %s (see above; deploy it again)", r.URL, n)
+		return fmt.Errorf("%s contradicts itself: %s (see above; deploy it again)", r.URL, n)
 	}
-	return fmt.Errorf("%s is not as %s has it: %s (see above; deploy it, or restart its server)", r.URL, folder, n)
+	return fmt.Errorf("%s differs from %s: %s (see above; deploy it, or restart its server)", r.URL, folder, n)
 }
 
-// PlainHTTP is the check whose differences are settings of a CDN or a proxy.
+// PlainHTTP is a check of settings of a CDN or a proxy.
 const PlainHTTP = "plain http"
 
-// inspection is one Inspect.
 type inspection struct {
 	*asker
-	artifact  *output.Artifact // nil: the service is compared with itself
+	artifact  *output.Artifact // nil compares the service with itself
 	core      *api.API
 	generated manifest // of the artifact
 	options   Options
-	deadline  time.Time // until when an old document is asked for again
-	unasked   int       // documents of a log that are not asked for
+	deadline  time.Time // for repeated requests
+	unasked   int       // documents of a log that are not requested
 	fetched   func() []document
 	published
 }
 
-// Inspect asks a service for everything that it publishes and compares it with the artifact. If
-// that is nil, it compares the service with itself: the documents with the manifest, the manifest
-// with the endpoints. The error is for a service that cannot be compared at all, and wraps
-// ErrNothing, ErrUnreachable or ErrForeign, or is that of ctx.
+// Inspect compares all published documents of a service with the artifact. If that is nil, it
+// compares documents, manifest and endpoints with each other. The error is about a service that
+// cannot be compared, and wraps ErrNothing, ErrUnreachable or errForeign, or is the error of ctx.
 func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Options) (*Report, error) {
-	i := &inspection{asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o, deadline: time.Now().Add(o.Wait)}
+	i := &inspection{
+		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
+		deadline: time.Now().Add(o.Wait),
+	}
 	r := &Report{URL: s.String(), Compared: artifact != nil, OK: true}
 	if i.options.Now == nil {
 		i.options.Now = time.Now
@@ -171,7 +165,6 @@ func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Opti
 	return r, ctx.Err()
 }
 
-// await reads what the service says of itself, and waits until it names the wanted version.
 func (i *inspection) await(ctx context.Context, want string) (err error) {
 	said := ""
 	for {
@@ -181,9 +174,9 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 		case err != nil:
 			missing = err.Error()
 		case want != "" && i.manifest.Content != want:
-			missing = fmt.Sprintf("the documents are of content %s, not yet of %s", orNone(i.manifest.Content), want)
+			missing = fmt.Sprintf("documents: got content %s, want %s", orNone(i.manifest.Content), want)
 		case want != "" && i.live.Content != want:
-			missing = fmt.Sprintf("the endpoints are of content %s, not yet of %s", orNone(i.live.Content), want)
+			missing = fmt.Sprintf("endpoints: got content %s, want %s", orNone(i.live.Content), want)
 		}
 		if missing == "" || !i.time() {
 			return err
@@ -201,8 +194,6 @@ func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadl
 
 func orNone(s string) string { return cmp.Or(s, "unknown") }
 
-// run makes all checks, side by side. Their requests share the slots of the asker. A check adds
-// what differs, and returns what to say if nothing does.
 func (i *inspection) run(ctx context.Context) []Check {
 	i.fetched = sync.OnceValue(func() []document { return i.fetch(ctx) })
 	all := []struct {
@@ -245,15 +236,13 @@ func (i *inspection) run(ctx context.Context) []Check {
 	return checks
 }
 
-// published is what a service says of itself.
 type published struct {
 	manifest      manifest
-	manifestWrong string // why there is no manifest, after its path; "" if there is one
+	manifestWrong string // why it cannot be used, after its path
 	live          liveness
-	liveWrong     string // why there is no answer to the check of health
+	liveWrong     string // why it cannot be used
 }
 
-// manifest is the part of manifest.json that is looked at.
 type manifest struct {
 	Documents []struct {
 		Path      string `json:"path"`
@@ -264,7 +253,7 @@ type manifest struct {
 	Content    string `json:"content_version"`
 }
 
-// liveness is the answer to a check of health.
+// liveness is the response of a health check.
 type liveness struct {
 	Status  string   `json:"status"`
 	Content string   `json:"content"`
@@ -272,8 +261,6 @@ type liveness struct {
 	Failing []string `json:"failing"`
 }
 
-// identify asks a service whether it is one, by the two things that every one has. One of the two
-// is enough: what is wrong with the other is a difference.
 func (a *asker) identify(ctx context.Context) (p published, err error) {
 	read := func(path string, into any) (got *answer, wrong string, err error) {
 		got, err = a.get(ctx, path)
@@ -305,7 +292,7 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	if p.liveWrong = wrong; p.manifestWrong == "" || p.liveWrong == "" {
 		return p, nil
 	}
-	why, hint := ErrForeign, "check the address"
+	why, hint := errForeign, "check the address"
 	switch to := document.header.Get("Location"); {
 	case document.redirects() && (to == a.String()+health.Manifest || to == health.Manifest):
 		hint = "it redirects to itself: check what is before the service, such as a CDN that speaks plain HTTP to it"
@@ -313,7 +300,8 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 		hint = "name the address that it redirects to"
 	case document.failing() || answer.failing():
 		why, hint = ErrUnreachable, "try again, and look at its log"
-	case document.status == http.StatusNotFound && answer.status == http.StatusNotFound, document.status == http.StatusGone:
+	case document.status == http.StatusNotFound && answer.status == http.StatusNotFound,
+		document.status == http.StatusGone:
 		why, hint = ErrNothing, "deploy it, or check the address"
 	}
 	return p, fmt.Errorf("ask %s: %s %s: %w (%s)", a, health.Manifest, p.manifestWrong, why, hint)

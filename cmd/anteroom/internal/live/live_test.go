@@ -185,7 +185,7 @@ func inspect(t *testing.T, s *Service, a *output.Artifact, o Options, name strin
 }
 
 // A service is as it was generated, and as it says itself. At most eight requests are under way. Of
-// a log the newest documents are asked for and a few others, which are others with each content.
+// a log the newest documents are requested and a few others, which are others with each content.
 func TestNothingDiffers(t *testing.T) {
 	t.Parallel()
 	a := withLog(t, generate(t, nil), 300, 300)
@@ -231,8 +231,8 @@ func TestNothingDiffers(t *testing.T) {
 					n++
 				}
 			}
-			if n != 0 || slices.ContainsFunc(newest, func(p string) bool { return !asked[p] }) || !strings.Contains(c.Detail, "; of the log ") {
-				t.Errorf("of the log are asked for %v\n%+v", asked, c)
+			if n != 0 || slices.ContainsFunc(newest, func(p string) bool { return !asked[p] }) || !strings.Contains(c.Detail, " more of the log ") {
+				t.Errorf("of the log are requested %v\n%+v", asked, c)
 			}
 		}
 	}
@@ -253,52 +253,52 @@ func TestWhatDiffers(t *testing.T) {
 		says        string
 		itself      bool // the service differs from itself too, if nothing is compared
 	}{
-		{replaced("/llms.txt", "Anteroom", "Anterooms"), "documents", "/llms.txt", "is not as it was generated: it has", true},
-		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Body.Truncate(100) }), "documents", "/llms.txt", "it is cut off after 100 of", true},
+		{replaced("/llms.txt", "Anteroom", "Anterooms"), "documents", "/llms.txt", "differs from the generated document: ", true},
+		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Body.Truncate(100) }), "documents", "/llms.txt", "cut off after 100 of", true},
 		{replaced("/scoreboard/2026-11-20.json", "2", "3"), "documents", "/scoreboard/2026-11-20.json", "differ from byte", true},
 		{replaced("/manifest.json", `"documents": [`, `"documents": [`+strings.Repeat("{},", maxDocuments)), "documents", "/manifest.json", "lists more than 10000", true},
-		{answered("/", 404, "gone"), "documents", "/", "answers 404", true},
-		{answered(tlog.KeysPath, 200, "x"), "documents", tlog.KeysPath, "is not as it was generated", false},
-		{edited("/privacy.html", func(r *httptest.ResponseRecorder) { r.Code = 307; r.Header().Set("Location", "/privacy") }), "documents", "/privacy.html", "answers 307 to /privacy", true},
+		{answered("/", 404, "gone"), "documents", "/", "responds with 404", true},
+		{answered(tlog.KeysPath, 200, "x"), "documents", tlog.KeysPath, "differs from the generated document", false},
+		{edited("/privacy.html", func(r *httptest.ResponseRecorder) { r.Code = 307; r.Header().Set("Location", "/privacy") }), "documents", "/privacy.html", "redirects with 307 to /privacy", true},
 		{replaced("/manifest.json", `"documents": [`, `"documents": [{"path":"/llms2.txt","sha256":"00"},`), "documents", "/llms2.txt", "the live manifest lists it", true},
 		{replaced("/manifest.json", `"/llms.txt"`, `"/robots.txt"`), "documents", "/llms.txt", "is not in the live manifest", false},
 		{replaced("/manifest.json", "}", "]"), "documents", "/manifest.json", "is not the expected JSON", true},
 		{replaced("/index.html", "<body>", `<body><a href="/cdn-cgi/l/email-protection#00">`), "documents", "/index.html", "has obfuscated e-mail addresses", true},
-		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "is of content 0123456789ab, want " + version, false},
-		{replaced("/healthz", version, "0123456789ab"), "content", "/healthz", "is of content 0123456789ab, want " + version, true},
-		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "says that this fails: store, key", true},
+		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "has content 0123456789ab, want " + version, false},
+		{replaced("/healthz", version, "0123456789ab"), "content", "/healthz", "has content 0123456789ab, want " + version, true},
+		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "reports failures: store, key", true},
 		{edited("/llms.txt", func(r *httptest.ResponseRecorder) { r.Header().Add("Cache-Control", "no-store") }), "headers", "/llms.txt", ", no-store (want ", false},
 		{edited("/index.html", func(r *httptest.ResponseRecorder) { r.Header().Del("Content-Security-Policy") }), "headers", "/index.html", "has no Content-Security-Policy", false},
 		{replaced("/api/aup", "version", "Version"), "endpoints", "/api/aup", "differ from byte", false},
 		{replaced("/api/roster", `"as_of":"2026`, `"as_of":"2025`), "board", "/api/roster", "is 2025-11-20 (0 registrations), want 2026-11-20 (0 registrations)", true},
 		{replaced("/api/roster", `"registrations_recorded":0`, `"registrations_recorded":7`), "board", "/api/roster", "is 2026-11-20 (7 registrations), want 2026-11-20 (0 registrations)", true},
 		{replaced("/manifest.json", `"/scoreboard/2026-11-20.json"`, `"/scoreboard/2026-11-20-2.json"`), "board", "/scoreboard.json", "is 2026-11-20-2 (0 registrations), want 2026-11-20 (0 registrations)", false},
-		{replaced("/scoreboard.json", `"as_of": "2026`, `"as_of": "2025`), "board", "/scoreboard.json", "is as of 2025", false},
+		{replaced("/scoreboard.json", `"as_of": "2026`, `"as_of": "2025`), "board", "/scoreboard.json", "has the date 2025", false},
 		{replaced("/api/receipt", public, "AAAA"), "key", "/api/receipt", "signs with the key AAAA", true},
 		{replaced("/manifest.json", public, "AAAA"), "key", "/manifest.json", "publishes the key AAAA, want the key " + public, false},
 		{replaced(contact, "Expires: 2027", "Expires: 2026"), "security.txt", contact, "expired at", true},
-		{replaced("/api/waitlist", `"recorded":false`, `"recorded":true`), "write", rehearsalPath, "nothing was recorded", true},
+		{replaced("/api/waitlist", `"recorded":false`, `"recorded":true`), "write", dryRunPath, "lacks recorded: false", true},
 		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			return r.URL.Query().Get("suite") == "mcp" && replaced("/api/selftest", `"pass":true`, `"pass":false`)(w, r, h)
-		}, "self-test", "/api/selftest?suite=mcp", "says: ", true},
+		}, "self-test", "/api/selftest?suite=mcp", "fails: ", true},
 		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			return r.UserAgent() == "" && answered("/api/presence", 403, "")(w, r, h)
-		}, "agents", "/api/presence", `answers 403 with unknown to the User-Agent ""`, true},
-		{answered("/_headers", 200, "/*"), "unknown path", "/_headers", "answers 200, want 404", true},
-		{answered("/no-such-document", 404, "<html>"), "unknown path", "/no-such-document", "does not answer with /404.html", false},
+		}, "agents", "/api/presence", `responds with 403 and unknown to the User-Agent ""`, true},
+		{answered("/_headers", 200, "/*"), "unknown path", "/_headers", "responds with 200, want 404", true},
+		{answered("/no-such-document", 404, "<html>"), "unknown path", "/no-such-document", "responds with another document than /404.html", false},
 		{answered("/api/no-such-endpoint", 404, "<html>"), "unknown path", "/api/no-such-endpoint", "want a problem document", true},
 		{answered("/no-such-agent.json", 404, "<html>"), "unknown path", "/no-such-agent.json", "want a problem document", true},
 		{func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 			r.Header.Del("Accept")
 			return false
-		}, "Markdown", "/", "does not answer with /index.html.md", false},
-		{answered("/mcp", 404, "<html>"), "redirects", "/mcp", "answers 404 to unknown, want 308 to /api/mcp?a=1", false},
+		}, "Markdown", "/", "responds to Accept: text/markdown with another document than /index.html.md", false},
+		{answered("/mcp", 404, "<html>"), "redirects", "/mcp", "responds with 404 to unknown, want 308 to /api/mcp?a=1", false},
 		{func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 			if r.Host == apex {
 				http.Redirect(w, r, "https://www.elsewhere.example/", http.StatusPermanentRedirect)
 			}
 			return r.Host == apex
-		}, "apex", "https://" + apex + "/api/presence?a=1", "answers 308 to https://www.elsewhere.example/", false},
+		}, "apex", "https://" + apex + "/api/presence?a=1", "responds with 308 to https://www.elsewhere.example/", false},
 	} {
 		s := serve(t, h, c.with)
 		r, check := inspect(t, s, a, quick, c.check)
@@ -335,7 +335,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Plain HTTP leads to https, or nobody answers.
+// Plain HTTP leads to https, or no response.
 func TestPlainHTTP(t *testing.T) {
 	t.Parallel()
 	a := generate(t, nil)
@@ -343,10 +343,10 @@ func TestPlainHTTP(t *testing.T) {
 	secure := httptest.NewTLSServer(h)
 	defer secure.Close()
 	for says, plain := range map[string]http.Handler{
-		"leads to https": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"redirects to https": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://www.anteroom.example", http.StatusPermanentRedirect)
 		}),
-		"2 differences": h, "does not redirect to https": http.RedirectHandler("/x", http.StatusPermanentRedirect), "nobody answers": nil,
+		"2 differences": h, "want a redirect to https": http.RedirectHandler("/x", http.StatusPermanentRedirect), "no response": nil,
 	} {
 		s, err := New(secure.URL)
 		if err != nil {
@@ -387,8 +387,8 @@ func TestWait(t *testing.T) {
 	if r, _ := inspect(t, s, after, o, ""); !r.OK {
 		t.Errorf("%+v", r)
 	}
-	stale := " are of content abababababab, not yet of " + after.Snapshot.ShortVersion()
-	if !strings.Contains(said, "answers 404") || !strings.Contains(said, "the documents"+stale) || !strings.Contains(said, "the endpoints"+stale) {
+	stale := ": got content abababababab, want " + after.Snapshot.ShortVersion()
+	if !strings.Contains(said, "responds with 404") || !strings.Contains(said, "documents"+stale) || !strings.Contains(said, "endpoints"+stale) {
 		t.Errorf("it waits for %s", said)
 	}
 	asked.Store(2)
@@ -400,7 +400,7 @@ func TestWait(t *testing.T) {
 // one checks that an error wraps one of the reasons, or with nil none.
 func one(t *testing.T, what string, err, want error) {
 	t.Helper()
-	for _, reason := range []error{ErrNothing, ErrUnreachable, ErrForeign} {
+	for _, reason := range []error{ErrNothing, ErrUnreachable, errForeign} {
 		if err == nil || errors.Is(err, reason) != (reason == want) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
@@ -424,22 +424,22 @@ func TestUnreachable(t *testing.T) {
 		address string
 		want    error
 	}{
-		"there is no host no-such-host.invalid": {"http://no-such-host.invalid", ErrNothing},
-		"look up the host: server misbehaving":  {"http://some-host.invalid", ErrUnreachable},
-		"is the server running?":                {gone.URL, ErrUnreachable},
-		"its certificate does not fit":          {secure.URL, ErrUnreachable},
-		"try http://":                           {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
-		"no answer within 200ms": {start(func(w http.ResponseWriter, r *http.Request) {
+		"no host no-such-host.invalid":         {"http://no-such-host.invalid", ErrNothing},
+		"look up the host: server misbehaving": {"http://some-host.invalid", ErrUnreachable},
+		"is the server running?":               {gone.URL, ErrUnreachable},
+		"its certificate does not match":       {secure.URL, ErrUnreachable},
+		"try http://":                          {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
+		"no response within 200ms": {start(func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte("{"))
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}), ErrUnreachable},
-		"answers 404":                           {start(http.NotFound), ErrNothing},
-		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), ErrForeign},
-		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), ErrForeign},
-		"answers 502":                           {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
-		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), ErrForeign},
-		"redirects to itself":                   {loop, ErrForeign},
+		"responds with 404":                     {start(http.NotFound), ErrNothing},
+		"is HTML, want JSON":                    {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>Welcome") }), errForeign},
+		"names no content_version":              {start(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{}") }), errForeign},
+		"responds with 502":                     {start(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502) }), ErrUnreachable},
+		"name the address that it redirects to": {start(http.RedirectHandler("https://www.example.org/", http.StatusPermanentRedirect).ServeHTTP), errForeign},
+		"redirects to itself":                   {loop, errForeign},
 		"broke off":                             {start(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }), ErrUnreachable},
 		"more than 25 MiB":                      {start(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, maxBody+1)) }), nil},
 	} {
@@ -480,7 +480,7 @@ func TestNew(t *testing.T) {
 }
 
 // A file is there, is not there, or cannot be read: these are three things. An answer that fails in
-// passing or breaks off is asked for again.
+// passing or breaks off is requested again.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	asked := map[string]int{}
@@ -503,7 +503,7 @@ func TestFile(t *testing.T) {
 		}
 	}), nil)
 	for path, want := range map[string]string{
-		"/passing": "<nil>", "/broken": "the answer broke off after 6 bytes", "/moved": "it answers 301 to /there", "/forbidden": "it answers 403",
+		"/passing": "<nil>", "/broken": "the response broke off after 6 bytes", "/moved": "it redirects with 301 to /there", "/forbidden": "it responds with 403",
 		"/none": "file does not exist",
 	} {
 		if _, err := s.File(t.Context(), path); !strings.Contains(fmt.Sprint(err), want) || errors.Is(err, fs.ErrNotExist) != (path == "/none") {
@@ -553,7 +553,7 @@ func TestFacts(t *testing.T) {
 		want error // nil is any other
 	}{
 		{answered("", 404, ""), ErrNothing},
-		{answered("", 200, "<html>"), ErrForeign},
+		{answered("", 200, "<html>"), errForeign},
 		{answered("", 500, ""), ErrUnreachable},
 		{answered("/manifest.json", 404, ""), nil},
 		{answered("/scoreboard.json", 200, "<html>"), nil},

@@ -1,8 +1,5 @@
-// Package live looks at a running service from outside: what it publishes, how it answers, and
-// whether it is ready. It asks over plain HTTP, as anybody may, and changes nothing.
-//
-// Inspect compares a service with what was generated and reports what differs. Facts reads what the
-// service may never take back. Both work against any host that runs this software.
+// Package live checks a running service from outside, over HTTP, and changes nothing. Inspect
+// compares a service with the generated documents. Facts reads what it may never withdraw.
 package live
 
 import (
@@ -28,53 +25,47 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Why a service was not compared. The errors of this package wrap one of these if the service
-// as a whole is at fault.
+// Errors about a service as a whole, which the errors of this package wrap.
 var (
-	// ErrNothing: nothing is published yet. The host name does not exist, or its host knows none of
-	// the documents. A first deployment finds this.
+	// ErrNothing: the host name does not exist, or its host has none of the documents, as before a
+	// first deployment.
 	ErrNothing = errors.New("nothing is published there")
-	// ErrUnreachable: no answer, or none but failures. Nobody knows what is published.
+	// ErrUnreachable: no response, or only failures, so the published documents are unknown.
 	ErrUnreachable = errors.New("the service is unreachable")
-	// ErrForeign: something other than this software answers.
-	ErrForeign = errors.New("this is not a service of this software")
+	errForeign = errors.New("this is not a service of this software")
 )
 
-// errBroken is an answer that broke off.
-var errBroken = errors.New("the answer broke off")
+var errBroken = errors.New("the response broke off")
 
-// Service is a running service. Several goroutines may call its methods at once.
+// Service is a running service. Its methods may be called concurrently.
 type Service struct {
-	// Base is the address of the service, such as https://www.anteroom.example. Its path is not used.
-	Base *url.URL
-	// Client sends the requests. It follows no redirect, whatever its CheckRedirect says. nil is
-	// a client that connects within ten seconds.
-	Client *http.Client
-	// Host is sent as the Host header field. "" is the host of Base.
-	Host string
+	Base   *url.URL     // scheme and host, such as https://www.anteroom.example
+	Client *http.Client // nil for a default one; its CheckRedirect is not used
+	Host   string       // the Host header field; "" for the host of Base
 
-	plain *url.URL      // where plain HTTP is asked; nil is the usual port of the host
-	pause time.Duration // between two tries unless Options says another; 0 is pause
+	plain *url.URL      // for plain HTTP; nil is the usual port of the host
+	pause time.Duration // between two tries, unless Options has one; 0 is the default
 }
 
-// New is a service at an address with a scheme (http or https) and a host.
+// New returns the service at an address of a scheme (http or https) and a host.
 func New(address string) (*Service, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the address of the service: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		return nil, fmt.Errorf("read the address of the service: %q is not of the form https://www.anteroom.example", address)
+		return nil, fmt.Errorf("read the address of the service: %q lacks the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port", base.Redacted())
+		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port",
+			base.Redacted())
 	}
 	return &Service{Base: base}, nil
 }
 
-// String is the address of the service.
+// String returns the address of the service.
 func (s *Service) String() string { return s.Base.Scheme + "://" + s.Base.Host }
 
-// Version is the version of the content that the service shows.
+// Version returns the version of the content that the service shows.
 func (s *Service) Version(ctx context.Context) (string, error) {
 	text, err := s.File(ctx, health.Manifest)
 	if err != nil {
@@ -92,16 +83,15 @@ func (s *Service) name() string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// atOnce is how many requests are under way at a time.
-const atOnce = 8
+const atOnce = 8 // requests
 
 const (
-	maxBody      = 25 << 20 // bytes of an answer, the most that a CDN takes for a document
-	maxDocuments = 10_000   // that a manifest may list
+	maxBody      = 25 << 20 // bytes of a response, the most that a CDN takes for a document
+	maxDocuments = 10_000   // of a manifest
 	tries        = 3        // of a request that fails temporarily
 
-	Timeout   = 15 * time.Second // for one answer, unless Options says another
-	pause     = time.Second      // between two looks, unless Options says another
+	Timeout   = 15 * time.Second // default for one response
+	pause     = time.Second      // default between two tries
 	userAgent = "anteroom-live"
 )
 
@@ -114,12 +104,11 @@ var defaultClient = &http.Client{Transport: &http.Transport{
 	IdleConnTimeout:     30 * time.Second,
 }}
 
-// asker asks a service, at most atOnce requests at a time.
 type asker struct {
 	*Service
 	client  http.Client
 	timeout time.Duration
-	pause   time.Duration // between two tries
+	pause   time.Duration
 	slots   chan struct{}
 }
 
@@ -136,9 +125,9 @@ func (a *asker) get(ctx context.Context, target string) (*answer, error) {
 	return a.ask(ctx, "GET", target, "", nil)
 }
 
-// ask sends a request with a body of JSON, or with none, which edit may change. It asks again if
-// that fails temporarily. The error says what to do.
-func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request)) (got *answer, err error) {
+// ask sends a request with a JSON body or none, after edit, and repeats it if it fails temporarily.
+func (a *asker) ask(ctx context.Context, method, target, body string, edit func(*http.Request),
+) (got *answer, err error) {
 	for n := 1; ; n++ {
 		got, err = a.askOnce(ctx, method, target, body, edit)
 		passing := err == nil && got.failing() || errors.Is(err, errBroken)
@@ -148,7 +137,6 @@ func (a *asker) ask(ctx context.Context, method, target, body string, edit func(
 	}
 }
 
-// sleep waits, and reports whether ctx did not end that.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -182,7 +170,7 @@ func (a *asker) askOnce(ctx context.Context, method, target, body string, edit f
 		return nil, fmt.Errorf("ask %s: %w", a, err)
 	}
 	r.Host = a.Host
-	r.Header.Set("Cache-Control", "no-cache") // a cache on the way must ask the service
+	r.Header.Set("Cache-Control", "no-cache") // caches must ask the service
 	r.Header.Set("User-Agent", userAgent)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -202,14 +190,14 @@ func (a *asker) askOnce(ctx context.Context, method, target, body string, edit f
 	case err != nil:
 		return nil, fmt.Errorf("ask %s: %w after %d bytes", r.URL, errBroken, len(text))
 	case len(text) > maxBody:
-		return nil, fmt.Errorf("ask %s: the answer has more than %d MiB", r.URL, maxBody>>20)
+		return nil, fmt.Errorf("ask %s: the response has more than %d MiB", r.URL, maxBody>>20)
 	}
 	return &answer{resp.StatusCode, resp.Header, text}, nil
 }
 
 func (a *asker) unanswered(ctx context.Context, address *url.URL, err error) error {
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // the address is said once
+		err = wrapped.Err // without the address
 	}
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -221,24 +209,23 @@ func (a *asker) unanswered(ctx context.Context, address *url.URL, err error) err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("there is no host %s: %w (check the name and its DNS records)", address.Hostname(), ErrNothing)
+		return fmt.Errorf("no host %s: %w (check the name and its DNS records)", address.Hostname(), ErrNothing)
 	case errors.As(err, &dns):
-		why, hint = "look up the host: "+dns.Err, "check the way from this machine to the Internet"
+		why, hint = "look up the host: "+dns.Err, "check this machine's network"
 	case errors.As(err, &certificate), errors.As(err, &name):
-		hint = "its certificate does not fit; check the name, and what answers there"
+		hint = "its certificate does not match; check the name, and which server responds there"
 	case errors.As(err, &record), strings.Contains(why, "HTTP response to HTTPS client"):
-		why, hint = "it does not speak TLS", "try http://"
+		why, hint = "no TLS there", "try http://"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		why, hint = "nobody listens there", "is the server running?"
+		why, hint = "connection refused", "is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		why, hint = fmt.Sprintf("no answer within %s", a.timeout), "is it overloaded, or a firewall on the way?"
+		why, hint = fmt.Sprintf("no response within %s", a.timeout), "is it overloaded, or behind a firewall?"
 	default:
 		return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
 	}
 	return fmt.Errorf("ask %s: %s: %w (%s)", address, why, ErrUnreachable, hint)
 }
 
-// answer is what the service answered.
 type answer struct {
 	status int
 	header http.Header
@@ -250,24 +237,21 @@ func (a *answer) isJSON() bool {
 	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")
 }
 
-// failing reports whether an answer is that of a server, or of a CDN before it, that fails
-// temporarily.
 func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
 
 func (a *answer) redirects() bool { return a.status >= 300 && a.status < 400 }
 
-// wrong says why an answer is not a good one, as the end of a sentence; "" if it is.
+// wrong describes a bad response as the end of a sentence, or returns "".
 func (a *answer) wrong() string {
 	switch {
 	case a.redirects():
-		return fmt.Sprintf("answers %d to %s", a.status, a.header.Get("Location"))
+		return fmt.Sprintf("redirects with %d to %s", a.status, a.header.Get("Location"))
 	case a.status != http.StatusOK:
-		return fmt.Sprintf("answers %d", a.status)
+		return fmt.Sprintf("responds with %d", a.status)
 	}
 	return ""
 }
 
-// object decodes a good answer that is a JSON object. It says what is wrong like wrong does.
 func (a *answer) object(into any) string {
 	if wrong := a.wrong(); wrong != "" {
 		return wrong
@@ -281,8 +265,7 @@ func (a *answer) object(into any) string {
 	return ""
 }
 
-// File asks for a file that the service publishes, again if it fails temporarily. The error wraps
-// fs.ErrNotExist if it does not exist.
+// File returns a published file. The error wraps fs.ErrNotExist if the service has no such file.
 func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
 	a, err := s.asker(Timeout, 0).get(ctx, path)
 	switch {
@@ -291,7 +274,7 @@ func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return nil, fmt.Errorf("ask %s for %s: %w", s, path, fs.ErrNotExist)
 	case a.redirects():
-		return nil, fmt.Errorf("ask %s for %s: it %s (name the address that it leads to)", s, path, a.wrong())
+		return nil, fmt.Errorf("ask %s for %s: it %s (name the address that it redirects to)", s, path, a.wrong())
 	case a.status != http.StatusOK:
 		return nil, fmt.Errorf("ask %s for %s: it %s (try again later)", s, path, a.wrong())
 	}

@@ -1,5 +1,5 @@
 // Package server runs the native host for the command line: it checks the flags, reads the secrets,
-// serves what was generated, and reads that again on SIGHUP.
+// serves the generated files, and reloads them on SIGHUP.
 package server
 
 import (
@@ -21,25 +21,25 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-// Options say what to serve, and how.
+// Options configure a server.
 type Options struct {
-	Public, Snapshot string // what was generated: the folder of the documents, and the snapshot file
+	Public, Snapshot string // the folder of the documents, and the snapshot file
 	Address          string
 	Data, Outbox     string
 	Create           bool
-	TakeOver         string // the host of the service that the database was of
+	TakeOver         string // adopt the database of this other service
 	SMTP, SMTPFile   string
 	Receipt          keys.Receipt
 	Unsigned         bool
 	ClientIPHeader   string
 	Hosts            []string
 	WritesPerMinute  *int64 // nil for the limit of the content
-	LogFormat        string // LogText or LogJSON; "" is text
+	LogFormat        string // LogText or logJSON; "" is text
 	MetricsAddress   string // "" for none
 	Version, Commit  string // of this program, for the metrics
 }
 
-// DefaultData is the data folder if none is named. Serve makes a database there unasked.
+// DefaultData is the default data folder, in which serve creates a database.
 const DefaultData = "data"
 
 // ReceiptKey is the file of the receipt key in the data folder.
@@ -48,10 +48,10 @@ const ReceiptKey = "receipt.key"
 // The formats of the log.
 const (
 	LogText = "text"
-	LogJSON = "json"
+	logJSON = "json"
 )
 
-// Check finds what is wrong with the options. It changes nothing.
+// Check refuses invalid options.
 func (o *Options) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -64,7 +64,7 @@ func (o *Options) Check() error {
 	if o.Unsigned && o.Receipt.Given() {
 		fault("--unsigned excludes --key-file and ANTEROOM_KEY")
 	}
-	// With a variable of a script that is not set, a server would listen at every address.
+	// An unset variable in a script would have the server listen at every address.
 	for _, needed := range []struct{ flag, value string }{
 		{"addr", o.Address}, {"data", o.Data}, {"public", o.Public}, {"snapshot", o.Snapshot},
 	} {
@@ -72,8 +72,8 @@ func (o *Options) Check() error {
 			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
 		}
 	}
-	if format := o.LogFormat; format != "" && format != LogText && format != LogJSON {
-		fault("--log-format %q is neither %s nor %s", format, LogText, LogJSON)
+	if format := o.LogFormat; format != "" && format != LogText && format != logJSON {
+		fault("--log-format %q is neither %s nor %s", format, LogText, logJSON)
 	}
 	if o.WritesPerMinute != nil && *o.WritesPerMinute < 0 {
 		fault("--write-limit is %d (give a number from 0 on)", *o.WritesPerMinute)
@@ -96,8 +96,7 @@ func (o *Options) Check() error {
 	return errors.Join(faults...)
 }
 
-// smtpForm is the form of the address of a mail server. An error never repeats a text of another
-// form, which may hold a password.
+// An error does not repeat a text of another form, which may contain a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
 func isSMTP(text string) bool {
@@ -105,7 +104,7 @@ func isSMTP(text string) bool {
 	return err == nil && (u.Scheme == "smtp" || u.Scheme == "smtps")
 }
 
-// HasPassword reports whether a URL holds a password. A text that is not a URL may hold one.
+// HasPassword reports whether a URL contains a password. Any other text may.
 func HasPassword(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -115,7 +114,6 @@ func HasPassword(text string) bool {
 	return is
 }
 
-// readSMTP reads the URL of a mail server from a file. An error repeats nothing of it.
 func readSMTP(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -128,12 +126,12 @@ func readSMTP(file string) (string, error) {
 	}
 	line := strings.TrimSuffix(string(text), "\n")
 	if !isSMTP(line) { // a URL has no line break
-		return "", fmt.Errorf("read the URL of the mail server: %s does not hold one line with %s", file, smtpForm)
+		return "", fmt.Errorf("read the URL of the mail server: %s must contain one line with %s", file, smtpForm)
 	}
 	return line, nil
 }
 
-// Relay says how messages reach the operator. It is "" for the mail folder in the data folder.
+// Relay returns the address of the relay, or "" for the mail folder in the data folder.
 func (o *Options) Relay() (string, error) {
 	switch {
 	case o.SMTPFile != "":
@@ -146,7 +144,7 @@ func (o *Options) Relay() (string, error) {
 	return "", nil
 }
 
-// Copies is where copies stay of the suggestions that go to a mail server, "" for nowhere.
+// Copies returns the folder for copies of mailed suggestions, or "".
 func (o *Options) Copies() string {
 	if o.SMTP == "" && o.SMTPFile == "" {
 		return ""
@@ -156,21 +154,18 @@ func (o *Options) Copies() string {
 
 func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }
 
-// ReadKey reads the receipt key that is named, or else the one in the data folder. It is nil if
-// there is none.
+// ReadKey reads the named receipt key, or the one in the data folder, which may be nil.
 func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	if o.Receipt.Given() {
 		return o.Receipt.Read(t)
 	}
 	key, err := keys.LoadReceipt(t, o.keyFile())
 	if isMissing(err) {
-		err = nil // what is wrong with the data folder is said when that is opened
+		err = nil // opening the data folder explains its faults
 	}
 	return key, err
 }
 
-// privateFiles are the files and folders that hold addresses or secrets, in the data folder and in
-// that of the mail.
 func (o *Options) privateFiles() []string {
 	database := filepath.Join(o.Data, sqlite.FileName)
 	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
@@ -186,7 +181,6 @@ func (o *Options) privateFiles() []string {
 	return files
 }
 
-// isMissing reports whether an error says that there is no file, or no folder where it would be.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -5,22 +5,33 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/native/metrics"
+	"anteroom/edge/native/notify"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/native/static"
+	"anteroom/edge/signing"
+	"anteroom/edge/snapshot"
+	"anteroom/edge/turn"
+	"anteroom/generator/output"
 )
 
-// server is a host, and what it serves.
 type server struct {
 	t       *cli.Terminal
 	o       *Options
@@ -33,7 +44,7 @@ type server struct {
 
 // Run serves until ctx is done.
 func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
-	// A hangup, which would end the program otherwise, may come at any time from here on.
+	// Without this a hangup would end the program.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -51,7 +62,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		Snapshot: first.snapshot, Documents: first.documents,
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}
-	// The port comes first: a second server on the same port must not touch the data.
+	// First, so that a second server on the same port does not touch the data.
 	listener, err := native.Listen(o.Address)
 	if err != nil {
 		return err
@@ -75,9 +86,10 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	if errors.Is(err, sqlite.ErrNone) {
 		hint := "give --create to begin a new one"
 		if store := first.snapshot.Store; store != "" {
-			hint = "bring back store " + store + ", which was verified, with anteroom restore; if it is gone for good, anteroom verify --new-store"
+			hint = "bring back the verified store " + store +
+				" with anteroom restore; if it is gone for good, anteroom verify --new-store"
 		}
-		err = fmt.Errorf("there is no database in %s (name the right folder with --data, or %s)", o.Data, hint)
+		err = fmt.Errorf("no database in %s (name the right folder with --data, or %s)", o.Data, hint)
 	}
 	if err != nil {
 		return err
@@ -91,16 +103,19 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	for _, n := range first.snapshot.Covered {
 		verified += n
 	}
-	if o.LogFormat != LogJSON { // the log says so too
-		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(), cli.Plural(int(count), "record"), max(0, count-verified))
+	if o.LogFormat != logJSON {
+		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(),
+			cli.Plural(int(count), "record"), max(0, count-verified))
 	}
 	if count < verified {
-		s.log.Warn("the store has fewer records than were verified (anteroom records audit names what is gone)", "records", count, "verified", verified)
+		s.log.Warn("the store has fewer records than were verified (anteroom records audit names the missing ones)",
+			"records", count, "verified", verified)
 	}
 	if err := errors.Join(err, t.Out.Flush()); err != nil {
 		return errors.Join(err, s.host.Close())
 	}
-	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified, "address", "http://"+listener.Addr().String())
+	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified,
+		"address", "http://"+listener.Addr().String())
 	s.serving = first
 	ended := make(chan struct{})
 	following, stop := context.WithCancel(ctx)
@@ -120,8 +135,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	return err
 }
 
-// readSecrets reads the receipt key, and the address of the mail server. It takes their files from
-// others first.
 func (s *server) readSecrets() (relay string, err error) {
 	if err := s.makePrivate(s.o.SMTPFile); err != nil {
 		return "", err
@@ -142,8 +155,8 @@ func (s *server) readSecrets() (relay string, err error) {
 	return relay, err
 }
 
-// makePrivate takes files and folders, those of them that exist, from all users but their owner. It
-// logs which it had to change, and refuses those that it cannot change.
+// makePrivate removes the access of other users from existing files and folders. It logs its changes,
+// and refuses a file that it cannot change.
 func (s *server) makePrivate(names ...string) error {
 	const shown = 3
 	var changed []string
@@ -159,10 +172,9 @@ func (s *server) makePrivate(names ...string) error {
 		unseen := (*fs.PathError)(nil)
 		switch {
 		case errors.Is(err, disk.ErrLink):
-			return err // nothing behind it is touched
+			return err
 		case err == nil || isMissing(err):
 		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
-			// What is beside it is not seen either.
 			return fmt.Errorf("%w (run serve as the user whose folder this is, or give the folder to this user by chown)", err)
 		default:
 			faults = append(faults, err)
@@ -173,7 +185,182 @@ func (s *server) makePrivate(names ...string) error {
 		if n > shown {
 			list += fmt.Sprintf(" and %d more", n-shown)
 		}
-		s.log.Warn("others had access to what is private, and have none any more", "files", list)
+		s.log.Warn("others had access to private files; access removed", "files", list)
 	}
 	return errors.Join(faults...)
+}
+
+// site is one generation.
+type site struct {
+	snapshot  *snapshot.Snapshot
+	documents *static.Documents
+	facts     continuity.Facts
+}
+
+func (s *site) version() string { return s.snapshot.ShortVersion() }
+
+// read reads the generated files. It refuses documents that differ from the snapshot, regressions,
+// and another receipt key.
+func (s *server) read() (*site, error) {
+	artifact, err := output.Read(s.o.Public, s.o.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	next := &site{snapshot: artifact.Snapshot}
+	if next.facts, err = continuity.FromFiles(artifact.Files, artifact.Snapshot); err != nil {
+		return nil, err
+	}
+	if s.serving != nil {
+		if err := continuity.Refuse(continuity.Check(s.serving.facts, next.facts), continuity.Document); err != nil {
+			return nil, err
+		}
+	}
+	if err := project.RefuseSeed(artifact.Files, s.key); err != nil {
+		return nil, err
+	}
+	if err := s.checkKey(artifact.Snapshot); err != nil {
+		return nil, err
+	}
+	if next.documents, err = static.New(artifact.Files); err != nil {
+		return nil, err
+	}
+	if text := artifact.File(output.SecurityTxtPath); text != nil {
+		if _, notice := project.Expiry(output.SecurityTxtExpires(text), s.t.Now()); notice != "" {
+			s.log.Warn(notice)
+		}
+	}
+	return next, nil
+}
+
+func (s *server) checkKey(known *snapshot.Snapshot) error {
+	host := turn.HostInfo{PublicKey: receiptkey.Public(s.key)}
+	switch signing.KeyStateOf(&host, known) {
+	case signing.Missing:
+		if !s.o.Unsigned {
+			return fmt.Errorf("%s publishes a receipt key, but its secret half is missing: no file %s "+
+				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)",
+				s.o.Snapshot, s.o.keyFile())
+		}
+	case signing.Foreign:
+		return fmt.Errorf("wrong receipt key: %s publishes another one than %s "+
+			"(sign with the published one, or publish this one as receipt_keys.current; anteroom key check compares them)", s.o.Snapshot, host.PublicKey)
+	}
+	return nil
+}
+
+func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			s.reload()
+		}
+	}
+}
+
+func (s *server) reload() {
+	var next *site
+	err := s.monitor.reload(func() (err error) {
+		if next, err = s.read(); err != nil {
+			return err
+		}
+		return s.host.Publish(next.snapshot, next.documents)
+	})
+	if err != nil {
+		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", faultLine(err))
+		return
+	}
+	s.log.Info("reloaded", "content", next.version())
+	s.serving = next
+}
+
+func faultLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
+}
+
+func (o *Options) logger(t *cli.Terminal) *slog.Logger {
+	if o.LogFormat != logJSON {
+		return t.Logger()
+	}
+	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err},
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Value.Kind() == slog.KindDuration {
+				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+			}
+			return a
+		}}))
+}
+
+// visibleJSONLines writes the invisible characters of JSON as escapes.
+type visibleJSONLines struct{ io.Writer }
+
+func (w visibleJSONLines) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(cli.VisibleJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// monitor shows metrics, and the server's state to the service manager.
+type monitor struct {
+	metrics  *metrics.Metrics
+	listener net.Listener // of metrics, or nil
+	log      *slog.Logger
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// newMonitor listens at the address of metrics. The caller closes it.
+func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
+	m := &monitor{metrics: metrics.New(o.Version, o.Commit), log: log, stop: func() {}}
+	if o.MetricsAddress == "" {
+		return m, nil
+	}
+	var err error
+	if m.listener, err = native.Listen(o.MetricsAddress); err != nil {
+		return nil, fmt.Errorf("--metrics-addr: %w", err)
+	}
+	if address, ok := m.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
+		log.Warn("everybody who reaches this address can read the metrics (prefer a loopback address, or guard it)",
+			"address", address.String())
+	}
+	return m, nil
+}
+
+func (m *monitor) start(ctx context.Context, host *native.Host) {
+	var running context.Context
+	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if m.listener != nil {
+		m.log.Info("metrics are shown", "url", "http://"+m.listener.Addr().String()+"/metrics")
+		m.running.Go(func() { m.warn(m.metrics.Serve(running, m.listener, m.log)) })
+	}
+	m.warn(notify.Ready())
+	m.running.Go(func() { m.warn(notify.Watchdog(running, host.Respond)) })
+	m.running.Go(func() {
+		<-ctx.Done()
+		m.warn(notify.Stopping())
+	})
+}
+
+func (m *monitor) reload(reload func() error) error {
+	m.warn(notify.Reloading())
+	err := reload()
+	m.metrics.Reload(err)
+	m.warn(notify.Ready())
+	return err
+}
+
+func (m *monitor) warn(err error) {
+	if err != nil {
+		m.log.Warn("cannot show the state of the server (metrics, or the service manager)", "error", err)
+	}
+}
+
+func (m *monitor) close() {
+	m.stop()
+	m.running.Wait()
+	if m.listener != nil {
+		m.listener.Close() // a second time if start was called
+	}
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
@@ -52,10 +52,10 @@ func newFolder(t *testing.T) *folder {
 
 func (f *folder) generate() {
 	f.t.Helper()
-	s, output, err := content.Generate(f.content, day)
+	s, output, err := project.Generate(f.content, day)
 	if err == nil {
 		f.output = output
-		_, err = content.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)
+		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)
 	}
 	if err != nil {
 		f.t.Fatal(err)
@@ -164,7 +164,7 @@ func TestReload(t *testing.T) {
 	s.key = receiptkey.New()
 	f.amend(service, "current:", "current: "+receiptkey.Public(receiptkey.New())+"\n  current_from: 2026-11-20 #")
 	f.generate()
-	refused("the receipt key is not the one that .*/snapshot.txt publishes")
+	refused("wrong receipt key: .*/snapshot.txt publishes another one")
 	f.amend(service, "current: ", "current: "+receiptkey.Public(s.key)+" #")
 	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	o := f.options()
-	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = LogJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
+	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = logJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
 	log := make(lines, 100_000)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -336,7 +336,7 @@ func TestLogOfStrangers(t *testing.T) {
 		`" level=ERROR msg="commit failed"`, `","level":"ERROR","x":"`, `\" status=200`, `\\" status=200`, `\`, `\ status=200`, `AAAA`, `AAAA\AAAA"`, `"anteroom-secret:"`,
 	} {
 		path = "/anteroom-secret:" + path
-		for _, format := range []string{LogText, LogJSON} {
+		for _, format := range []string{LogText, logJSON} {
 			var out bytes.Buffer
 			options := Options{LogFormat: format}
 			options.logger(cli.New(nil, io.Discard, &out)).Info("request", "path", path, "status", 404)
@@ -344,7 +344,7 @@ func TestLogOfStrangers(t *testing.T) {
 			if strings.Contains(line, "AAAA") {
 				t.Errorf("%s: a key is shown: %s", format, line)
 			}
-			if format == LogJSON {
+			if format == logJSON {
 				var got struct {
 					Level, Path string
 					Status      int

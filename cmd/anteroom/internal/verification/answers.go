@@ -14,9 +14,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Answers are the operator's decisions, as Template writes them:
+// answers are the operator's decisions, as the template lists them:
 //
-//	through: 2026-11-22T12:00:00Z        # up to when
+//	through: 2026-11-22T12:00:00Z
 //	registrations:
 //	  - {agent: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, decision: vouch, reason: answered my mail}
 //	  - {agent_name: "probe *", decision: own}       # * is any characters
@@ -31,45 +31,41 @@ import (
 //	correction: two records were counted twice       # for readers, if a number falls
 //
 // An answer with agent is about the agent of that record. An answer by agent, name or key is about
-// the records that no verification has covered, with earlier about all others. An answer by
-// record_id is about that record, whenever it was made. To decide otherwise than before needs a
-// reason.
-type Answers struct {
+// new records, with earlier about verified ones. An answer by record_id is about that record in
+// either case. A new decision about a verified record needs a reason.
+type answers struct {
 	Through       string         `yaml:"through"`
-	Registrations []Answer       `yaml:"registrations"`
-	Charters      []Answer       `yaml:"charters"`
-	Suggestions   []Answer       `yaml:"suggestions"`
+	Registrations []answer       `yaml:"registrations"`
+	Charters      []answer       `yaml:"charters"`
+	Suggestions   []answer       `yaml:"suggestions"`
 	Numbers       map[string]any `yaml:"numbers"`
 	Confirm       []string       `yaml:"confirm"`
-	// Texts is Unchanged, or a map of texts by their places in the board. A text that is Unchanged
-	// was read and is still true.
-	Texts      any    `yaml:"texts"`
-	Correction string `yaml:"correction"`
-	// Lost says why records that were verified are gone for good, for readers.
-	Lost string `yaml:"lost"`
+	Texts         any            `yaml:"texts"` // unchanged, or a map of texts by their places in the board
+	Correction    string         `yaml:"correction"`
+	Lost          string         `yaml:"lost"` // why verified records are gone for good, for readers
 
-	lines map[string]int // by the places of Faults
+	lines map[string]int // by the places of faults
 }
 
-// Unchanged says of a text, or of all, that it is still true.
-const Unchanged = "unchanged"
+// unchanged stands for a text, or all texts, that were read and are still true.
+const unchanged = "unchanged"
 
-// Answer is a decision about one record, or about those of an agent, a name or a key.
-type Answer struct {
-	About    map[string]string `yaml:",inline"` // one of subjects, and its value
+// answer is a decision about one record, or about all records of an agent, a name or a key.
+type answer struct {
+	About    map[string]string `yaml:",inline"` // one of aboutMembers, and its value
 	Earlier  bool              `yaml:"earlier"`
 	Decision string            `yaml:"decision"`
 	Reason   string            `yaml:"reason"`
 }
 
-// subjects are the members that say what an answer is about, by the kinds of records.
-var subjects = map[string][]string{
+// aboutMembers are the members that name the records of an answer, by kinds of records.
+var aboutMembers = map[string][]string{
 	site.Registration: {"agent", "agent_name", "pubkey", "record_id"},
 	site.Charter:      {"org_name", "record_id"},
 	site.Suggestion:   {"record_id"},
 }
 
-func (a *Answer) about() (text string) {
+func (a *answer) about() (text string) {
 	for member, value := range a.About {
 		if value != "" {
 			text = member + " " + value
@@ -78,7 +74,7 @@ func (a *Answer) about() (text string) {
 	return text
 }
 
-func (a *Answers) of(kind string) []Answer {
+func (a *answers) of(kind string) []answer {
 	switch kind {
 	case site.Registration:
 		return a.Registrations
@@ -90,62 +86,57 @@ func (a *Answers) of(kind string) []Answer {
 
 func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
-// Fault is one thing that is wrong with answers.
-type Fault struct {
-	Place string // of the answer, such as registrations[2] or numbers.suggestions.shipped; "" for the whole
-	Line  int    // from 1; 0 if it is not known
-	What  string
+// fault is one thing that is wrong with answers.
+type fault struct {
+	place string // such as registrations[2] or numbers.suggestions.shipped; "" for the whole
+	line  int    // from 1; 0 if unknown
+	what  string
 }
 
-// Faults are all faults of answers, as an error.
-type Faults []Fault
+type faults []fault
 
-// Error gives one line for each fault.
-func (f Faults) Error() string {
+func (f faults) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {
-		if lines[i] = f[i].What; f[i].Place != "" {
-			lines[i] = f[i].Place + ": " + lines[i]
+		if lines[i] = f[i].what; f[i].place != "" {
+			lines[i] = f[i].place + ": " + lines[i]
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// maxFaults is how many faults are named. Two answers may conflict over a million records.
+// maxFaults limits the faults that are named. Two answers may conflict over a million records.
 const maxFaults = 100
 
-func (f *Faults) add(place, format string, args ...any) {
+func (f *faults) add(place, format string, args ...any) {
 	if n := len(*f); n < maxFaults {
-		*f = append(*f, Fault{Place: place, What: fmt.Sprintf(format, args...)})
+		*f = append(*f, fault{place: place, what: fmt.Sprintf(format, args...)})
 	} else if n == maxFaults {
-		*f = append(*f, Fault{What: "and more"})
+		*f = append(*f, fault{what: "and more"})
 	}
 }
 
-// in finds the lines of faults in the file of the answers. It is nil if there are no faults.
-func (f Faults) in(a *Answers) error {
-	for i := range f {
-		f[i].Line = a.lines[f[i].Place]
-	}
+func (f faults) in(a *answers) error {
 	if len(f) == 0 {
 		return nil
+	}
+	for i := range f {
+		f[i].line = a.lines[f[i].place]
 	}
 	return f
 }
 
-// MaxAnswers is the largest size of a file of answers, in bytes.
-const MaxAnswers = 8 << 20
+const maxAnswers = 8 << 20 // bytes of a file
 
-// ParseAnswers reads a file of answers. It refuses members that it does not know. Its error is
-// Faults and names every fault.
-func ParseAnswers(text []byte) (*Answers, error) {
-	a := &Answers{lines: map[string]int{}}
-	if len(text) > MaxAnswers {
-		return nil, Faults{{What: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * in a name)", MaxAnswers>>20)}}
+func parseAnswers(text []byte) (*answers, error) {
+	a := &answers{lines: map[string]int{}}
+	if len(text) > maxAnswers {
+		return nil, faults{{what: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * "+
+			"in a name)", maxAnswers>>20)}}
 	}
 	var doc yaml.Node
 	err := yaml.Load(text, &doc)
-	if err == nil && Emptied(text) {
+	if err == nil && emptied(text) {
 		err = errors.New("the file is empty (anteroom verify --template writes one)")
 	}
 	if err == nil {
@@ -155,44 +146,41 @@ func ParseAnswers(text []byte) (*Answers, error) {
 	if err != nil {
 		return nil, faultsOfYAML(err)
 	}
-	var faults Faults
+	var wrong faults
 	for _, kind := range site.Kinds {
 		for i := range a.of(kind) {
-			a.of(kind)[i].check(kind, place(kind, i), &faults)
+			a.of(kind)[i].check(kind, place(kind, i), &wrong)
 		}
 	}
-	faults.publish("lost", "it", a.Lost)
-	faults.publish("correction", "it", a.Correction)
+	wrong.checkLine("lost", a.Lost)
+	wrong.checkLine("correction", a.Correction)
 	if m, ok := a.Texts.(map[string]any); ok {
 		for _, at := range slices.Sorted(maps.Keys(m)) {
 			if _, is := m[at].(string); !is {
-				faults.add("texts."+at, "it is not a text")
+				wrong.add("texts."+at, "want a text")
 			}
 		}
-	} else if a.Texts != nil && a.Texts != Unchanged {
-		faults.add("texts", "it is neither %q nor a mapping of texts", Unchanged)
+	} else if a.Texts != nil && a.Texts != unchanged {
+		wrong.add("texts", "want %q or a mapping of texts", unchanged)
 	}
-	return a, faults.in(a)
+	return a, wrong.in(a)
 }
 
-// atLine is where a message of package yaml names a line.
-var atLine = regexp.MustCompile(`\bline (\d+)`)
+var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// faultsOfYAML gives the lines of an error of package yaml, without its names of types.
-func faultsOfYAML(err error) (faults Faults) {
-	message := strings.NewReplacer(" in type verification.Answers", "", " in type verification.Answer", "", "yaml: ", "",
+func faultsOfYAML(err error) (list faults) {
+	message := strings.NewReplacer(" in type verification.answers", "", " in type verification.answer", "", "yaml: ", "",
 		"<unknown position>", "").Replace(err.Error())
 	for line := range strings.Lines(strings.TrimSpace(message)) {
-		faults.add("", "%s", strings.TrimSpace(line))
-		if at := atLine.FindStringSubmatch(line); at != nil {
-			faults[len(faults)-1].Line, _ = strconv.Atoi(at[1])
+		list.add("", "%s", strings.TrimSpace(line))
+		if at := lineNumber.FindStringSubmatch(line); at != nil {
+			list[len(list)-1].line, _ = strconv.Atoi(at[1])
 		}
 	}
-	return faults
+	return list
 }
 
-// Emptied reports whether a file of answers has only comments and white space.
-func Emptied(text []byte) bool {
+func emptied(text []byte) bool {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			return false
@@ -201,7 +189,7 @@ func Emptied(text []byte) bool {
 	return true
 }
 
-func (a *Answers) locate(node *yaml.Node, at string) {
+func (a *answers) locate(node *yaml.Node, at string) {
 	for i := range node.Content {
 		switch {
 		case node.Kind == yaml.SequenceNode:
@@ -215,37 +203,37 @@ func (a *Answers) locate(node *yaml.Node, at string) {
 	}
 }
 
-func (a *Answer) check(kind, at string, faults *Faults) {
+func (a *answer) check(kind, at string, wrong *faults) {
 	given := 0
 	for _, member := range slices.Sorted(maps.Keys(a.About)) {
-		if !slices.Contains(subjects[kind], member) {
-			faults.add(at, "%s does not name a %s", member, kind)
+		if !slices.Contains(aboutMembers[kind], member) {
+			wrong.add(at, "%s does not name a %s", member, kind)
 		} else if a.About[member] != "" {
 			given++
 		}
 	}
-	choices, unexplained := site.Choices[kind], strings.TrimSpace(a.Reason) == ""
-	for _, fault := range []struct {
-		is   bool
-		what string
-	}{
-		{given != 1, fmt.Sprintf("it has %d of %s, and needs one", given, strings.Join(subjects[kind], ", "))},
-		{!slices.Contains(choices, a.Decision), fmt.Sprintf("decision %q is none of %s", a.Decision, strings.Join(choices, ", "))},
-		{a.Decision == site.Vouch && unexplained, "a vouch needs a reason"},
-		{a.Earlier && unexplained, "what was verified before needs a reason to be decided otherwise"},
-	} {
-		if fault.is {
-			faults.add(at, "%s", fault.what)
+	if given != 1 {
+		wrong.add(at, "got %d of %s, want 1", given, strings.Join(aboutMembers[kind], ", "))
+	}
+	if choices := site.Choices[kind]; !slices.Contains(choices, a.Decision) {
+		wrong.add(at, "decision %q is none of %s", a.Decision, strings.Join(choices, ", "))
+	}
+	if strings.TrimSpace(a.Reason) == "" {
+		if a.Decision == site.Vouch {
+			wrong.add(at, "a vouch needs a reason")
+		}
+		if a.Earlier {
+			wrong.add(at, "a new decision about verified records needs a reason")
 		}
 	}
-	faults.publish(at, "the reason", a.Reason)
+	wrong.checkLine(at, a.Reason)
 }
 
-func (f *Faults) publish(at, name, text string) {
+func (f *faults) checkLine(at, text string) {
 	if strings.Contains(text, "@") {
-		f.add(at, "%s holds an address, and what is published never does", name)
+		f.add(at, "the text is published and contains an address (remove it)")
 	}
 	if strings.ContainsAny(strings.TrimSpace(text), "\r\n\t") {
-		f.add(at, "%s is not one line", name)
+		f.add(at, "the text must be one line")
 	}
 }

@@ -16,109 +16,82 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// VerificationFile is where a verification is in a content folder.
-func VerificationFile(name string) string { return "verifications/" + name + ".yaml" }
+func verificationFile(name string) string { return "verifications/" + name + ".yaml" }
 
-// BoardFile is where its board is.
-func BoardFile(name string) string { return "scoreboard/" + name + ".yaml" }
+func boardFile(name string) string { return "scoreboard/" + name + ".yaml" }
 
-// Change is a number of a board, before and after.
-type Change struct {
-	Path    string
-	Was, Is int
-	Manual  bool // whether a person enters it; else it is counted from the records
+// change is a number of a board, before and after.
+type change struct {
+	path    string
+	was, is int
+	entered bool // by a person, not counted from the records
 }
 
-// Board is a new board, which no file holds yet.
-type Board struct {
-	Text    []byte
-	Changes []Change // all numbers, those that stay too
+// board is a file of content/scoreboard, which keeps the comments and the style of the one before.
+type board struct {
+	text    []byte
+	changes []change // all numbers, also the unchanged ones
 
-	root   *yaml.Node // of the file
-	faults *Faults    // of the answers
+	doc    *yaml.Node
+	values map[string]*yaml.Node // by their places, such as orgs.rules or observed_attention.updates[0].date
+	texts  []string              // the places of texts, in the order of the file
+	wrong  *faults
 }
 
-// Places in a board that have rules of their own.
+// Places in a board with rules of their own.
 const (
 	namedClients       = "observed_attention.named_clients" // a list, whose length is a number
 	completedHandshake = "observed_attention.named_clients_that_completed_a_handshake"
 	toolCalls          = "observed_attention.tool_calls_by_anything_not_auditing_us"
 	honestRead         = "observed_attention.honest_read"
-	monitoredThrough   = "operations_monitored_through" // the day up to which the operator watched the service
-	// The texts of a new dated update are answered beside texts of a board, and are not in it.
+	monitoredThrough   = "operations_monitored_through"
+	updates            = "observed_attention.updates"
+	// The texts of a new dated update, which the board does not have yet.
 	newWhatChanged = "observed_attention.update.what_changed"
 	newAmbiguous   = "observed_attention.update.one_ambiguous_read"
 )
 
-// newBoard makes the board of a verification: the current board, with its comments, and with the
-// numbers, dates and texts that change. The verification gets the numbers that were entered by
-// hand.
-func (p *Pending) newBoard(d *Decided, a *Answers, faults *Faults) *Board {
-	b := &Board{faults: faults}
-	doc, err := p.document()
-	if err != nil {
-		faults.add("", "%v", err)
-		return b
-	}
-	b.root = doc.Content[0]
-	for _, path := range []string{"as_of", "counts_verified_by_hand_through", "observed_attention.as_of"} {
-		b.set(path, p.day())
-	}
-	b.numbers(p, d, a)
-	changed := slices.ContainsFunc(b.Changes, func(c Change) bool { return c.Was != c.Is })
-	b.texts(a, changed, p.day())
-	b.correct(p, a, d)
-	if b.Text, err = yaml.Dump(doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false)); err != nil {
-		faults.add("", "write the board: %v", err)
-	}
+func (v *survey) currentBoard() *board {
+	b := &board{doc: &yaml.Node{}, values: map[string]*yaml.Node{}}
+	yaml.Load(v.board, b.doc) // newSurvey has read it too
+	b.index(b.doc.Content[0], "")
 	return b
 }
 
-func (p *Pending) document() (*yaml.Node, error) {
-	doc := &yaml.Node{}
-	if err := yaml.Load(p.board, doc); err != nil {
-		return nil, fmt.Errorf("read the current board: %w", err)
-	}
-	return doc, nil
-}
-
-// eachText visits the texts of a board with their places, in the order of the file.
-func eachText(node *yaml.Node, path string, visit func(string, *yaml.Node)) {
+func (b *board) index(node *yaml.Node, path string) {
+	b.values[path] = node
 	switch {
 	case path == namedClients || path == "correction":
 	case node.Kind == yaml.MappingNode:
 		for i := 0; i < len(node.Content); i += 2 {
-			eachText(node.Content[i+1], strings.TrimPrefix(path+"."+node.Content[i].Value, "."), visit)
+			b.index(node.Content[i+1], strings.TrimPrefix(path+"."+node.Content[i].Value, "."))
 		}
 	case node.Kind == yaml.SequenceNode:
 		for i, n := range node.Content {
-			eachText(n, path+"["+strconv.Itoa(i)+"]", visit)
+			b.index(n, path+"["+strconv.Itoa(i)+"]")
 		}
-	case node.Kind == yaml.ScalarNode && node.Tag == "!!str":
-		visit(path, node)
+	case node.Tag == "!!str":
+		b.texts = append(b.texts, path)
 	}
 }
 
-// find is the value at a place of mappings, nil if there is none.
-func (b *Board) find(path string) *yaml.Node {
-	node := b.root
-	for key := range strings.SplitSeq(path, ".") {
-		var next *yaml.Node
-		for i := 0; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
-			if node.Content[i].Value == key {
-				next = node.Content[i+1]
-			}
-		}
-		if node = next; node == nil {
-			return nil
-		}
+// newBoard makes the current board one with the numbers, dates and texts of the answers. The
+// verification gets the entered numbers.
+func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
+	b := v.currentBoard()
+	b.wrong = wrong
+	for _, path := range []string{"as_of", "counts_verified_by_hand_through", "observed_attention.as_of"} {
+		b.set(path, v.day())
 	}
-	return node
+	b.setNumbers(v, d, a)
+	b.setTexts(a, slices.ContainsFunc(b.changes, func(c change) bool { return c.was != c.is }), v.day())
+	b.correct(v, a, d)
+	b.text, _ = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false))
+	return b
 }
 
-// set gives the value at a place another text. It keeps its style.
-func (b *Board) set(path, value string) {
-	if node := b.find(path); node != nil {
+func (b *board) set(path, value string) {
+	if node := b.values[path]; node != nil {
 		node.Value = value
 	}
 }
@@ -135,103 +108,108 @@ func mapping(members ...[3]string) *yaml.Node {
 	return node
 }
 
-func (b *Board) numbers(p *Pending, d *Decided, a *Answers) {
-	left, counts, current := maps.Clone(a.Numbers), d.ledger.Counts(), p.Site.Current()
-	d.Verification.Told = map[string]int{}
+func (b *board) setNumbers(v *survey, d *decided, a *answers) {
+	left, counts, current := maps.Clone(a.Numbers), d.ledger.Counts(), v.site.Current()
+	d.verification.Told = map[string]int{}
 	if through, given := left[monitoredThrough]; given {
 		delete(left, monitoredThrough)
 		day := fmt.Sprint(through)
 		if t, isTime := through.(time.Time); isTime {
 			day = t.Format(time.DateOnly)
 		}
-		if day < current.MonitoredThrough || day > p.day() {
-			b.faults.add("numbers."+monitoredThrough, "%s is not a day from %s to %s", day, current.MonitoredThrough, p.day())
+		if day < current.MonitoredThrough || day > v.day() {
+			b.wrong.add("numbers."+monitoredThrough, "%s is not a day from %s to %s", day, current.MonitoredThrough, v.day())
 		}
 		b.set(monitoredThrough, day)
 	}
 	for _, n := range site.Numbers {
-		c := Change{Path: n.Path, Was: n.Of(current), Manual: n.Told}
+		at, was := "numbers."+n.Path, n.Of(current)
 		value, given := left[n.Path]
 		delete(left, n.Path)
+		is := was
 		switch {
 		case !n.Told:
-			if c.Is = counts[n.Path]; given {
-				b.faults.add("numbers."+n.Path, "it is counted from the records, and not entered by hand")
+			if is = counts[n.Path]; given {
+				b.wrong.add(at, "counted from the records: it cannot be entered")
 			}
 		case !given:
-			c.Is = c.Was
 		case n.Path == namedClients:
-			c.Is = b.clients(value, current.ObservedAttention.NamedClients)
+			is = b.setClients(value, current.ObservedAttention.NamedClients)
 		default:
-			var whole bool
-			if c.Is, whole = value.(int); !whole || c.Is < 0 {
-				c.Is = c.Was
-				b.faults.add("numbers."+n.Path, "it is not a number from 0 on")
+			entered, whole := value.(int)
+			if !whole || entered < 0 {
+				b.wrong.add(at, "want a number from 0 on")
+			} else {
+				is = entered
 			}
 		}
+		c := change{n.Path, was, is, n.Told}
 		if n.Told {
-			d.Verification.Told[n.Path] = c.Is
-			if why := p.doubt(&c, value); why != "" && !slices.Contains(a.Confirm, n.Path) {
-				b.faults.add("numbers."+n.Path, "%s (if it is right, say confirm: [%s])", why, n.Path)
+			d.verification.Told[n.Path] = is
+			if why := v.doubt(c, value); why != "" && !slices.Contains(a.Confirm, n.Path) {
+				b.wrong.add(at, "%s (if it is right, say confirm: [%s])", why, n.Path)
 			}
 		}
 		if n.Path != namedClients {
-			b.set(n.Path, strconv.Itoa(c.Is))
+			b.set(n.Path, strconv.Itoa(is))
 		}
-		b.Changes = append(b.Changes, c)
+		b.changes = append(b.changes, c)
 	}
 	for _, path := range slices.Sorted(maps.Keys(left)) {
-		b.faults.add("numbers."+path, "the board has no such number")
+		b.wrong.add("numbers."+path, "the board has no such number")
 	}
 }
 
-// doubt says why a number that was entered by hand may be a slip, "" if nothing says so. value is
-// the answer, which may be a list of clients.
-func (p *Pending) doubt(c *Change, value any) string {
-	attention := records.AttentionOf(p.seen)
-	most, observed := map[string]int{completedHandshake: attention.CompletedHandshake, toolCalls: int(attention.ToolCalls)}[c.Path]
-	if list, _ := value.([]any); p.seen != nil {
-		known := slices.Clone(p.Site.Current().ObservedAttention.NamedClients)
-		for _, o := range p.seen {
+// doubt explains why an entered number may be a slip. value is the answer, which may be a list of
+// clients.
+func (v *survey) doubt(c change, value any) string {
+	attention := records.AttentionOf(v.seen)
+	most, observed := map[string]int{
+		completedHandshake: attention.CompletedHandshake,
+		toolCalls:          int(attention.ToolCalls),
+	}[c.path]
+	if list, _ := value.([]any); v.seen != nil {
+		known := slices.Clone(v.site.Current().ObservedAttention.NamedClients)
+		for _, o := range v.seen {
 			known = append(known, o.Client)
 		}
 		for _, name := range list {
 			if text, is := name.(string); is && !slices.Contains(known, text) {
-				return fmt.Sprintf("no client was seen that names itself %q", text)
+				return fmt.Sprintf("no client named %q was seen", text)
 			}
 		}
 	}
 	switch {
-	case c.Is <= c.Was:
+	case c.is <= c.was:
 		return ""
-	case observed && p.seen != nil && c.Is > most:
-		return fmt.Sprintf("it is %d, and what was seen is %d", c.Is, most)
-	case c.Is > 10*max(1, c.Was):
-		return fmt.Sprintf("it is %d, more than ten times what it was", c.Is)
+	case observed && v.seen != nil && c.is > most:
+		return fmt.Sprintf("got %d, observed %d", c.is, most)
+	case c.is > 10*max(1, c.was):
+		return fmt.Sprintf("got %d, more than ten times the last %d", c.is, c.was)
 	}
 	return ""
 }
 
-// clients sets the list of named clients, if it changes, and gives its length.
-func (b *Board) clients(value any, was []string) int {
+func (b *board) setClients(value any, was []string) int {
 	list, ok := value.([]any)
-	node, same := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}, len(list) == len(was)
-	for i, name := range list {
+	node := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+	var names []string
+	for _, name := range list {
 		text, is := name.(string)
-		ok, same = ok && is, same && text == was[i]
-		node.Content = append(node.Content, scalar("!!str", text))
+		ok = ok && is
+		names, node.Content = append(names, text), append(node.Content, scalar("!!str", text))
 	}
 	if !ok {
-		b.faults.add("numbers."+namedClients, "it is not a list of names")
-	} else if !same {
-		*b.find(namedClients) = *node
+		b.wrong.add("numbers."+namedClients, "want a list of names")
+	} else if !slices.Equal(names, was) {
+		*b.values[namedClients] = *node
 	}
 	return len(list)
 }
 
-func (b *Board) texts(a *Answers, numbersChanged bool, day string) {
+func (b *board) setTexts(a *answers, numbersChanged bool, day string) {
 	if a.Texts == nil {
-		b.faults.add("texts", "it is missing: say %q if all are still true, or give those that change", Unchanged)
+		b.wrong.add("texts", "missing: say %q if all are still true, or list those that change", unchanged)
 		return
 	}
 	given, some := a.Texts.(map[string]any)
@@ -240,89 +218,87 @@ func (b *Board) texts(a *Answers, numbersChanged bool, day string) {
 	}
 	left := maps.Clone(given)
 	if numbersChanged && left[honestRead] == nil {
-		b.faults.add("texts."+honestRead, "numbers beside it change: rewrite it, or say %q", Unchanged)
+		b.wrong.add("texts."+honestRead, "numbers next to it change: rewrite it, or say %q", unchanged)
 	}
 	if numbersChanged && left[newWhatChanged] == nil {
-		b.faults.add("texts."+newWhatChanged, "numbers change: say what changed, or %q if the last update is still true", Unchanged)
+		b.wrong.add("texts."+newWhatChanged, "numbers change: say what changed, or %q if the last update is still true", unchanged)
 	}
-	update := map[string]string{} // what is said in one of the two texts
+	update := map[string]string{}
 	for _, at := range []string{newWhatChanged, newAmbiguous} {
-		if text, is := left[at].(string); is && text != Unchanged {
+		if text, is := left[at].(string); is && text != unchanged {
 			update[at] = text
 		}
 		delete(left, at)
 	}
-	eachText(b.root, "", func(path string, node *yaml.Node) {
+	for _, path := range b.texts {
 		text, is := left[path].(string)
 		delete(left, path)
-		if is && text != Unchanged && text != node.Value {
+		if node := b.values[path]; is && text != unchanged && text != node.Value {
 			node.Value, node.Style = text, yaml.FoldedStyle
 		}
-	})
+	}
 	for _, path := range slices.Sorted(maps.Keys(left)) {
-		b.faults.add("texts."+path, "the board has no such text")
+		b.wrong.add("texts."+path, "the board has no such text")
 	}
-	if len(update) > 0 { // after the others: it may replace an update of this day, whose texts were given too
-		b.addUpdate(day, update[newWhatChanged], update[newAmbiguous])
+	if len(update) == 0 {
+		return
 	}
-}
-
-func (b *Board) addUpdate(day, changed, ambiguous string) {
-	updates := b.find("observed_attention.updates")
-	if n := len(updates.Content); n > 0 {
-		if last := updates.Content[n-1]; len(last.Content) > 1 && last.Content[1].Value == day {
-			updates.Content = updates.Content[:n-1]
+	// After the other texts: it may replace an update of this day, whose texts were given too.
+	list := b.values[updates]
+	if n := len(list.Content); n > 0 {
+		if last := list.Content[n-1]; len(last.Content) > 1 && last.Content[1].Value == day {
+			list.Content = list.Content[:n-1]
 		}
 	}
-	updates.Style = 0
-	updates.Content = append(updates.Content, mapping(
-		[3]string{"date", "!!timestamp", day},
-		[3]string{"what_changed", "!!str", changed}, [3]string{"one_ambiguous_read", "!!str", ambiguous}))
+	list.Style = 0
+	list.Content = append(list.Content, mapping(
+		[3]string{"date", "!!timestamp", day}, [3]string{"what_changed", "!!str", update[newWhatChanged]},
+		[3]string{"one_ambiguous_read", "!!str", update[newAmbiguous]}))
 }
 
-// correct writes why numbers fall and which records were lost, and takes the corrections of the
-// current board out.
-func (b *Board) correct(p *Pending, a *Answers, d *Decided) {
-	for i := 0; i < len(b.root.Content); i += 2 {
-		if b.root.Content[i].Value == "correction" {
-			b.root.Content = slices.Delete(b.root.Content, i, i+2)
+func (b *board) correct(v *survey, a *answers, d *decided) {
+	root := b.doc.Content[0]
+	for i := 0; i < len(root.Content); i += 2 {
+		if root.Content[i].Value == "correction" {
+			root.Content = slices.Delete(root.Content, i, i+2)
 			break
 		}
 	}
-	current, lost := p.Site.Current().File, map[string]string{} // what was lost, by the numbers that count it
-	for i, found := range p.kinds {
-		if found.lost > 0 {
-			lost[site.Numbers[1+i].Path] = fmt.Sprintf("%s lost: %s", cli.Plural(found.lost, "verified "+found.kind.Name), d.Verification.Lost)
+	current, lost := v.site.Current().File, map[string]string{} // by the numbers that count the lost records
+	for i, k := range v.kinds {
+		if k.lost > 0 {
+			lost[site.Numbers[1+i].Path] = fmt.Sprintf("%s lost: %s", cli.Plural(k.lost, "verified "+k.kind.Name),
+				d.verification.Lost)
 		}
 	}
 	tag := "!!str"
 	if len(current) == len(time.DateOnly) {
-		tag = "!!timestamp" // else it would be quoted
+		tag = "!!timestamp" // otherwise it would be quoted
 	}
-	reason := strings.TrimSpace(a.Correction)
+	reason, falls := strings.TrimSpace(a.Correction), false
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-	for _, c := range b.Changes {
-		why := lost[c.Path]
-		if why == "" && c.Is >= c.Was {
+	for _, c := range b.changes {
+		why := lost[c.path]
+		if why == "" && c.is >= c.was {
 			continue
 		}
-		if !c.Manual && d.Verification.Lost != "" {
-			why = cmp.Or(why, "verified records lost: "+d.Verification.Lost)
+		if !c.entered && d.verification.Lost != "" {
+			why = cmp.Or(why, "verified records lost: "+d.verification.Lost)
 		}
-		if c.Is < c.Was && reason != "" {
+		if falls = falls || c.is < c.was; c.is < c.was && reason != "" {
 			why = strings.TrimPrefix(why+"; "+reason, "; ")
 		}
-		if why == "" && (c.Manual || !d.faulty) {
-			b.faults.add("correction", "%s falls from %d to %d: say why, for readers", c.Path, c.Was, c.Is)
+		if why == "" && (c.entered || !d.faulty) {
+			b.wrong.add("correction", "%s falls from %d to %d: say why, for readers", c.path, c.was, c.is)
 		}
 		list.Content = append(list.Content, mapping(
-			[3]string{"number", "!!str", c.Path}, [3]string{"was", "!!int", strconv.Itoa(c.Was)},
+			[3]string{"number", "!!str", c.path}, [3]string{"was", "!!int", strconv.Itoa(c.was)},
 			[3]string{"board", tag, current}, [3]string{"reason", "!!str", why}))
 	}
-	if reason != "" && !d.faulty && !slices.ContainsFunc(b.Changes, func(c Change) bool { return c.Is < c.Was }) {
-		b.faults.add("correction", "no number falls (why a record is decided otherwise is the reason of its decision)")
+	if reason != "" && !d.faulty && !falls {
+		b.wrong.add("correction", "no number falls (the reason of a new decision belongs to its answer)")
 	}
 	if len(list.Content) > 0 {
-		b.root.Content = append(b.root.Content, scalar("!!str", "correction"), list)
+		root.Content = append(root.Content, scalar("!!str", "correction"), list)
 	}
 }

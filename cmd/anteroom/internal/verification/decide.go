@@ -14,185 +14,167 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Decided is what the answers decide: a verification and its board.
-type Decided struct {
-	Verification *site.Verification
-	Board        *Board
-	Site         *site.Site // with the verification, its board and its stage of the log
-	Log          *Logged    // nil if there is no log
-	Files        []File     // what Write writes
+// decided is what the answers decide: a verification and its board.
+type decided struct {
+	verification *site.Verification
+	board        *board
+	site         *site.Site // with the verification, its board and its stage of the log
+	log          *logged    // nil if there is no log
+	files        []file
 
 	ledger *site.Ledger // with this verification
 	faulty bool         // some answers could not be applied, so that the counts are not final
 }
 
-// Decide applies answers: it decides about the records, makes the board, checks both with the site,
-// and adds to the log, which key signs; key is nil if the site has no log. The error is Faults,
+// decide applies answers: it decides about the records, makes the board, checks both with the site,
+// and adds to the log, which key signs; key is nil if the site has no log. The error is faults,
 // which names everything that is wrong with the answers, or site.Errors if the content would be
 // refused.
-func (p *Pending) Decide(a *Answers, key note.Signer) (*Decided, error) {
-	var faults Faults
-	if a.Through != "" && a.Through != p.Through {
-		faults.add("through", "it is %s, and this is the verification through %s", a.Through, p.Through)
+func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
+	var wrong faults
+	if a.Through != "" && a.Through != v.through {
+		wrong.add("through", "got %s, want %s, which this verification covers", a.Through, v.through)
 	}
-	d := p.decide(a, &faults)
+	d := v.apply(a, &wrong)
 	if d != nil {
-		d.Board = p.newBoard(d, a, &faults)
+		d.board = v.newBoard(d, a, &wrong)
 	}
-	if err := faults.in(a); err != nil {
+	if err := wrong.in(a); err != nil {
 		return nil, err
 	}
-	text := d.Verification.Encode()
-	s, err := p.Site.With(p.Name, text, d.Board.Text)
+	text := d.verification.Encode()
+	s, err := v.site.With(v.name, text, d.board.text)
 	if err != nil {
 		return nil, err
 	}
-	d.Site, d.Files = s, []File{{VerificationFile(p.Name), text}, {BoardFile(p.Name), d.Board.Text}}
+	d.site, d.files = s, []file{{verificationFile(v.name), text}, {boardFile(v.name), d.board.text}}
 	if key == nil {
 		return d, nil
 	}
-	if d.Log, err = p.log(d, s.Current(), contract.BoardDocument(s.Current()), key); err != nil {
+	if d.log, err = v.appendLog(d, s.Current(), contract.BoardDocument(s.Current()), key); err != nil {
 		return nil, err
 	}
-	s.Log = d.Log.Log
-	entries, checkpoint := site.LogFiles(p.Name)
-	d.Files = append(d.Files, File{entries, d.Log.Lines}, File{checkpoint, d.Log.Checkpoint})
+	s.Log = d.log.log
+	entries, checkpoint := site.LogFiles(v.name)
+	d.files = append(d.files, file{entries, d.log.lines}, file{checkpoint, d.log.checkpoint})
 	return d, nil
 }
 
-// decide decides about the records. If some answers are at fault, it gives what the others decide,
-// so that the faults of numbers and texts are found too; nil if no answer can be applied.
-func (p *Pending) decide(a *Answers, faults *Faults) *Decided {
+// apply decides about the records. If it refuses some answers, it applies the others, so that the
+// faults of numbers and texts are found too; it returns nil if it can apply none.
+func (v *survey) apply(a *answers, wrong *faults) *decided {
 	lost := strings.TrimSpace(a.Lost)
 	switch {
-	case len(p.Broken) > 0 && lost == "":
-		faults.add("lost", "the store is not as it was verified (bring the records back from a backup, then verify again; "+
-			"if they are lost for good, say why: lost: REASON):\n%s", strings.Join(p.Broken, "\n"))
+	case len(v.broken) > 0 && lost == "":
+		wrong.add("lost", "the store differs from the verified one "+
+			"(bring the records back from a backup, then verify again; if they are lost for good, say why: lost: REASON):\n%s", strings.Join(v.broken, "\n"))
 		return nil
-	case lost != "" && len(p.Broken) == 0:
-		faults.add("lost", "all records are as they were verified")
+	case lost != "" && len(v.broken) == 0:
+		wrong.add("lost", "no verified record is lost")
 		return nil
 	}
-	v := &site.Verification{
-		File: p.Name, Host: p.Site.Service.CanonicalHost, Store: p.store, Through: p.Through, Lost: lost,
-		ReceiptKeys: slices.DeleteFunc(p.Site.Service.Keys(), func(key string) bool { return key == "" }),
+	made := &site.Verification{
+		File: v.name, Host: v.site.Service.CanonicalHost, Store: v.store, Through: v.through, Lost: lost,
+		ReceiptKeys: slices.DeleteFunc(v.site.Service.Keys(), func(key string) bool { return key == "" }),
 	}
-	if n := len(p.Site.Verifications); n > 0 {
-		last := &p.Site.Verifications[n-1]
-		v.Follows, v.FollowsSHA256 = last.File, last.SHA256
+	if n := len(v.site.Verifications); n > 0 {
+		last := &v.site.Verifications[n-1]
+		made.Follows, made.FollowsSHA256 = last.File, last.SHA256
 	}
-	d := &Decided{Verification: v, ledger: p.Site.Ledger()}
-	for _, found := range p.kinds {
-		name := found.kind.Name
-		*v.Covers(name) = cover(found.verified, found.fresh, found.end)
+	d := &decided{verification: made, ledger: v.site.Ledger()}
+	for _, k := range v.kinds {
+		name := k.kind.Name
+		*made.Covers(name) = cover(k.verified, k.fresh, k.end)
 		if lost != "" {
-			*v.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, found.all, found.end)
-			v.Decisions = append(v.Decisions, found.taken(lost)...)
+			*made.Covers(name) = cover(site.Coverage{SHA256: site.EmptyDigest}, k.all, k.end)
+			if len(k.gone) > 0 {
+				made.Decisions = append(made.Decisions, site.Decision{
+					Kind: name, Decision: site.Gone, Reason: lost, Records: strings.Join(k.gone, "\n") + "\n",
+				})
+			}
 		}
-		r := &decider{Pending: p, scanned: found, chosen: map[*Row]choice{}, faults: faults}
+		for _, r := range k.all {
+			r.answer = nil // of an earlier try
+		}
 		for i := range a.of(name) {
-			r.apply(&a.of(name)[i], place(name, i))
+			v.answer(k, &a.of(name)[i], place(name, i), wrong)
 		}
-		decisions, unanswered := r.decisions()
+		decisions, unanswered := v.decisions(k)
 		if a.Through == "" && unanswered > 0 {
-			faults.add("through", "it is missing, and no answer names %s (anteroom verify --template writes it)",
+			wrong.add("through", "missing, and %s have no answer (anteroom verify --template writes it)",
 				cli.Plural(unanswered, "new "+name))
 		}
-		v.Decisions = append(v.Decisions, decisions...)
+		made.Decisions = append(made.Decisions, decisions...)
 	}
-	d.faulty = len(*faults) > 0
-	if wrong := d.ledger.Enter(v); len(wrong) > 0 && !d.faulty {
-		faults.add("", "%s", strings.Join(wrong, "; "))
+	d.faulty = len(*wrong) > 0
+	if refused := d.ledger.Enter(made); len(refused) > 0 && !d.faulty {
+		wrong.add("", "%s", strings.Join(refused, "; "))
 	}
 	return d
 }
 
-func (s *scanned) taken(reason string) []site.Decision {
-	if len(s.gone) == 0 {
-		return nil
-	}
-	return []site.Decision{{Kind: s.kind.Name, Decision: site.Gone, Reason: reason, Records: strings.Join(s.gone, "\n") + "\n"}}
-}
-
-// decider applies the answers about one kind of record.
-type decider struct {
-	*Pending
-	*scanned
-	chosen map[*Row]choice
-	faults *Faults
-}
-
-// choice is the answer that decides about a record.
-type choice struct {
-	*Answer
-	place string
-}
-
-func (d *decider) apply(a *Answer, at string) {
-	found, err := d.match(a)
+func (v *survey) answer(k *scanned, a *answer, at string, wrong *faults) {
+	found, err := k.match(a)
 	if err != nil {
-		d.faults.add(at, "%v", err)
+		wrong.add(at, "%v", err)
 		return
 	}
-	applied := 0
 	if len(found) == 0 {
 		switch {
 		case a.About["record_id"] != "":
-			d.faults.add(at, "there is no %s %s up to %s", d.kind.Name, a.About["record_id"], d.Through)
+			wrong.add(at, "no %s %s up to %s", k.kind.Name, a.About["record_id"], v.through)
 		case a.Earlier:
-			d.faults.add(at, "%s matches no earlier %s", a.about(), d.kind.Name)
+			wrong.add(at, "%s matches no earlier %s", a.about(), k.kind.Name)
 		default:
-			d.faults.add(at, "%s matches no new %s (earlier: true is about those that were verified before)", a.about(), d.kind.Name)
+			wrong.add(at, "%s matches no new %s (earlier: true selects verified ones)", a.about(), k.kind.Name)
 		}
 		return
 	}
+	applied := 0
 	for _, r := range found {
 		if r.by != "" && a.Decision == r.was {
 			continue
 		}
 		applied++
-		if before, is := d.chosen[r]; is {
-			d.faults.add(at, "%s is decided by %s already", r.ID, before.place)
+		if r.answer != nil {
+			wrong.add(at, "%s already decides about %s", r.place, r.ID)
 			return
 		}
 		if r.by != "" && strings.TrimSpace(a.Reason) == "" {
-			d.faults.add(at, "%s was verified before, and needs a reason to be decided otherwise", r.ID)
+			wrong.add(at, "%s was verified before: a new decision needs a reason", r.ID)
 		}
-		d.chosen[r] = choice{a, at}
+		r.answer, r.place = a, at
 	}
 	if applied == 0 {
-		d.faults.add(at, "what %s matches is decided so already", a.about())
+		wrong.add(at, "the decision about %s is already %s", a.about(), a.Decision)
 	}
 }
 
-func (d *decider) match(a *Answer) (found []*Row, err error) {
+func (k *scanned) match(a *answer) (found []*row, err error) {
 	about := a.About
 	if text := about["record_id"] + about["agent"]; text != "" {
-		named := d.byID[text]
-		if named == nil {
-			id, err := records.Unique(text, maps.Keys(d.byID))
-			if err != nil {
-				return nil, err
-			}
-			named = d.byID[id]
+		id, err := records.Unique(text, maps.Keys(k.byID))
+		if err != nil {
+			return nil, err
 		}
+		named := k.byID[id]
 		switch {
 		case named == nil:
 			return nil, nil
 		case about["agent"] != "":
-			return d.by[identityOf(d.kind.Name, named.Record)].records(a.Earlier), nil
+			return k.by[identityOf(k.kind.Name, named.Record)].records(a.Earlier), nil
 		}
-		return []*Row{named}, nil
+		return []*row{named}, nil
 	}
 	if key := about["pubkey"]; key != "" {
-		return d.by[identity{key, true}].records(a.Earlier), nil
+		return k.by[identity{key, true}].records(a.Earlier), nil
 	}
 	name := about["agent_name"] + about["org_name"]
 	if !strings.Contains(name, "*") {
-		return d.by[identity{name, false}].records(a.Earlier), nil
+		return k.by[identity{name, false}].records(a.Earlier), nil
 	}
 	pattern := like(name)
-	for _, s := range d.subjects {
+	for _, s := range k.subjects {
 		if !s.nameless && pattern.MatchString(s.text) {
 			found = append(found, s.records(a.Earlier)...)
 		}
@@ -200,51 +182,48 @@ func (d *decider) match(a *Answer) (found []*Row, err error) {
 	return found, nil
 }
 
-// ownReason is the reason of what is set apart by its name.
+// ownReason is the reason of a record that is set apart by its name.
 const ownReason = "a name of own_names"
 
-// decisions are those about all records of the kind for which something else holds than without a
-// decision, new records first. Records for which the same holds have one decision. unanswered is
-// how many new records no answer names.
-func (d *decider) decisions() (list []site.Decision, unanswered int) {
-	at := map[site.Decision]int{}            // indexes of list, by decisions without records
-	var texts []*strings.Builder             // the records of each
-	known := map[identity]string{}           // the records by which agents that are vouched for are known
-	harmless := site.Choices[d.kind.Name][0] // what holds without a decision
-	write := func(r *Row, decision, reason string) {
-		one := site.Decision{Kind: d.kind.Name, Decision: decision, Corrects: r.by, Reason: strings.TrimSpace(reason)}
+// decisions lists the decisions about all records of a kind that differ from the default, new
+// records first. Records with the same decision share one. unanswered counts the new records that
+// no answer names.
+func (v *survey) decisions(k *scanned) (list []site.Decision, unanswered int) {
+	at := map[site.Decision]int{} // indexes of list, by decisions without records
+	var hashes []*strings.Builder // of the records of each
+	known := map[identity]string{}
+	write := func(r *row, decision, reason string) {
+		one := site.Decision{Kind: k.kind.Name, Decision: decision, Corrects: r.by, Reason: strings.TrimSpace(reason)}
 		if decision == site.Vouch {
-			id := identityOf(d.kind.Name, r.Record)
-			known[id] = cmp.Or(known[id], d.by[id].vouched, r.hash)
+			id := identityOf(k.kind.Name, r.Record)
+			known[id] = cmp.Or(known[id], k.by[id].vouched, r.hash)
 			one.Agent = known[id]
 		}
-		i, there := at[one]
-		if !there {
+		i, exists := at[one]
+		if !exists {
 			i = len(list)
-			at[one], list, texts = i, append(list, one), append(texts, &strings.Builder{})
+			at[one], list, hashes = i, append(list, one), append(hashes, &strings.Builder{})
 		}
-		texts[i].WriteString(r.hash + "\n")
+		hashes[i].WriteString(r.hash + "\n")
 	}
-	for i := range d.new {
-		r := &d.new[i]
-		c, answered := d.chosen[r]
+	for _, r := range k.fresh {
 		switch {
-		case answered && c.Decision != harmless:
-			write(r, c.Decision, c.Reason)
-		case !answered:
+		case r.answer == nil:
 			unanswered++
-			if d.ownRecord(d.kind.Name, r.Record) != "" {
+			if v.ownRecord(k.kind.Name, r.Record) != "" {
 				write(r, site.Own, ownReason)
 			}
+		case r.answer.Decision != site.Choices[k.kind.Name][0]:
+			write(r, r.answer.Decision, r.answer.Reason)
 		}
 	}
-	for i := range d.old {
-		if c, answered := d.chosen[&d.old[i]]; answered {
-			write(&d.old[i], c.Decision, c.Reason)
+	for _, r := range k.old {
+		if r.answer != nil {
+			write(r, r.answer.Decision, r.answer.Reason)
 		}
 	}
 	for i := range list {
-		list[i].Records = texts[i].String()
+		list[i].Records = hashes[i].String()
 	}
 	return list, unanswered
 }

@@ -16,17 +16,15 @@ import (
 	"anteroom/generator/site"
 )
 
-// mark begins the comments that name faults. Lines that begin so are taken out again.
+// mark begins the comments with faults, which are removed when the file is read again.
 const mark = "#!! "
 
-// Draft is the file of answers in a content folder that an operator edits. Only this user may read
-// it.
+// Draft is the file of answers in a content folder that an operator edits.
 func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
 
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)$`)
 
-// Begun gives the time up to which a draft goes that an operator has left, "" if there is no draft.
-func Begun(draft string) (through string, err error) {
+func begun(draft string) (through string, err error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -37,26 +35,24 @@ func Begun(draft string) (through string, err error) {
 	return through, err
 }
 
-// Forget removes a draft whose verification is written, as a process was killed between the two.
-func Forget(content string, s *site.Site) error {
-	through, err := Begun(Draft(content))
+func forget(content string, s *site.Site) error {
+	through, err := begun(Draft(content))
 	n := len(s.Verifications)
 	if err != nil || n == 0 || through != s.Verifications[n-1].Through {
 		return err
 	}
 	draft, err := os.Stat(Draft(content))
-	written, wrong := os.Stat(inside(content, VerificationFile(s.Verifications[n-1].File)))
-	if err = errors.Join(err, wrong); err != nil || draft.ModTime().After(written.ModTime()) {
+	written, failed := os.Stat(inside(content, verificationFile(s.Verifications[n-1].File)))
+	if err = errors.Join(err, failed); err != nil || draft.ModTime().After(written.ModTime()) {
 		return err
 	}
 	return os.Remove(Draft(content))
 }
 
-// Edit has an operator edit a draft until decide accepts its answers, and gives what they decide.
-// It writes template to the draft unless there is one already. Faults are written into the draft,
-// and the editor opens it again; if nothing is changed then, Edit gives up. If the draft was
-// emptied, Edit removes it and gives nil.
-func Edit(draft string, template []byte, open func() error, decide func(*Answers) (*Decided, error)) (*Decided, error) {
+// edit has an operator edit a draft until decide accepts its answers. It writes template to the
+// draft unless one exists. Faults are written into the draft, which is opened again; if nothing is
+// changed then, edit gives up. If the draft was emptied, edit removes it and returns nil.
+func edit(draft string, template []byte, open func() error, decide func(*answers) (*decided, error)) (*decided, error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = template, disk.WriteNew(draft, template)
@@ -70,17 +66,17 @@ func Edit(draft string, template []byte, open func() error, decide func(*Answers
 			break
 		}
 		edited = unmarked(edited)
-		if Emptied(edited) {
+		if emptied(edited) {
 			return nil, os.Remove(draft)
 		}
-		var decided *Decided
-		answers, wrong := ParseAnswers(edited)
+		var d *decided
+		a, wrong := parseAnswers(edited)
 		if wrong == nil {
-			decided, wrong = decide(answers)
+			d, wrong = decide(a)
 		}
 		switch {
 		case wrong == nil:
-			return decided, disk.Replace(draft, edited)
+			return d, disk.Replace(draft, edited)
 		case marked && bytes.Equal(edited, text):
 			return nil, fmt.Errorf("%w\nnothing was changed", wrong)
 		}
@@ -99,32 +95,30 @@ func unmarked(text []byte) []byte {
 	return b.Bytes()
 }
 
-// withFaults writes what is wrong with answers into them: before the line that it is about, or else
-// at the top.
 func withFaults(text []byte, wrong error) []byte {
-	faults := Faults(nil)
-	if !errors.As(wrong, &faults) {
-		faults = Faults{{What: wrong.Error()}}
+	list := faults(nil)
+	if !errors.As(wrong, &list) {
+		list = faults{{what: wrong.Error()}}
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	before := map[int][]string{} // comments, by the indexes of the lines that they go before
-	for _, f := range faults {
-		at := max(f.Line-1, 0)
+	before := map[int]string{} // comments, by the indexes of lines
+	for _, f := range list {
+		at := max(f.line-1, 0)
 		if at >= len(lines) {
 			at = 0
 		}
 		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
-		for line := range strings.Lines(f.What) {
+		for line := range strings.Lines(f.what) {
 			visible, _ := quote.Visible(strings.TrimSpace(line))
-			before[at] = append(before[at], indent+mark+visible+"\n")
+			before[at] += indent + mark + visible + "\n"
 		}
 	}
 	var b bytes.Buffer
-	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Line > 0 }) {
+	if slices.ContainsFunc(list, func(f fault) bool { return f.line > 0 }) {
 		b.WriteString(mark + "Something is wrong: look for the comments that begin like this one.\n")
 	}
 	for i, line := range lines {
-		b.WriteString(strings.Join(before[i], "") + line)
+		b.WriteString(before[i] + line)
 	}
 	return b.Bytes()
 }

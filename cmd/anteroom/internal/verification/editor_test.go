@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,15 +40,12 @@ func TestTemplate(t *testing.T) {
 	s := withHostile(t)
 	pending := s.take("12:00:00")
 	pending.seen = []records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}}
-	text, err := pending.Template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := ParseAnswers(text)
+	text := pending.template()
+	a, err := parseAnswers(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if len(a.Registrations) != 2*len(hostile)+1 || len(a.Charters) != len(hostile) || len(a.Suggestions) != len(hostile) || a.Through != pending.Through || a.Lost != "" || a.Correction != "" {
+	if len(a.Registrations) != 2*len(hostile)+1 || len(a.Charters) != len(hostile) || len(a.Suggestions) != len(hostile) || a.Through != pending.through || a.Lost != "" || a.Correction != "" {
 		t.Errorf("the answers are %+v\n%s", a, text)
 	}
 	for i := range a.Registrations {
@@ -57,85 +53,21 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("proposed: %+v", a.Registrations[i])
 		}
 	}
-	d, err := pending.Decide(a, nil)
+	d, err := pending.decide(a, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plain, err := s.try(pending, "")
-	if err != nil || !bytes.Equal(d.Verification.Encode(), plain.Verification.Encode()) || !bytes.Equal(d.Board.Text, plain.Board.Text) {
-		t.Errorf("it decides otherwise than nothing does: %v\n%s", err, d.Board.Text)
+	if err != nil || !bytes.Equal(d.verification.Encode(), plain.verification.Encode()) || !bytes.Equal(d.board.text, plain.board.text) {
+		t.Errorf("it decides otherwise than nothing does: %v\n%s", err, d.board.text)
 	}
 	a.Through = ""
-	if _, err := pending.Decide(a, nil); err != nil {
+	if _, err := pending.decide(a, nil); err != nil {
 		t.Errorf("every record is named, and yet without through: %v", err)
 	}
 	a.Suggestions = nil
-	if _, err := pending.Decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: it is missing, and no answer names 16 new suggestions") {
+	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, and 16 new suggestions have no answer") {
 		t.Errorf("without through: %v", err)
-	}
-}
-
-// What a person needs to decide is in the template, and nothing that acts on a terminal.
-func TestTemplateShows(t *testing.T) {
-	s := newService(t)
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["tern*"]`), 1)
-	s.register(1, "lark", "", "08:00:00")
-	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
-	s.register(2, "lark", "key one", "10:00:00")
-	s.register(3, "lark", "key one", "10:10:00")
-	s.register(4, "l\u00a0ark", "", "10:10:01")
-	s.register(5, "lark", "key two", "10:20:01")
-	s.register(6, "", "key one", "11:00:00")
-	s.register(7, "lаrk", "", "11:01:00") // with the Cyrillic а
-	s.register(8, "tern 7", "", "11:02:00")
-	s.register(9, "own\u202e", "", "11:02:00")
-	s.charter(10, "Tern & Co", `[{"position":"scout","agent_name":"tern 7","allocation":20}]`, "11:03:00")
-	s.suggest(11, "11:04:00")
-	s.exec("UPDATE registrations SET payload_sha256 = '' WHERE seq = 9")
-	s.exec("INSERT INTO observed VALUES (?, 'tern', 'tools/call', 4)", day)
-	text, err := s.take("12:00:00").Template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"# Odd: registration " + id(9) + " (number 9) was changed",
-		"# Registrations: 8 new, of 6 agents.\n",
-		"  # \"lark\", with several keys\n  #   3 registrations in 2 bursts, 2027-03-01T10:00:00Z to 2027-03-01T10:20:01Z\n  #   1 registration verified before; you vouched for it\n" +
-			"  #   looks like \"l\\u00a0ark\"\n  #   looks like \"lаrk\"\n  - {decision: leave, reason: \"\", agent: \"" + id(2) + "\"}\n",
-		"  # key \"key one\", without a name\n  #   1 registration, 2027-03-01T11:00:00Z\n  #   its key is that of \"lark\"\n",
-		"  # \"tern 7\"\n  #   1 registration, 2027-03-01T11:02:00Z\n  #   own_names has \"tern*\"\n  - {decision: own, reason: a name of own_names, agent: \"" + id(8) + "\"}\n",
-		`"own\u202e"`,
-		"# Charters: 1 new.", "  #   \"scout\" \"tern 7\", 20\n  #   own_names has \"tern*\"\n  - {decision: own, ",
-		"  # \"idea\", filed as \"anonymous\" 2027-03-01T11:04:00Z\n  #   SHA-256 of the text ",
-		"#   \"tern\": 4 requests\n", "  suggestions.shipped: 0\n", "  observed_attention.named_clients: []\n", "  operations_monitored_through: 2026-11-20\n",
-		"  observed_attention.update.what_changed: unchanged\n", "  observed_attention.honest_read: >-\n",
-	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("it does not show %q", want)
-		}
-	}
-	// What was counted before own_names had it can be set apart by an answer that is there.
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["tern*"]`), []byte(`["lark"]`), 1)
-	pending := s.take("12:00:00")
-	if text, err = pending.Template(); err != nil {
-		t.Fatal(err)
-	}
-	if own := must(Audit(t.Context(), s.Store, s.site())).Own; !slices.Equal(own, []string{`"lark" was counted, with 1 registration, and own_names has "lark"`}) {
-		t.Errorf("the audit says of own_names %q", own)
-	}
-	proposal := "  # \"lark\" was counted, with 1 registration, and own_names has \"lark\". To set it apart, remove the # before its answer:\n" +
-		"  #- {decision: own, reason: a name of own_names, earlier: true, agent: \"" + id(1) + "\"}\n"
-	d, err := s.try(pending, strings.NewReplacer(proposal, strings.Replace(proposal, "#-", "-", 1), `correction: ""`, "correction: A test.").Replace(string(text)))
-	if err != nil || !strings.Contains(string(d.Verification.Encode()), "corrects: '"+day+"'") {
-		t.Errorf("a proposal of own_names: %v\n%s", err, text)
-	}
-	if t.Failed() {
-		t.Logf("%s", text)
-	}
-	s.put(pending, "")
-	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte(`["lark"]`), []byte(`["tern*"]`), 1)
-	if text = must(s.take("13:00:00").Template()); !strings.Contains(string(text), "  #- {decision: own, reason: a name of own_names, earlier: true, record_id: \""+id(10)+"\"}\n") {
-		t.Errorf("no proposal for a charter:\n%s", text)
 	}
 }
 
@@ -147,13 +79,10 @@ func TestTemplateFolds(t *testing.T) {
 	s.exec(fmt.Sprintf(strings.Replace(rows, "printf('%%032x', i)", "printf('%%032x', i + 10)", 1), 1, 1200, 1000, hexSum("")))
 	s.register(9, "zoe", "", "11:00:00")
 	pending := s.take("12:00:00")
-	text, err := pending.Template()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := pending.template()
 	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
 	if n := strings.Count(string(text), "- {decision: leave"); n != maxListed || listed < 0 ||
-		!strings.Contains(string(text), "\n  # 501 agents more, which get what is proposed unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
+		!strings.Contains(string(text), "\n  # 501 more agents get the proposed decision unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
 		t.Errorf("%d are listed:\n%.3000s", n, text)
 	}
 	if _, err := s.try(pending, string(text)); err != nil {
@@ -162,13 +91,9 @@ func TestTemplateFolds(t *testing.T) {
 }
 
 // edits are what somebody does with a draft, one after the other.
-func (s *service) edit(draft string, pending *Pending, edits ...func(string) string) (shown []string, d *Decided, err error) {
+func (s *service) edit(draft string, pending *survey, edits ...func(string) string) (shown []string, d *decided, err error) {
 	s.t.Helper()
-	template, err := pending.Template()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	d, err = Edit(draft, template, func() error {
+	d, err = edit(draft, pending.template(), func() error {
 		text, err := os.ReadFile(draft)
 		if shown = append(shown, string(text)); err != nil || len(shown) > len(edits) {
 			s.t.Fatalf("opened %d times: %v\n%s", len(shown), err, text)
@@ -177,11 +102,11 @@ func (s *service) edit(draft string, pending *Pending, edits ...func(string) str
 			s.t.Errorf("others may read it: %v", info.Mode())
 		}
 		return os.WriteFile(draft, []byte(edits[len(shown)-1](string(text))), 0o600)
-	}, func(a *Answers) (*Decided, error) { return pending.Decide(a, nil) })
+	}, func(a *answers) (*decided, error) { return pending.decide(a, nil) })
 	return shown, d, err
 }
 
-func change(old, new string) func(string) string {
+func replaced(old, new string) func(string) string {
 	return func(text string) string { return strings.Replace(text, old, new, 1) }
 }
 
@@ -195,11 +120,11 @@ func TestEdit(t *testing.T) {
 	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
 	lark, wren := `- {decision: leave, reason: "", agent: "`+id(1)+`"}`, `- {decision: leave, reason: "", agent: "`+id(2)+`"}`
 	shown, d, err := s.edit(draft, pending,
-		change(lark, `- {decision: vouch, reason: "", agent: "`+id(1)+`"}`),
+		replaced(lark, `- {decision: vouch, reason: "", agent: "`+id(1)+`"}`),
 		func(text string) string {
 			return strings.NewReplacer(`vouch, reason: ""`, "vouch, reason: known", wren, "- {decision: own, agent_name: nobody}", "shipped: 0", "shipped: [").Replace(text)
 		},
-		change("shipped: [", "shipped: -1"),
+		replaced("shipped: [", "shipped: -1"),
 		func(text string) string {
 			return strings.NewReplacer("shipped: -1", "shipped: 0", "agent_name: nobody", "agent_name: wren", "honest_read: >-\n", "honest_read: >-\n    One came.\n").Replace(text)
 		},
@@ -211,19 +136,19 @@ func TestEdit(t *testing.T) {
 		"",
 		"  #!! a vouch needs a reason\n  - {decision: vouch, ",
 		"", // YAML, below
-		"  #!! agent_name nobody matches no new registration (earlier: true is about those that were verified before)\n  - {decision: own, agent_name: nobody}\n",
+		"  #!! agent_name nobody matches no new registration (earlier: true selects verified ones)\n  - {decision: own, agent_name: nobody}\n",
 	} {
 		if !strings.Contains(shown[i], want) || strings.Contains(shown[0], mark) {
 			t.Errorf("opening %d does not show %q:\n%s", i+1, want, shown[i])
 		}
 	}
-	if !strings.Contains(shown[3], "  #!! it is not a number from 0 on\n  suggestions.shipped: -1\n") || strings.Count(shown[3], mark) != 3 {
+	if !strings.Contains(shown[3], "  #!! want a number from 0 on\n  suggestions.shipped: -1\n") || strings.Count(shown[3], mark) != 3 {
 		t.Errorf("opening 4:\n%s", shown[3])
 	}
 	if strings.Count(shown[2], mark) < 1 || !strings.Contains(shown[2], "vouch, reason: known") {
 		t.Errorf("YAML that is at fault:\n%s", shown[2])
 	}
-	if list := d.Verification.Decisions; len(list) != 2 || list[0].Decision != "vouch" || list[1].Decision != "own" || !strings.Contains(string(d.Board.Text), "One came.") {
+	if list := d.verification.Decisions; len(list) != 2 || list[0].Decision != "vouch" || list[1].Decision != "own" || !strings.Contains(string(d.board.text), "One came.") {
 		t.Errorf("decided: %+v", list)
 	}
 	if text, _ := os.ReadFile(draft); strings.Contains(string(text), mark) || !strings.Contains(string(text), "One came.") {
@@ -236,14 +161,14 @@ func TestEditLeft(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "10:00:00")
 	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
-	shown, d, err := s.edit(draft, pending, change(`- {decision: leave`, `- {decision: vouch`), same)
+	shown, d, err := s.edit(draft, pending, replaced(`- {decision: leave`, `- {decision: vouch`), same)
 	if d != nil || err == nil || !strings.Contains(err.Error(), "a vouch needs a reason\nnothing was changed") || len(shown) != 2 {
 		t.Errorf("left with a fault: %v", err)
 	}
-	if through, err := Begun(draft); err != nil || through != pending.Through {
+	if through, err := begun(draft); err != nil || through != pending.through {
 		t.Errorf("begun: %q, %v", through, err)
 	}
-	shown, d, err = s.edit(draft, pending, change(`vouch, reason: ""`, "vouch, reason: known"))
+	shown, d, err = s.edit(draft, pending, replaced(`vouch, reason: ""`, "vouch, reason: known"))
 	if err != nil || d == nil || !strings.Contains(shown[0], "vouch, reason") {
 		t.Errorf("opened again: %v\n%s", err, shown)
 	}
@@ -275,20 +200,20 @@ func TestTemplateTexts(t *testing.T) {
 	s.charter(5000, "Tern", "[]", "10:51:00")
 	p := s.take("11:00:00")
 	p.texts = map[string]string{id(10): "one\nlost: all\r- {decision: own}\u2028through: x", id(11): strings.Repeat("long", maxTexts), id(12): "short"}
-	text := string(must(p.Template()))
+	text := string(p.template())
 	for _, want := range []string{
-		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n", "#   its key is that of \"lark\"\n",
+		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n", "#   has the key of \"lark\"\n",
 		"suggestions:\n  # 2 more after these",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nwant %s", text[:min(3000, len(text))], want)
 		}
 	}
-	a := must(ParseAnswers([]byte(text)))
+	a := must(parseAnswers([]byte(text)))
 	if len(a.Suggestions) != maxListed || len(a.Charters) != 1 || a.Lost != "" || strings.Contains(text, "longlong") {
 		t.Errorf("%d suggestions, %d charters", len(a.Suggestions), len(a.Charters))
 	}
-	s.wantCounts(s.put(p, text), [5]int{0, 2, 1, maxListed + 2, 0})
+	s.put(p, text, 0, 2, 1, maxListed+2, 0)
 }
 
 // FuzzTemplate holds that neither a name nor a text becomes an answer, and that faults go out of a
@@ -303,7 +228,7 @@ func FuzzTemplate(f *testing.F) {
 		s.note("  ", "%s, and quoted: %q", name, name)
 		s.quote(name)
 		s.line(`  - {decision: leave, record_id: "1"}`)
-		a, err := ParseAnswers(s.Bytes())
+		a, err := parseAnswers(s.Bytes())
 		if err != nil || len(a.Registrations) != 1 || a.Registrations[0].About["record_id"] != "1" || a.Through != "" || a.Lost != "" {
 			t.Fatalf("%+v, %v\n%s", a, err, s.Bytes())
 		}

@@ -14,18 +14,18 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Logged is the log of a site with the stage of a new verification.
-type Logged struct {
-	Log               *tlog.Log
-	Added             []tlog.Entry // entries of the stage
-	Lines, Checkpoint []byte       // of the stage, as the content has them
+// logged is the log of a site with the stage of a new verification.
+type logged struct {
+	log               *tlog.Log
+	added             []tlog.Entry // entries of the stage
+	lines, checkpoint []byte       // of the stage, as the content has them
 }
 
-// String says how many entries of each kind are new: "2 registrations, 1 vouched, 1 verification".
-func (l *Logged) String() string {
+// String counts the new entries by kind: "2 registrations, 1 vouched, 1 verification".
+func (l *logged) String() string {
 	var kinds []string
 	n := map[string]int{}
-	for _, e := range l.Added {
+	for _, e := range l.added {
 		if n[e.Kind]++; n[e.Kind] == 1 {
 			kinds = append(kinds, e.Kind)
 		}
@@ -43,34 +43,32 @@ func (l *Logged) String() string {
 	return strings.Join(kinds, ", ")
 }
 
-// log appends a verification to a copy of the site's log. board is the new board, and document what
-// is published of it. The error says where the log would count otherwise than the board.
-func (p *Pending) log(d *Decided, board *site.Scoreboard, document []byte, signer note.Signer) (*Logged, error) {
-	s := &stage{log: p.Site.Log, next: p.Site.Log.Next(signer.Name()), logged: map[string]int64{}}
-	err := s.records(p, d)
+func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, signer note.Signer) (*logged, error) {
+	s := &stage{log: v.site.Log, next: v.site.Log.Next(signer.Name()), logged: map[string]int64{}}
+	err := s.records(v, d)
 	if err == nil {
 		err = s.vouched(d.ledger)
 	}
-	log := p.Site.Log.Clone()
+	log := v.site.Log.Clone()
 	var lines, checkpoint []byte
 	if err == nil {
-		e := tlog.VerificationOf(p.Name, board.AsOf, document)
-		e.ReceiptKeys, e.ManifestSHA256 = p.Site.Service.InForce(), p.manifest
+		e := tlog.VerificationOf(v.name, board.AsOf, document)
+		e.ReceiptKeys, e.ManifestSHA256 = v.site.Service.InForce(), v.manifest
 		s.entries = append(s.entries, e)
-		lines, checkpoint, err = log.Append(p.Name, s.entries, signer)
-		if log.Size()-p.Site.Log.Size() > int64(len(s.entries)) {
+		lines, checkpoint, err = log.Append(v.name, s.entries, signer)
+		if log.Size()-v.site.Log.Size() > int64(len(s.entries)) {
 			s.entries = append([]tlog.Entry{{Kind: tlog.Previous}}, s.entries...)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	if is, want := log.Current().Entry.Counts, board.Logged(); is != want {
-		logged, shown := is.Unlike(want)
-		return nil, fmt.Errorf("verify: the log would count %s, and the board %s "+
-			"(run anteroom records audit, and bring back content/log from git)", logged, shown)
+	if got, want := log.Current().Entry.Counts, board.Logged(); got != want {
+		gotText, wantText := got.Unlike(want)
+		return nil, fmt.Errorf("verify: the log would count %s, the board %s "+
+			"(run anteroom records audit, and bring back content/log from git)", gotText, wantText)
 	}
-	return &Logged{log, s.entries, lines, checkpoint}, nil
+	return &logged{log, s.entries, lines, checkpoint}, nil
 }
 
 // stage makes the entries of a stage: new records kind by kind as they were recorded, corrections
@@ -80,53 +78,49 @@ type stage struct {
 	next        int64            // index of the first entry
 	entries     []tlog.Entry     // of the stage so far
 	logged      map[string]int64 // the entries of records, of the stage too, by hashes
-	corrections []tlog.Entry     // which sorted adds to the entries
+	corrections []tlog.Entry     // which endCorrections adds to the entries
 }
 
-// records adds what the log does not have of the records of a store, or counts otherwise.
-func (s *stage) records(p *Pending, d *Decided) error {
+func (s *stage) records(v *survey, d *decided) error {
 	for at := range s.log.Size() {
 		if s.log.IsRecordAt(at) {
 			s.logged[s.log.HashAt(at)] = at
 		}
 	}
-	decided, lost, stored := d.ledger.Entries(), d.Verification.Lost != "", map[string]bool{}
-	for _, found := range p.kinds {
-		kind, ids := found.kind.Name, map[string]bool{}
-		for _, list := range [][]Row{found.old, found.new} {
-			for k := range list {
-				r := &list[k]
-				if ids[r.ID] || !isID(r.ID) {
-					return fmt.Errorf("two %ss have the same record_id, or one has none, and the log could not tell them apart "+
-						"(run anteroom records audit, which names them)", kind)
-				}
-				ids[r.ID] = true
-				as, hash, fresh := kind, r.hash, r.by == ""
-				if decided[hash].Decision == site.Own {
-					as = tlog.Own
-				}
-				stored[hash] = true
-				switch at, logged := s.logged[hash]; {
-				case logged && (at >= s.next || fresh && !lost):
-					return fmt.Errorf("a new record has the record_id and the commitment of entry %d of the log (run anteroom records audit)", at)
-				case logged:
-					s.correct(at, as)
-				case fresh || lost || s.log.Current() == nil:
-					s.logged[hash] = s.next + int64(len(s.entries))
-					s.entries = append(s.entries, tlog.Entry{Kind: as, Hash: hash})
-				default:
-					return fmt.Errorf("the log has no entry %s, of a record that was verified (bring back content/log from git)", hash)
-				}
+	lost, stored := d.verification.Lost != "", map[string]bool{}
+	for _, k := range v.kinds {
+		ids := map[string]bool{}
+		for _, r := range slices.Concat(k.old, k.fresh) {
+			if ids[r.ID] || !isID(r.ID) {
+				return fmt.Errorf("a %s has an invalid or duplicate record_id, which the log cannot name (run anteroom "+
+					"records audit)", k.kind.Name)
+			}
+			ids[r.ID], stored[r.hash] = true, true
+			as, fresh := k.kind.Name, r.by == ""
+			if d.ledger.Entries()[r.hash].Decision == site.Own {
+				as = tlog.Own
+			}
+			switch at, logged := s.logged[r.hash]; {
+			case logged && (at >= s.next || fresh && !lost):
+				return fmt.Errorf("a new record has the record_id and the commitment of entry %d of the log (run "+
+					"anteroom records audit)", at)
+			case logged:
+				s.correct(at, as)
+			case fresh || lost || s.log.Current() == nil:
+				s.logged[r.hash] = s.next + int64(len(s.entries))
+				s.entries = append(s.entries, tlog.Entry{Kind: as, Hash: r.hash})
+			default:
+				return fmt.Errorf("the log lacks entry %s, a verified record (bring back content/log from git)", r.hash)
 			}
 		}
 	}
-	s.sorted()
+	s.endCorrections()
 	for hash, at := range s.logged {
 		if lost && !stored[hash] {
 			s.correct(at, tlog.None)
 		}
 	}
-	s.sorted()
+	s.endCorrections()
 	return nil
 }
 
@@ -134,19 +128,19 @@ func (s *stage) records(p *Pending, d *Decided) error {
 // those that are no longer vouched for, or again. An agent is identified by the registration by
 // which it is known or, if that is gone or own, by the first of all that are vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
-	entries, first := ledger.Entries(), map[string]int64{} // the registrations that identify agents, by these
+	entries, first := ledger.Entries(), map[string]int64{} // entries of registrations, by agents
 	for hash, e := range entries {
 		if e.Decision != site.Vouch {
 			continue
 		}
-		if known, there := entries[e.Agent]; there && known.Decision != site.Own {
+		if known, exists := entries[e.Agent]; exists && known.Decision != site.Own {
 			hash = e.Agent
 		}
 		at, logged := s.logged[hash]
 		if !logged {
-			return fmt.Errorf("the log has no entry %s, of a registration that is vouched for (bring back content/log from git)", hash)
+			return fmt.Errorf("the log lacks entry %s, a vouched registration (bring back content/log from git)", hash)
 		}
-		if before, there := first[e.Agent]; !there || at < before {
+		if before, exists := first[e.Agent]; !exists || at < before {
 			first[e.Agent] = at
 		}
 	}
@@ -167,7 +161,7 @@ func (s *stage) vouched(ledger *site.Ledger) error {
 		}
 		s.correct(entry, as)
 	}
-	s.sorted()
+	s.endCorrections()
 	return nil
 }
 
@@ -177,8 +171,7 @@ func (s *stage) correct(at int64, as string) {
 	}
 }
 
-// sorted adds the corrections in the order of what they correct.
-func (s *stage) sorted() {
+func (s *stage) endCorrections() {
 	slices.SortFunc(s.corrections, func(a, b tlog.Entry) int { return cmp.Compare(a.Index, b.Index) })
 	s.entries, s.corrections = append(s.entries, s.corrections...), nil
 }

@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/content"
 	"anteroom/cmd/anteroom/internal/continuity"
-	"anteroom/cmd/anteroom/internal/inbox"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/site"
@@ -23,42 +22,42 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Options say what to verify, and how.
+// Options configure a verification.
 type Options struct {
-	Content, Public string     // folders
-	Through         string     // the time up to which records are covered, RFC 3339; "" is now
-	Answers         string     // the file that decides, - for standard input; "" opens an editor
-	Mail            inbox.Mail // which has the texts of suggestions
+	Content, Public string // folders
+	Through         string // the time up to which records are covered, RFC 3339; "" is now
+	Answers         string // a file, - for standard input; "" opens an editor
+	Mail            Mail   // with the texts of suggestions
 	LogKey          keys.Log
 	Template        bool // only print the file in which to decide
 	Yes             bool // write without asking
 	NewStore        bool // begin with another store
-	Offline         bool // do not compare the content with what is live
-	Publishing      bool // whether the caller publishes what is written
+	Offline         bool // do not compare the content with the live service
+	Publishing      bool // the caller publishes the verification
 
 	Open func(context.Context) (records.Reader, error)       // opens the store
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
 }
 
-// Check finds what is wrong with the options.
+// Check refuses options that exclude each other.
 func (o *Options) Check() error {
-	var faults []error
+	var refused []error
 	if o.Template && (o.Answers != "" || o.Yes) {
-		faults = append(faults, errors.New("--template only prints, and excludes --answers and --yes"))
+		refused = append(refused, errors.New("--template only prints, and excludes --answers and --yes"))
 	}
 	if o.Yes && o.Answers == "" {
-		faults = append(faults, errors.New("--yes needs --answers FILE, which says what is decided"))
+		refused = append(refused, errors.New("--yes needs the decisions of --answers FILE"))
 	}
 	if o.LogKey.File == "-" && !o.Template && (!o.Yes || o.Answers == "-") {
-		faults = append(faults, errors.New("--log-key-file - needs --answers FILE --yes, as questions are answered at standard input too"))
+		refused = append(refused, errors.New("--log-key-file - needs --answers FILE --yes, as questions are "+
+			"answered at standard input too"))
 	}
 	if _, err := parseThrough(o.Through); err != nil {
-		faults = append(faults, fmt.Errorf("--through %w", err))
+		refused = append(refused, fmt.Errorf("--through %w", err))
 	}
-	return errors.Join(faults...)
+	return errors.Join(refused...)
 }
 
-// parseThrough reads a time in UTC. It is zero if text is "".
 func parseThrough(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -74,13 +73,13 @@ func parseThrough(text string) (time.Time, error) {
 // killed process has left there, and loads the folder.
 func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error) {
 	unlock = func() {}
-	if info, err := os.Stat(folder); err == nil && info.IsDir() { // otherwise content.Load explains it
+	if info, err := os.Stat(folder); err == nil && info.IsDir() { // otherwise project.Load explains it
 		if unlock, err = Lock(folder); err != nil {
 			return nil, nil, err
 		}
 	}
-	if s, err = content.Load(folder, now); err == nil {
-		err = Forget(folder, s)
+	if s, err = project.Load(folder, now); err == nil {
+		err = forget(folder, s)
 	}
 	if err != nil {
 		unlock()
@@ -91,11 +90,12 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error
 
 // Run makes a verification in a content folder that it locks. With Template it only prints the file
 // in which to decide, without a lock or a comparison.
-func Run(ctx context.Context, t *cli.Terminal, o *Options) (err error) {
+func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	var s *site.Site
 	var public Published
+	var err error
 	if o.Template {
-		s, err = content.Load(o.Content, t.Now())
+		s, err = project.Load(o.Content, t.Now())
 	} else {
 		var unlock func()
 		if s, unlock, err = Begin(o.Content, t.Now()); err == nil {
@@ -132,7 +132,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 			key = signer
 		}
 	}
-	answers, through, err := o.read(t)
+	a, through, err := o.read(t)
 	if err != nil {
 		return nil, err
 	}
@@ -143,26 +143,26 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	if err := checkDeployed(ctx, r, s, now); err != nil {
 		return nil, err
 	}
-	p, err := Survey(ctx, r, s, os.DirFS(o.Content), Scope{through, o.NewStore}, now)
+	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
 	if err != nil {
 		return nil, err
 	}
-	p.manifest = public.manifest
-	if p.unseen != nil {
-		t.Warnf("%v", p.unseen)
+	v.manifest = public.manifest
+	if v.unseen != nil {
+		t.Warnf("%v", v.unseen)
 	}
-	if fresh := p.kinds[2].fresh; len(fresh) > 0 {
-		p.texts = o.Mail.Texts(fresh[:min(maxListed, len(fresh))])
+	var suggestions []records.Record
+	for _, r := range v.kinds[2].fresh[:min(maxListed, len(v.kinds[2].fresh))] {
+		suggestions = append(suggestions, *r.Record)
 	}
-	template, err := p.Template()
-	if err != nil {
-		return nil, err
+	if len(suggestions) > 0 {
+		v.texts = o.Mail.Texts(suggestions)
 	}
 	if o.Template {
-		_, err = t.Out.Write(template)
+		_, err = t.Out.Write(v.template())
 		return nil, err
 	}
-	return o.decide(ctx, t, p, key, answers, template)
+	return o.decide(ctx, t, v, key, a)
 }
 
 // Published is the result of Compare.
@@ -171,14 +171,14 @@ type Published struct {
 	manifest            string // SHA-256 of the manifest in the folder; "" if there is none
 }
 
-// Compare refuses content that is behind the folder of documents or the service: its next board
-// would be another one of the same name, and what the key of the log has signed is out already. The
-// service is not asked if Offline is set.
+// Compare refuses content that is older than the folder of documents or the service: its next board
+// would be another one of the same name, and the log's key has already signed. With Offline the
+// service is not asked.
 func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, err error) {
 	newest := "/scoreboard/" + s.Current().File + ".json"
 	refuse := func(published continuity.Facts, place string) (has bool, err error) {
 		if err = continuity.Refuse(continuity.Check(published.Counted(), continuity.FromSite(s))); err != nil {
-			err = fmt.Errorf("verify: %s is behind %s: %w", o.Content, place, err)
+			err = fmt.Errorf("verify: %s is older than %s: %w", o.Content, place, err)
 		}
 		_, has = published.Documents[newest]
 		return has, err
@@ -204,60 +204,60 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	case errors.Is(err, live.ErrNothing):
 		return found, nil
 	case err != nil:
-		return found, fmt.Errorf("verify: %w; --offline verifies without a look at what is live", err)
+		return found, fmt.Errorf("verify: %w; --offline verifies without asking the live service", err)
 	}
 	found.ByService, err = refuse(published, s.Service.BaseURL())
 	return found, err
 }
 
-// read reads the file of the answers, nil if there is none. through is the time of these answers,
-// of those that an editor has left, or of Through; it is zero if none of them names one.
-func (o *Options) read(t *cli.Terminal) (answers *Answers, through time.Time, err error) {
-	text, of := "", "the answers go"
+// read reads the file of the answers, nil without one. through is the time of these answers, of
+// those that an editor has left, or of Through; it is zero if none of them names one.
+func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err error) {
+	text, file := "", "the answers'"
 	switch {
 	case o.Answers != "":
-		var file []byte
-		if file, err = cli.ReadFile(t.In, o.Answers, MaxAnswers); err == nil {
-			answers, err = ParseAnswers(file)
+		var read []byte
+		if read, err = cli.ReadFile(t.In, o.Answers, maxAnswers); err == nil {
+			a, err = parseAnswers(read)
 		}
 		if err != nil {
 			return nil, through, fmt.Errorf("read answers: %w", err)
 		}
-		text = answers.Through
+		text = a.Through
 	case !o.Template && !t.Interactive:
-		return nil, through, errors.New("verify: there is no terminal for an editor " +
-			"(--template prints what is to be decided, --answers FILE --yes decides)")
+		return nil, through, errors.New("verify: no terminal for an editor (--template prints the decisions to " +
+			"make, --answers FILE --yes makes them)")
 	case !o.Template:
-		of = Draft(o.Content) + " goes"
-		if text, err = Begun(Draft(o.Content)); err != nil {
+		file = Draft(o.Content)
+		if text, err = begun(file); err != nil {
 			return nil, through, err
 		}
 	}
 	if o.Through != "" && text != "" && o.Through != text {
-		return nil, through, fmt.Errorf("--through is %s, and %s through %s", o.Through, of, text)
+		return nil, through, fmt.Errorf("--through %s differs from %s through %s", o.Through, file, text)
 	}
 	text = cmp.Or(text, o.Through)
-	if answers != nil {
-		answers.Through = text
+	if a != nil {
+		a.Through = text
 	}
 	if through, err = parseThrough(text); err != nil {
 		err = fmt.Errorf("read answers: through %w", err)
 	}
-	return answers, through, err
+	return a, through, err
 }
 
 // clockAhead is how far this machine's clock may be ahead of the store's.
 const clockAhead = time.Minute
 
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
-// store's: what is recorded next would have a time that the verification covers already.
+// store's: the next record would have a time that the verification covers already.
 func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time.Time) error {
 	deployed, is := r.(interface{ Host() string })
 	if !is {
 		return nil
 	}
 	if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
-		return fmt.Errorf("verify: %s belongs to %s, and the content is of %s (choose another environment with --remote)",
+		return fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
 			r.Name(), host, s.Service.CanonicalHost)
 	}
 	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
@@ -266,31 +266,36 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	}
 	second, _ := rows[0][0][0].(int64)
 	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
-		return fmt.Errorf("verify: this machine's clock is %s ahead of that of %s (set it)", ahead.Round(time.Second), r.Name())
+		return fmt.Errorf("verify: this machine's clock is %s ahead of the clock of %s (set it)",
+			ahead.Round(time.Second), r.Name())
 	}
 	return nil
 }
 
 func (o *Options) decide(
-	ctx context.Context, t *cli.Terminal, p *Pending, key note.Signer, answers *Answers, template []byte,
+	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
 ) (*site.Site, error) {
-	draft, again := Draft(o.Content), map[bool]string{true: "anteroom publish", false: "anteroom verify"}[o.Publishing]
+	draft, again := Draft(o.Content), "anteroom verify"
+	if o.Publishing {
+		again = "anteroom publish"
+	}
 	kept := func(err error) error {
-		if _, gone := os.Stat(draft); answers != nil || gone != nil {
+		if _, gone := os.Stat(draft); a != nil || gone != nil {
 			return err
 		}
 		return fmt.Errorf("%w (your answers are kept in %s: %s opens them again)", err, draft, again)
 	}
-	decide := func(a *Answers) (*Decided, error) {
-		decided, err := p.Decide(a, key)
-		return decided, content.InFolder(o.Content, err)
+	decide := func(a *answers) (*decided, error) {
+		d, err := v.decide(a, key)
+		return d, project.InFolder(o.Content, err)
 	}
 	for {
-		decided, err := (*Decided)(nil), error(nil)
-		if answers != nil {
-			decided, err = decide(answers)
+		var d *decided
+		var err error
+		if a != nil {
+			d, err = decide(a)
 		} else {
-			decided, err = Edit(draft, template, func() error { return t.Edit(draft) }, decide)
+			d, err = edit(draft, v.template(), func() error { return t.Edit(draft) }, decide)
 		}
 		if errors.Is(err, cli.ErrInterrupted) {
 			err = errors.New("the editor was interrupted, and nothing was written")
@@ -298,11 +303,11 @@ func (o *Options) decide(
 		if err != nil {
 			return nil, kept(err)
 		}
-		if decided == nil {
+		if d == nil {
 			t.Printf("Nothing was written: the answers are empty.")
 			return nil, nil
 		}
-		p.summary(decided, func(changed bool, line string) {
+		v.summary(d, func(changed bool, line string) {
 			if changed {
 				t.Highlight(line)
 			} else {
@@ -322,31 +327,70 @@ func (o *Options) decide(
 		}
 		switch {
 		case choice == "y":
-			return decided.Site, o.write(t, decided)
-		case answers == nil && choice == "n":
+			return d.site, o.write(t, d)
+		case a == nil && choice == "n":
 			t.Printf("Nothing was written. Your answers are kept in %s: %s opens them again.", draft, again)
 			return nil, nil
-		case answers != nil:
+		case a != nil:
 			t.Printf("Nothing was written.")
 			return nil, nil
 		}
 	}
 }
 
-func (o *Options) write(t *cli.Terminal, decided *Decided) error {
-	if err := Write(o.Content, decided.Verification.File, decided.Files); err != nil {
+func (o *Options) write(t *cli.Terminal, d *decided) error {
+	if err := write(o.Content, d.verification.File, d.files); err != nil {
 		return err
 	}
 	if err := os.Remove(Draft(o.Content)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	var names []string
-	for _, file := range decided.Files {
-		names = append(names, inside(o.Content, file.Name))
+	for _, file := range d.files {
+		names = append(names, inside(o.Content, file.name))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	if !o.Publishing {
 		t.Printf("Next: anteroom publish, or anteroom verify --undo.")
 	}
+	return nil
+}
+
+// Undo removes the newest verification, unless it is public: in the folder of documents, or by the
+// service.
+func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
+	s, unlock, err := Begin(o.Content, t.Now())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := s.Current().File
+	if len(s.Verifications) < 2 {
+		return fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
+	}
+	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
+		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
+	}
+	public, err := o.Compare(ctx, s)
+	place := s.Service.BaseURL()
+	if public.InFolder {
+		place = o.Public
+	}
+	if public.InFolder || public.ByService {
+		return fmt.Errorf("undo: %s is public, in %s (the next verification corrects it)", name, place)
+	} else if err != nil {
+		return err
+	}
+	var gone []string
+	for _, file := range filesOf(name) {
+		path := inside(o.Content, file)
+		if _, err := os.Lstat(path); err == nil {
+			gone = append(gone, path)
+		}
+	}
+	if err := errors.Join(begin(o.Content, name), finish(o.Content)); err != nil {
+		return fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
+	}
+	t.Printf("Undid verification %s: removed %s.", name, strings.Join(gone, ", "))
 	return nil
 }

@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,107 +20,184 @@ import (
 // most, and a store on the edge gives up after half a minute.
 const lateness = 2 * time.Minute
 
+// row is a record and its decision.
+type row struct {
+	*records.Record
+	hash   string // by which verifications and the log name it
+	by     string // the verification that covers it; "" for a new record
+	was    string // the decision so far
+	answer *answer
+	place  string // of the answer
+}
+
+// subject is one agent, by its name or, without one, by its key; or the org of charters. All
+// suggestions of a kind are one.
+type subject struct {
+	identity
+	fresh, old []*row
+	vouched    string // hash of the record by which an agent is known, if it was vouched for
+}
+
+type identity struct {
+	text     string
+	nameless bool
+}
+
+func identityOf(kind string, r *records.Record) identity {
+	if kind == site.Registration && r.Values[0] == "" {
+		return identity{r.Values[1], true}
+	}
+	return identity{r.Values[0], false}
+}
+
+func (s *subject) records(earlier bool) []*row {
+	switch {
+	case s == nil:
+		return nil
+	case earlier:
+		return s.old
+	}
+	return s.fresh
+}
+
 // scanned is the records of a kind, compared with the verifications that cover them.
 type scanned struct {
-	kind           *records.Kind
-	all            []records.Record // that the next verification is about
-	covered, fresh []records.Record // by a verification, and by none
-	end            int64            // the last number, of a record that is gone too
-	verified       site.Coverage    // of the last verification
-	gone           []string         // hashes of records that a verification names, and that are missing or changed
-	lost           int              // how many were verified and are not there any more
+	kind       *records.Kind
+	all        []*row // in the order of their numbers
+	old, fresh []*row // those that a verification covers, and the others
+	end        int64  // the last number; its record may be gone
+	verified   site.Coverage
+	gone       []string // hashes that a verification names, without a record
+	lost       int      // how many verified records are gone
 
-	broken  []string // what is not as it was verified
-	altered []string // records that do not match their commitments, and what is odd about new ones
-	early   []string // new records of a time that was verified already
-	notes   []string // records of such a time that a verification covers
+	broken  []string // differences from the verified records
+	altered []string // records that do not match their commitments, and remarks about new ones
+	early   []string // new records whose time was verified already
+	notes   []string // such records that a verification covers
 
-	old, new []Row           // the covered records, and the fresh ones
-	byID     map[string]*Row // the same; nil for records of a later time
-	subjects []*Subject      // in the order of their first records
-	by       map[identity]*Subject
-
-	// While it compares: what verifications name that was not found yet, and the verifications before
-	// the segment and after all.
-	unseen         map[string]bool
-	previous, last *site.Verification
+	byID     map[string]*row
+	subjects []*subject // in the order of their first records
+	by       map[identity]*subject
 }
 
 // scan compares the records of a kind, up to the number end, with verifications and their ledger.
 // If through is not "", records are new up to the first one of a later time.
 //
-// If a segment has another digest than the one that was verified, records are lost. Others may have
-// their numbers: a store that was restored from a backup gives the same numbers again. So from such
-// a segment on, a record of a time after the last verification is new.
-func scan(kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger) *scanned {
+// If a segment does not have its verified digest, records are lost. Others may have their numbers:
+// a store that was restored from a backup gives the same numbers again. So from such a segment on,
+// a record with a time after the last verification is new.
+func scan(
+	kind *records.Kind, list []records.Record, end int64, through string, verifications []site.Verification, ledger *site.Ledger,
+) *scanned {
 	s := &scanned{
-		kind: kind, all: list, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
-		byID: make(map[string]*Row, len(list)), unseen: map[string]bool{}, previous: &site.Verification{},
+		kind: kind, end: end, verified: site.Coverage{SHA256: site.EmptyDigest},
+		byID: make(map[string]*row, len(list)), by: map[identity]*subject{},
+	}
+	rows, named := make([]row, len(list)), map[string]bool{}
+	for i := range list {
+		rows[i] = row{
+			Record: &list[i], hash: site.RecordHash(kind.Name, list[i].ID, list[i].SHA256),
+			was: site.Choices[kind.Name][0],
+		}
+		s.all = append(s.all, &rows[i])
 	}
 	for hash, e := range ledger.Entries() {
 		if e.Kind == kind.Name {
-			s.unseen[hash] = true
+			named[hash] = true
 		}
 	}
-	begin, doubtful := 0, -1 // indexes of list: of the segment, and of the first that has another digest
+	begin, doubtful, last := 0, -1, ""
+	previous := &site.Verification{}
 	for i := range verifications {
-		s.last = &verifications[len(verifications)-1]
 		v := &verifications[i]
+		last = verifications[len(verifications)-1].Through
 		covered := *v.Covers(kind.Name)
-		segment := list[begin:]
+		segment := s.all[begin:]
 		segment = segment[:sort.Search(len(segment), func(n int) bool { return segment[n].Seq > int64(covered.Last) })]
-		anomalies, altered, early := s.inspect(segment, v)
+		for _, r := range segment {
+			r.by = v.File
+			delete(named, r.hash)
+		}
+		anomalies, altered, early := s.inspect(segment, previous, v, last)
 		s.altered, s.notes = append(s.altered, altered...), append(s.notes, early...)
-		if is := cover(s.verified, segment, 0); is.SHA256 != covered.SHA256 || is.Total != covered.Total {
+		if got := cover(s.verified, segment, 0); got.SHA256 != covered.SHA256 || got.Total != covered.Total {
 			if doubtful < 0 {
 				doubtful = begin
 			}
 			if len(anomalies)+len(s.altered) == 0 {
-				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name, s.verified.Last+1, covered.Last)}
+				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name,
+					s.verified.Last+1, covered.Last)}
 			}
 			for _, anomaly := range anomalies {
 				s.broken = append(s.broken, "verification "+v.File+": "+anomaly)
 			}
 		}
-		begin, s.verified, s.previous = begin+len(segment), covered, v
+		begin, s.verified, previous = begin+len(segment), covered, v
 	}
 	from := begin
 	if doubtful >= 0 {
 		from = doubtful
-	}
-	if i := slices.IndexFunc(list[from:], func(r records.Record) bool { return r.At > through }); through != "" && i >= 0 {
-		s.all, s.end = list[:from+i], list[from+i].Seq-1
-	}
-	s.covered, s.fresh = s.all[:from:from], s.all[from:]
-	if doubtful >= 0 {
-		s.fresh = nil
-		for _, r := range s.all[from:] {
-			if r.Seq <= int64(s.verified.Last) && r.At <= s.last.Through {
-				s.covered = append(s.covered, r)
-			} else {
-				s.fresh = append(s.fresh, r)
+		for _, r := range s.all[doubtful:begin] {
+			if r.At > last {
+				r.by = ""
 			}
 		}
 	}
-	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], nil)
+	cut := slices.IndexFunc(s.all[from:], func(r *row) bool { return r.At > through })
+	if through != "" && cut >= 0 {
+		s.end = s.all[from+cut].Seq - 1
+		for _, r := range s.all[from+cut:] {
+			delete(s.byID, r.ID)
+		}
+		s.all = s.all[:from+cut]
+	}
+	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], previous, nil, last)
 	s.altered, s.early = slices.Concat(s.altered, anomalies, altered), early
-	s.gone = slices.Sorted(maps.Keys(s.unseen))
+	for _, r := range s.all {
+		if r.by == "" {
+			delete(named, r.hash)
+			s.fresh = append(s.fresh, r)
+		} else {
+			s.old = append(s.old, r)
+		}
+	}
+	s.gone = slices.Sorted(maps.Keys(named))
 	for _, hash := range s.gone {
-		s.broken = append(s.broken, fmt.Sprintf("%s with the hash %s is gone or was changed, which was verified", kind.Name, hash))
+		s.broken = append(s.broken, fmt.Sprintf("the verified %s with the hash %s is gone or was changed", kind.Name, hash))
 	}
 	if len(s.broken) > 0 {
-		s.lost = max(1, len(s.gone), s.verified.Total-len(s.covered))
+		s.lost = max(1, len(s.gone), s.verified.Total-len(s.old))
 	}
+	s.group(ledger)
 	return s
 }
 
-func cover(before site.Coverage, segment []records.Record, last int64) site.Coverage {
+func (s *scanned) group(ledger *site.Ledger) {
+	for _, r := range slices.Concat(s.old, s.fresh) {
+		id := identityOf(s.kind.Name, r.Record)
+		one := s.by[id]
+		if one == nil {
+			one = &subject{identity: id}
+			s.by[id], s.subjects = one, append(s.subjects, one)
+		}
+		if r.by == "" {
+			one.fresh = append(one.fresh, r)
+			continue
+		}
+		one.old = append(one.old, r)
+		if e, decided := ledger.Entries()[r.hash]; decided {
+			r.was, one.vouched = e.Decision, cmp.Or(e.Agent, one.vouched)
+		}
+	}
+}
+
+func cover(before site.Coverage, segment []*row, last int64) site.Coverage {
 	c := site.Coverage{Last: max(before.Last, int(last)), Total: before.Total + len(segment), SHA256: before.SHA256}
 	if len(segment) > 0 {
 		hash := sha256.New()
 		io.WriteString(hash, before.SHA256+"\n")
-		for i := range segment {
-			io.WriteString(hash, segment[i].Line)
+		for _, r := range segment {
+			io.WriteString(hash, r.Line)
 			io.WriteString(hash, "\n")
 		}
 		c.SHA256 = hex.EncodeToString(hash.Sum(nil))
@@ -127,13 +205,15 @@ func cover(before site.Coverage, segment []records.Record, last int64) site.Cove
 	return c
 }
 
-// inspect looks at each record of a segment, the records that the verification by covers after the
-// previous one, or nil. anomalies are what would explain that its digest is not the verified one.
-// altered are records that do not match their commitments. early are those that came in after the
-// previous verification with a time that it should have covered.
-func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anomalies, altered, early []string) {
+// inspect looks at each record of a segment: those that the verification by covers after the
+// previous one or, without by, the new ones. anomalies explain a digest that differs. altered are
+// records that do not match their commitments. early are records that the previous verification
+// should have covered by their time. last is the time of the last verification.
+func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, altered,
+	early []string,
+) {
 	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
-	if through, err := time.Parse(time.RFC3339, s.previous.Through); err == nil && s.previous.Store != "" {
+	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {
 		earliest = through.Add(-lateness).Format(time.RFC3339)
 	}
 	gap := func(next int64) {
@@ -142,32 +222,28 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 		}
 	}
 	var others []int64 // numbers that new records have
-	for i := range segment {
-		r := &segment[i]
+	for _, r := range segment {
 		gap(r.Seq)
 		number = max(r.Seq, 0)
-		is := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
-		if len(s.unseen) > 0 {
-			delete(s.unseen, site.RecordHash(name, r.ID, r.SHA256))
-		}
+		record := func() string { return fmt.Sprintf("%s %s (number %d)", name, r.ID, r.Seq) }
 		if r.Seq < 1 {
-			anomalies = add(anomalies, "%s %s has the number %d, which no record gets", name, r.ID, r.Seq)
+			anomalies = add(anomalies, "%s %s has the number %d, want 1 or more", name, r.ID, r.Seq)
 		}
 		if !isID(r.ID) {
-			anomalies = add(anomalies, "%s number %d has the record_id %.64q, which is not one", name, r.Seq, r.ID)
+			anomalies = add(anomalies, "%s number %d: invalid record_id %.64q", name, r.Seq, r.ID)
 		}
-		if by != nil && r.At > s.last.Through {
+		if by != nil && r.At > last {
 			others = append(others, r.Seq)
 		}
-		if !keeps(name, r) {
-			altered = add(altered, "%s was changed: its commitment is not that of what it says", is())
+		if !matchesCommitment(name, r.Record) {
+			altered = add(altered, "%s was changed: its fields do not match its SHA-256", record())
 		}
-		if _, twice := s.byID[r.ID]; twice {
-			altered = add(altered, "%s is in the store twice", is())
+		if s.byID[r.ID] != nil {
+			altered = add(altered, "%s: duplicate record_id", record())
 		}
-		s.byID[r.ID] = nil
+		s.byID[r.ID] = r
 		if r.At < earliest {
-			early = add(early, "%s came in after the verification %s, and says that it is of %s, before it", is(), s.previous.File, r.At)
+			early = add(early, "%s arrived after verification %s but is dated %s", record(), previous.File, r.At)
 		}
 	}
 	if n := len(others); n > 0 {
@@ -180,8 +256,6 @@ func (s *scanned) inspect(segment []records.Record, by *site.Verification) (anom
 	return anomalies, altered, early
 }
 
-// numbers names the records of a kind with some numbers, and the verb that follows for one of them
-// or for several.
 func numbers(kind string, from, to int64, one, several string) string {
 	if from == to {
 		return fmt.Sprintf("%s number %d %s", kind, from, one)
@@ -189,9 +263,9 @@ func numbers(kind string, from, to int64, one, several string) string {
 	return fmt.Sprintf("%ss number %d to %d %s", kind, from, to, several)
 }
 
-// keeps reports whether a record says what its commitment is of. Of a suggestion the store has no
-// text, so that it cannot be told.
-func keeps(kind string, r *records.Record) bool {
+// matchesCommitment reports whether a record's fields hash to its commitment. The store has no text
+// of a suggestion.
+func matchesCommitment(kind string, r *records.Record) bool {
 	canonical := ""
 	switch kind {
 	case site.Registration:
@@ -210,10 +284,9 @@ func isID(text string) bool {
 	return err == nil && len(text) == 32
 }
 
-// maxAnomalies is how many anomalies of a segment are kept. A wholly different store has millions.
+// maxAnomalies limits the anomalies of a segment. A wholly different store has millions.
 const maxAnomalies = 1000
 
-// add adds an anomaly to a list of at most maxAnomalies.
 func add(list []string, format string, args ...any) []string {
 	switch n := len(list); {
 	case n < maxAnomalies:

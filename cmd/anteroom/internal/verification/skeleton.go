@@ -9,10 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// skeleton is what a reader tells apart of a name: without case, white space, invisible characters
-// and marks, and with one letter for those that look alike. Two names with the same skeleton may be
-// meant to be mistaken for each other (compare UTS 39, section 4). It is evidence for a person, and
-// decides nothing.
+// skeleton maps names that look alike to one text: without case, white space, invisible characters
+// and marks, and with one letter for those that look the same (compare UTS 39, section 4). It is
+// evidence for a person, and decides nothing.
 func skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(name) {
@@ -29,7 +28,7 @@ func skeleton(name string) string {
 	return b.String()
 }
 
-// alike has for characters, in lower case, what they look like in ASCII.
+// alike maps characters, in lower case, to the ASCII letters they look like.
 var alike = func() map[rune]string {
 	by := map[rune]string{}
 	for like, letters := range map[string]string{

@@ -7,49 +7,52 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 )
 
-// summary shows what a verification says, and what readers will see: a line each, and whether it
-// is about a number that changes.
-func (p *Pending) summary(d *Decided, show func(changed bool, line string)) {
+func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 	say := func(format string, args ...any) { show(false, fmt.Sprintf(format, args...)) }
-	say("Verification %s, of everything recorded through %s:", p.Name, p.Through)
+	say("Verification %s, of everything recorded through %s:", v.name, v.through)
 	say("")
-	for _, decision := range d.Verification.Decisions {
-		what := decision.Decision
-		if decision.Corrects != "" {
-			what += ", otherwise than in " + decision.Corrects
+	for _, one := range d.verification.Decisions {
+		what := one.Decision
+		if one.Corrects != "" {
+			what += ", corrects " + one.Corrects
 		}
-		if decision.Reason != "" {
-			what += ": " + decision.Reason
+		if one.Reason != "" {
+			what += ": " + one.Reason
 		}
-		say("  %s: %s", cli.Plural(strings.Count(decision.Records, "\n"), decision.Kind), what)
+		say("  %s: %s", cli.Plural(strings.Count(one.Records, "\n"), one.Kind), what)
 	}
-	if len(d.Verification.Decisions) > 0 {
+	if len(d.verification.Decisions) > 0 {
 		say("")
 	}
-	const row = "%-59s %5v %5v  %s" // within 80 columns
-	say(row, "number", "was", "is", "from")
+	const line = "%-59s %5v %5v  %s" // within 80 columns
+	say(line, "number", "was", "is", "from")
 	changes := false
-	for _, c := range d.Board.Changes {
-		changes = changes || c.Was != c.Is
-		show(c.Was != c.Is, fmt.Sprintf(row, c.Path, c.Was, c.Is, map[bool]string{true: "entered", false: "counted"}[c.Manual]))
+	for _, c := range d.board.changes {
+		from := "counted"
+		if c.entered {
+			from = "entered"
+		}
+		changes = changes || c.was != c.is
+		show(c.was != c.is, fmt.Sprintf(line, c.path, c.was, c.is, from))
 	}
 	say("")
-	for _, found := range p.kinds {
-		say("%s: %d in the store, %d new since the last verification", found.kind.Table, len(found.all), len(found.fresh))
+	for _, k := range v.kinds {
+		say("%s: %d in the store, %d new since the last verification", k.kind.Table, len(k.all), len(k.fresh))
 	}
-	if d.Log != nil {
-		say("log: %d entries, %d of them new: %s", d.Log.Log.Size(), len(d.Log.Added), d.Log)
+	if d.log != nil {
+		say("log: %d entries, %d of them new: %s", d.log.log.Size(), len(d.log.added), d.log)
 	}
-	for _, c := range d.Site.Current().Corrections {
+	for _, c := range d.site.Current().Corrections {
 		say("")
-		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was, d.Site.Current().Number(c.Number), c.Reason))
+		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was,
+			d.site.Current().Number(c.Number), c.Reason))
 	}
-	read := d.Site.Current().ObservedAttention.HonestRead
-	if changes && read == p.Site.Current().ObservedAttention.HonestRead {
+	read := d.site.Current().ObservedAttention.HonestRead
+	if changes && read == v.site.Current().ObservedAttention.HonestRead {
 		say("")
-		say("Stays beside the new numbers, %s: %s", honestRead, read)
+		say("Unchanged next to the new numbers, %s: %s", honestRead, read)
 	}
-	for _, odd := range p.Odd {
+	for _, odd := range v.odd {
 		say("")
 		say("Odd: %s", odd)
 	}

@@ -19,8 +19,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// What a template lists at most.
 const (
-	maxListed     = 500     // agents, charters or suggestions that get an answer each in a template
+	maxListed     = 500     // agents, charters or suggestions with an answer each
 	maxFolds      = 50      // patterns
 	maxLookAlikes = 5       // similar names of an agent
 	maxClients    = 20      // names of clients
@@ -30,10 +31,10 @@ const (
 // sheet is a file of answers while it is written.
 type sheet struct{ bytes.Buffer }
 
-// line writes a line. It may hold nothing that callers sent.
+// line writes a line, which must not contain anything that callers sent.
 func (s *sheet) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
 
-// note writes a comment. Whatever its arguments hold, every line of it is a comment.
+// note writes a comment, whatever its arguments contain.
 func (s *sheet) note(indent, format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
 		if line, _ = quote.Visible(line); line != "" {
@@ -45,104 +46,99 @@ func (s *sheet) note(indent, format string, args ...any) {
 
 func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(text, "\n", "\n  > ")) }
 
-// propose writes the proposed answer about a record, or about the agent of one: the harmless one,
-// or to set apart what matches own_names.
-func (p *Pending) propose(s *sheet, found *scanned, r *Row) {
-	decision, reason := site.Choices[found.kind.Name][0], `""`
-	if own := p.ownRecord(found.kind.Name, r.Record); own != "" {
+func (v *survey) propose(s *sheet, k *scanned, r *row) {
+	decision, reason := site.Choices[k.kind.Name][0], `""`
+	if own := v.ownRecord(k.kind.Name, r.Record); own != "" {
 		s.note("  ", "  own_names has %q", own)
 		decision, reason = site.Own, ownReason
 	}
-	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, found.named(), r.ID)
+	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, k.member(), r.ID)
 }
 
-func (s *scanned) named() string {
-	if s.kind.Name == site.Registration {
+func (k *scanned) member() string {
+	if k.kind.Name == site.Registration {
 		return "agent"
 	}
 	return "record_id"
 }
 
-// Template is the file in which an operator decides. It proposes the harmless decisions. Only its
-// comments hold what callers sent.
-func (p *Pending) Template() ([]byte, error) {
+// template returns the file in which an operator decides. It proposes the harmless decisions. Only
+// its comments contain what callers sent.
+func (v *survey) template() []byte {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
 		"Change what is not right, save, and leave the editor. You then see a summary,\n"+
 		"and nothing is written before you confirm it. To write nothing, empty this file.\n"+
 		"Comments decide nothing. They quote what callers sent.",
-		p.Name, p.Site.Service.CanonicalHost, p.Through)
-	for _, odd := range p.Odd {
+		v.name, v.site.Service.CanonicalHost, v.through)
+	for _, odd := range v.odd {
 		s.note("", "Odd: %s.", odd)
 	}
-	s.line("through: %s", p.Through)
-	if len(p.Broken) > 0 {
-		s.note("", "\nThe store is not as it was verified:\n  %s\nBring the records back from a backup and verify again.\n"+
+	s.line("through: %s", v.through)
+	if len(v.broken) > 0 {
+		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup and "+
+			"verify again.\n"+
 			"If they are lost for good, say why. The reason is published.",
-			strings.Join(p.Broken, "\n  "))
+			strings.Join(v.broken, "\n  "))
 		s.line(`lost: ""`)
 	}
-	p.registrations(s)
-	p.charters(s)
-	p.suggestions(s)
-	p.numbers(s)
-	if err := p.writeTexts(s); err != nil {
-		return nil, err
-	}
+	v.registrations(s)
+	v.charters(s)
+	v.suggestions(s)
+	v.numbers(s)
+	v.writeTexts(s)
 	s.line("")
 	s.note("", "If a number falls, say why, for readers.")
 	s.line(`correction: ""`)
-	return s.Bytes(), nil
+	return s.Bytes()
 }
 
-func (p *Pending) registrations(s *sheet) {
-	agents := slices.DeleteFunc(slices.Clone(p.kinds[0].subjects), func(a *Subject) bool { return len(a.New) == 0 })
+func (v *survey) registrations(s *sheet) {
+	k := v.kinds[0]
+	agents := slices.DeleteFunc(slices.Clone(k.subjects), func(a *subject) bool { return len(a.fresh) == 0 })
 	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
 		"  vouch  the agent counts as one verified conversion; say why, without a name\n"+
 		"         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
-		"You may add answers, also about several agents or about what was verified before:\n"+
+		"You may add answers, also about several agents or about verified records:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
-		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(p.kinds[0].fresh), len(agents))
+		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), len(agents))
 	s.line("registrations:")
-	if len(agents) > maxListed { // those that were vouched for come first, then others that are known
-		slices.SortStableFunc(agents, func(a, b *Subject) int {
-			return cmp.Or(cmp.Compare(min(1, len(b.vouched)), min(1, len(a.vouched))), cmp.Compare(min(1, len(b.Earlier)), min(1, len(a.Earlier))))
-		})
+	if len(agents) > maxListed { // vouched agents come first, then others that are known
+		known := func(a *subject) int { return 2*min(1, len(a.vouched)) + min(1, len(a.old)) }
+		slices.SortStableFunc(agents, func(a, b *subject) int { return cmp.Compare(known(b), known(a)) })
 		defer s.fold(agents[maxListed:])
 		agents = agents[:maxListed]
 	}
-	alike, byKey := p.names()
+	alike, byKey := k.names()
 	for _, a := range agents {
 		s.describe(a)
-		s.others(a, "its key is that of", byKey[a.New[0].Values[1]])
+		s.others(a, "has the key of", byKey[a.fresh[0].Values[1]])
 		if !a.nameless {
 			s.others(a, "looks like", alike[skeleton(a.text)])
 		}
-		p.propose(s, p.kinds[0], a.New[0])
+		v.propose(s, k, a.fresh[0])
 	}
-	p.proposeOwn(s, p.kinds[0])
+	v.proposeOwn(s, k)
 }
 
-func (s *sheet) others(a *Subject, how string, names []string) {
+func (s *sheet) others(a *subject, how string, names []string) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.nameless && name == a.text })
 	for _, name := range names[:min(maxLookAlikes, len(names))] {
 		s.note("  ", "  %s %q", how, name)
 	}
 }
 
-// names gives the names of agents that look alike, by their skeletons, and those that have
-// registered with a key, by that.
-func (p *Pending) names() (alike, byKey map[string][]string) {
+func (k *scanned) names() (alike, byKey map[string][]string) {
 	alike, byKey = map[string][]string{}, map[string][]string{}
-	for _, a := range p.kinds[0].subjects {
+	for _, a := range k.subjects {
 		if a.nameless {
 			continue
 		}
 		looks := skeleton(a.text)
 		alike[looks] = append(alike[looks], a.text)
-		for _, r := range slices.Concat(a.Earlier, a.New) {
+		for _, r := range slices.Concat(a.old, a.fresh) {
 			key := r.Values[1]
 			if list := byKey[key]; key != "" && (len(list) == 0 || list[len(list)-1] != a.text) {
 				byKey[key] = append(list, a.text)
@@ -152,12 +148,10 @@ func (p *Pending) names() (alike, byKey map[string][]string) {
 	return alike, byKey
 }
 
-// describe says who an agent is, and how often and when it registered. A burst is a run of
-// registrations, each at most records.BurstSeconds after the one before.
-func (s *sheet) describe(a *Subject) {
-	bursts, first, last, newest := 0, a.New[0].At, "", time.Time{}
-	key, several := a.New[0].Values[1], false
-	for _, r := range a.New {
+func (s *sheet) describe(a *subject) {
+	bursts, first, last, newest := 0, a.fresh[0].At, "", time.Time{}
+	key, several := a.fresh[0].Values[1], false
+	for _, r := range a.fresh {
 		at, _ := time.Parse(time.RFC3339, r.At)
 		if bursts == 0 || at.Sub(newest) > records.BurstSeconds*time.Second {
 			bursts++
@@ -177,21 +171,24 @@ func (s *sheet) describe(a *Subject) {
 	default:
 		s.note("  ", "%q", a.text)
 	}
-	if len(a.New) > 1 {
-		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.New), "registration"), cli.Plural(bursts, "burst"), first, last)
+	if len(a.fresh) > 1 {
+		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.fresh), "registration"), cli.Plural(bursts, "burst"),
+			first, last)
 	} else {
 		s.note("  ", "  1 registration, %s", first)
 	}
-	if n := len(a.Earlier); n > 0 {
-		s.note("  ", "  %s verified before%s", cli.Plural(n, "registration"), map[bool]string{true: "; you vouched for it"}[a.vouched != ""])
+	if n := len(a.old); n > 0 {
+		vouched := ""
+		if a.vouched != "" {
+			vouched = "; you vouched for it"
+		}
+		s.note("  ", "  %s verified before%s", cli.Plural(n, "registration"), vouched)
 	}
 }
 
-// digits are the runs of digits, which a pattern has * for.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fold lists by patterns the agents that get no answer each.
-func (s *sheet) fold(agents []*Subject) {
+func (s *sheet) fold(agents []*subject) {
 	type pattern struct{ agents, registrations int }
 	patterns := map[string]pattern{}
 	for _, a := range agents {
@@ -200,43 +197,42 @@ func (s *sheet) fold(agents []*Subject) {
 			text = fmt.Sprintf("%q", digits.ReplaceAllString(strings.ReplaceAll(a.text, "*", `\*`), "*"))
 		}
 		n := patterns[text]
-		patterns[text] = pattern{n.agents + 1, n.registrations + len(a.New)}
+		patterns[text] = pattern{n.agents + 1, n.registrations + len(a.fresh)}
 	}
 	list := slices.SortedFunc(maps.Keys(patterns), func(a, b string) int {
 		return cmp.Or(cmp.Compare(patterns[b].registrations, patterns[a].registrations), cmp.Compare(a, b))
 	})
-	s.note("  ", "%d agents more, which get what is proposed unless you add an answer:", len(agents))
+	s.note("  ", "%d more agents get the proposed decision unless you add an answer:", len(agents))
 	for _, text := range list[:min(maxFolds, len(list))] {
 		n := patterns[text]
 		s.note("  ", "  %s: %s of %s", text, cli.Plural(n.registrations, "registration"), cli.Plural(n.agents, "agent"))
 	}
 	if n := len(list) - maxFolds; n > 0 {
-		s.note("  ", "  and %d names more (anteroom records list registrations)", n)
+		s.note("  ", "  and %d more names (anteroom records list registrations)", n)
 	}
 }
 
-func (p *Pending) proposeOwn(s *sheet, found *scanned) {
-	ids, said := p.nowOwn(found)
+func (v *survey) proposeOwn(s *sheet, k *scanned) {
+	ids, remarks := v.nowOwn(k)
 	for i, id := range ids {
-		s.note("  ", "%s. To set it apart, remove the # before its answer:", said[i])
-		s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, found.named(), id)
+		s.note("  ", "%s. To set it apart, remove the # before its answer:", remarks[i])
+		s.line("  #- {decision: %s, reason: %s, earlier: true, %s: %q}", site.Own, ownReason, k.member(), id)
 	}
 }
 
-// section writes an answer for each new record of a kind, with what describe notes of it.
-func (p *Pending) section(s *sheet, found *scanned, intro string, describe func(*Row)) {
-	s.note("", intro, len(found.fresh))
-	s.line("%ss:", found.kind.Name)
-	listed := found.new
+func (v *survey) section(s *sheet, k *scanned, intro string, describe func(*row)) {
+	s.note("", intro, len(k.fresh))
+	s.line("%ss:", k.kind.Name)
+	listed := k.fresh
 	if n := len(listed) - maxListed; n > 0 {
-		s.note("  ", "%d more after these get what is proposed unless you add an answer (anteroom records list).", n)
+		s.note("  ", "%d more after these get the proposed decision unless you add an answer (anteroom records list).", n)
 		listed = listed[:maxListed]
 	}
-	for i := range listed {
-		describe(&listed[i])
-		p.propose(s, found, &listed[i])
+	for _, r := range listed {
+		describe(r)
+		v.propose(s, k, r)
 	}
-	p.proposeOwn(s, found)
+	v.proposeOwn(s, k)
 }
 
 // seat is a seat of a charter.
@@ -247,12 +243,12 @@ type seat struct {
 }
 
 func seats(r *records.Record) (list []seat) {
-	_ = json.Unmarshal([]byte(r.Values[2]), &list) // a roster that was changed is found by its commitment
+	_ = json.Unmarshal([]byte(r.Values[2]), &list) // a changed roster does not match its commitment
 	return list
 }
 
-func (p *Pending) charters(s *sheet) {
-	p.section(s, p.kinds[1], "\nCharters: %d new. Each is counted, or your own.", func(r *Row) {
+func (v *survey) charters(s *sheet) {
+	v.section(s, v.kinds[1], "\nCharters: %d new. Each is counted, or your own.", func(r *row) {
 		s.note("  ", "%q, filed %s", r.Values[0], r.At)
 		if r.Values[1] != "" {
 			s.note("  ", "  commissioned by %q", r.Values[1])
@@ -263,24 +259,25 @@ func (p *Pending) charters(s *sheet) {
 	})
 }
 
-func (p *Pending) suggestions(s *sheet) {
+func (v *survey) suggestions(s *sheet) {
 	shown := 0
-	p.section(s, p.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their texts\nunder these identifiers.", func(r *Row) {
+	v.section(s, v.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their "+
+		"texts\nunder these identifiers.", func(r *row) {
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
-		if text := p.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
+		if text := v.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
 			shown += len(text)
 			s.quote(text)
 		}
 	})
 }
 
-func (p *Pending) numbers(s *sheet) {
-	a := records.AttentionOf(p.seen)
+func (v *survey) numbers(s *sheet) {
+	a := records.AttentionOf(v.seen)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
 		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
 		cli.Plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, cli.Plural(int(a.ToolCalls), "tool call"))
 	totals := map[string]int64{}
-	for _, o := range p.seen {
+	for _, o := range v.seen {
 		if o.Client != "" {
 			totals[o.Client] += o.N
 		}
@@ -292,7 +289,7 @@ func (p *Pending) numbers(s *sheet) {
 		s.note("", "  %q: %s", client, cli.Plural(int(totals[client]), "request"))
 	}
 	s.line("numbers:")
-	current := p.Site.Current()
+	current := v.site.Current()
 	for _, n := range site.Numbers {
 		switch {
 		case n.Path == namedClients:
@@ -302,34 +299,24 @@ func (p *Pending) numbers(s *sheet) {
 			s.line("  %s: %d", n.Path, n.Of(current))
 		}
 	}
-	s.note("  ", "the day up to which you have watched whether the service answers")
+	s.note("  ", "the day up to which you have watched whether the service responds")
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-// writeTexts writes the texts of the board, to be confirmed or rewritten. Of the dated updates it
-// has the last one.
-func (p *Pending) writeTexts(s *sheet) error {
-	doc, err := p.document()
-	if err != nil {
-		return err
-	}
-	texts := mapping([3]string{newWhatChanged, "!!str", Unchanged}, [3]string{newAmbiguous, "!!str", Unchanged})
-	const updates = "observed_attention.updates["
-	last := fmt.Sprintf("%s%d].", updates, len(p.Site.Current().ObservedAttention.Updates)-1)
-	eachText(doc.Content[0], "", func(path string, node *yaml.Node) {
-		if strings.HasPrefix(path, updates) && !strings.HasPrefix(path, last) {
-			return
+func (v *survey) writeTexts(s *sheet) {
+	b := v.currentBoard()
+	texts := mapping([3]string{newWhatChanged, "!!str", unchanged}, [3]string{newAmbiguous, "!!str", unchanged})
+	last := fmt.Sprintf("%s[%d].", updates, len(b.values[updates].Content)-1)
+	for _, path := range b.texts {
+		if strings.HasPrefix(path, updates+"[") && !strings.HasPrefix(path, last) {
+			continue
 		}
-		text := scalar("!!str", node.Value)
+		text := scalar("!!str", b.values[path].Value)
 		text.Style = yaml.FoldedStyle
 		texts.Content = append(texts.Content, scalar("!!str", path), text)
-	})
-	text, err := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	if err != nil {
-		return fmt.Errorf("write the texts of the board: %w", err)
 	}
+	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
 	s.note("", "\nTexts of the board. Rewrite what is no longer true. You confirm what you leave.\n"+
 		"%s and\n%s add an update of this day.", newWhatChanged, newAmbiguous)
 	s.Write(text)
-	return nil
 }

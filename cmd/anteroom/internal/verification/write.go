@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 )
 
-// Lock keeps others from verifying the same content until unlock is called, or the process ends. It
-// removes what a process that was killed has left of a verification.
+// Lock keeps other processes from verifying the same content until unlock is called, or the process
+// ends. It removes a part of a verification that a killed process has left.
 func Lock(content string) (unlock func(), err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
@@ -30,23 +30,23 @@ func Lock(content string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
 	}
-	if err := Finish(content); err != nil {
+	if err := finish(content); err != nil {
 		return nil, errors.Join(err, folder.Close())
 	}
 	return func() { folder.Close() }, nil
 }
 
-// File is a file of a content folder.
-type File struct {
-	Name string // with slashes, relative to the folder
-	Text []byte
+// file is a file of a content folder.
+type file struct {
+	name string // with slashes, relative to the folder
+	text []byte
 }
 
 func inside(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
-// Write puts the files of a verification into a content folder: all of them or, if it fails or is
-// killed, none once Finish was called. The caller holds the lock.
-func Write(folder, name string, files []File) (err error) {
+// write puts the files of a verification into a content folder: all of them or, if it fails or is
+// killed, none once finish was called. The caller holds the lock.
+func write(folder, name string, files []file) (err error) {
 	state := "nothing was written"
 	defer func() {
 		if err != nil {
@@ -54,7 +54,7 @@ func Write(folder, name string, files []File) (err error) {
 		}
 	}()
 	for _, file := range files {
-		path := inside(folder, file.Name)
+		path := inside(folder, file.name)
 		if _, err := os.Lstat(path); err == nil {
 			return fmt.Errorf("%s exists (move it away)", path)
 		}
@@ -63,54 +63,52 @@ func Write(folder, name string, files []File) (err error) {
 		return err
 	}
 	for _, file := range files {
-		path := inside(folder, file.Name)
+		path := inside(folder, file.name)
 		err := os.MkdirAll(filepath.Dir(path), 0o777)
 		if err == nil {
-			err = disk.WriteNew(path, file.Text)
+			err = disk.WriteNew(path, file.text)
 		}
 		if err == nil {
 			err = errors.Join(os.Chmod(path, 0o644), disk.SyncFolder(filepath.Dir(path)))
 		}
 		if err != nil {
-			return errors.Join(err, Finish(folder))
+			return errors.Join(err, finish(folder))
 		}
 	}
-	if err := os.Remove(inside(folder, content.Unfinished)); err != nil {
-		return errors.Join(err, Finish(folder))
+	if err := os.Remove(inside(folder, project.Unfinished)); err != nil {
+		return errors.Join(err, finish(folder))
 	}
 	state = "it is written"
 	return disk.SyncFolder(folder)
 }
 
-// begin notes in a content folder, on the disk, that the files of a verification are not all there
-// from now on.
 func begin(folder, name string) error {
-	if err := disk.WriteNew(inside(folder, content.Unfinished), []byte(name+"\n")); err != nil {
+	if err := disk.WriteNew(inside(folder, project.Unfinished), []byte(name+"\n")); err != nil {
 		return err
 	}
 	return disk.SyncFolder(folder)
 }
 
-// Finish removes what there is of a verification that was not written or taken back to its end, as
-// a process was killed. The caller holds the lock.
-func Finish(folder string) (err error) {
+// finish removes the files of a verification whose writing or undoing did not end. The caller holds
+// the lock.
+func finish(folder string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("remove a part of a verification: %w", err)
 		}
 	}()
-	note := inside(folder, content.Unfinished)
+	note := inside(folder, project.Unfinished)
 	text, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if name, whole := strings.CutSuffix(string(text), "\n"); whole { // else no file was written
+	if name, whole := strings.CutSuffix(string(text), "\n"); whole { // otherwise no file was written
 		for _, file := range filesOf(name) {
 			path := inside(folder, file)
-			if wrong := os.Remove(path); wrong == nil {
+			if failed := os.Remove(path); failed == nil {
 				err = errors.Join(err, disk.SyncFolder(filepath.Dir(path)))
-			} else if !errors.Is(wrong, fs.ErrNotExist) {
-				err = errors.Join(err, wrong)
+			} else if !errors.Is(failed, fs.ErrNotExist) {
+				err = errors.Join(err, failed)
 			}
 		}
 	}
@@ -125,5 +123,5 @@ func Finish(folder string) (err error) {
 
 func filesOf(name string) []string {
 	lines, checkpoint := site.LogFiles(name)
-	return []string{VerificationFile(name), BoardFile(name), lines, checkpoint}
+	return []string{verificationFile(name), boardFile(name), lines, checkpoint}
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"anteroom/cmd/anteroom/internal/content"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
 )
 
@@ -40,9 +40,9 @@ func disturbed(t *testing.T, n int, full bool, work func() error) (syncs int, er
 }
 
 // written are the files of a verification, each of which holds its name.
-func written() (list []File) {
+func written() (list []file) {
 	for _, name := range filesOf(day) {
-		list = append(list, File{name, []byte(name)})
+		list = append(list, file{name, []byte(name)})
 	}
 	return list
 }
@@ -50,7 +50,7 @@ func written() (list []File) {
 // left is how many of them are in a folder.
 func left(folder string) (n int) {
 	for _, file := range written() {
-		if text, err := os.ReadFile(filepath.Join(folder, file.Name)); err == nil && string(text) == file.Name {
+		if text, err := os.ReadFile(filepath.Join(folder, file.name)); err == nil && string(text) == file.name {
 			n++
 		}
 	}
@@ -60,11 +60,11 @@ func left(folder string) (n int) {
 // A verification that is interrupted at any step is there as a whole or not at all, and the next
 // one is written. One that is taken back is gone, unless nothing has happened yet.
 func TestKilled(t *testing.T) {
-	write := func(folder string) error { return Write(folder, day, written()) }
-	undo := func(folder string) error { return errors.Join(begin(folder, day), Finish(folder)) }
+	do := func(folder string) error { return write(folder, day, written()) }
+	undo := func(folder string) error { return errors.Join(begin(folder, day), finish(folder)) }
 	for name, c := range map[string]struct{ before, work, again func(string) error }{
-		"write": {func(string) error { return nil }, write, write},
-		"undo":  {write, undo, undo},
+		"write": {func(string) error { return nil }, do, do},
+		"undo":  {do, undo, undo},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole, none := 0, 0
@@ -84,20 +84,23 @@ func TestKilled(t *testing.T) {
 					if full && !errors.Is(err, syscall.ENOSPC) {
 						t.Errorf("step %d: %v", at, err)
 					}
-					if err := Finish(folder); err != nil {
+					if n := left(folder); full && name == "write" && n%len(written()) != 0 {
+						t.Errorf("step %d: a failed write left %d files", at, n)
+					}
+					if err := finish(folder); err != nil {
 						t.Fatalf("step %d: %v", at, err)
 					}
 					switch n := left(folder); n {
 					case len(written()):
 						whole++
 					case 0:
-						if none++; Write(folder, day, written()) != nil || left(folder) != len(written()) {
+						if none++; write(folder, day, written()) != nil || left(folder) != len(written()) {
 							t.Errorf("after step %d it is not written again", at)
 						}
 					default:
 						t.Errorf("step %d left %d files", at, n)
 					}
-					if _, err := os.Stat(filepath.Join(folder, content.Unfinished)); err == nil {
+					if _, err := os.Stat(filepath.Join(folder, project.Unfinished)); err == nil {
 						t.Errorf("step %d left the note", at)
 					}
 				}
@@ -116,18 +119,18 @@ func TestWriteSyncs(t *testing.T) {
 		synced = append(synced, filepath.Base(f.Name()))
 		return sync(f)
 	}
-	if err := Write(folder, day, written()); err != nil {
+	if err := write(folder, day, written()); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{content.Unfinished, filepath.Base(folder), day + ".yaml", "verifications"}; !slices.Equal(synced[:4], want) || synced[len(synced)-1] != want[1] {
+	if want := []string{project.Unfinished, filepath.Base(folder), day + ".yaml", "verifications"}; !slices.Equal(synced[:4], want) || synced[len(synced)-1] != want[1] {
 		t.Errorf("synced are %q", synced)
 	}
-	err := Write(folder, day, []File{{BoardFile(day), []byte("b")}})
-	if err == nil || !strings.Contains(err.Error(), BoardFile(day)+" exists (move it away) (nothing was written)") || left(folder) != len(written()) {
+	err := write(folder, day, []file{{boardFile(day), []byte("b")}})
+	if err == nil || !strings.Contains(err.Error(), boardFile(day)+" exists (move it away) (nothing was written)") || left(folder) != len(written()) {
 		t.Errorf("written over: %v", err)
 	}
 	// A note that was not written to its end names no verification.
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, content.Unfinished), []byte(day), 0o600), Finish(folder)); err != nil || left(folder) != len(written()) {
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, project.Unfinished), []byte(day), 0o600), finish(folder)); err != nil || left(folder) != len(written()) {
 		t.Errorf("a part of a note: %v, %d files", err, left(folder))
 	}
 }

@@ -1,5 +1,4 @@
-// Package smtptest is a mail server for tests. It is as strict as the protocol lets a server be,
-// and fails in the ways that a test asks for.
+// Package smtptest is a mail server for tests, as strict as the protocol allows.
 package smtptest
 
 import (
@@ -16,10 +15,9 @@ import (
 	"anteroom/edge/store/outbox"
 )
 
-// Server is a running mail server. It refuses what the protocol lets a server refuse: lines of more
-// than 1,000 octets or without CRLF, content that is not dot-stuffed or not ASCII (RFC 5321,
-// sections 4.5.2 and 4.5.3.1), and commands in a wrong order. As mail services do, it also refuses
-// header values over outbox.MaxHeaderValue.
+// Server refuses lines of more than 1,000 octets or without CRLF, content that is not dot-stuffed or
+// not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in a wrong order and, as mail services
+// do, header values over outbox.MaxHeaderValue.
 type Server struct {
 	Properties
 	Address string // host and port
@@ -34,23 +32,20 @@ type Server struct {
 	sessions []*session
 	commands []string // of all sessions, before TLS
 	logins   []string
-	contents []string // as they were before dot-stuffing
+	contents []string // without dot-stuffing
 }
 
-// Properties are how a Server differs from one that accepts everything at once, without TLS.
+// Properties change a Server that accepts everything at once, without TLS.
 type Properties struct {
 	TLS      *tls.Config
-	Implicit bool // TLS from the first byte; else a server that has TLS offers STARTTLS
-	// Replies are the replies to commands that replace the usual ones; a command is named by its
-	// word, or whole. The reply "" closes the connection. The reply "hang" is none at all. The command
-	// "greeting" is a new connection, and "." for the end of a content.
+	Implicit bool // TLS from the first byte; otherwise STARTTLS is offered if there is TLS
+	// Replies replace the replies to commands, given by their word or whole, to "greeting", and to "."
+	// at the end of a content. "" closes the connection, and "hang" never replies.
 	Replies map[string]string
-	// Hold delays the reply to each content until it gives an element or is closed. nil delays
-	// none.
+	// Hold delays the reply to each content until it returns an element or is closed, unless nil.
 	Hold chan struct{}
 }
 
-// session is a connection.
 type session struct {
 	*Server
 	conn  net.Conn
@@ -115,7 +110,7 @@ func (s *Server) Left() {
 	}
 }
 
-// Got gives what came so far: the commands before TLS, the logins, and the contents.
+// Got returns the commands before TLS, the logins, and the contents so far.
 func (s *Server) Got() (commands, logins, contents []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +130,7 @@ func (s *session) answer(command, usual string) bool {
 	return reply != ""
 }
 
-// line reads a line of at most limit octets. wrong is the reply that refuses the line; "" is none.
+// line reads a line. wrong is the reply that refuses it, or "".
 func (s *session) line(limit int) (line, wrong string, err error) {
 	if line, err = s.lines.ReadString('\n'); err != nil {
 		return "", "", err

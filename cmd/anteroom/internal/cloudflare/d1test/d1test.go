@@ -1,5 +1,5 @@
-// Package d1test is the part of Cloudflare's API that reads and writes D1, over a SQLite database
-// with the schema of the service, for tests.
+// Package d1test serves the part of Cloudflare's API for D1 from a SQLite database with the schema of
+// the service, for tests.
 package d1test
 
 import (
@@ -41,7 +41,8 @@ type Server struct {
 // lead to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler)) // applies the migrations
+	// applies the migrations
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

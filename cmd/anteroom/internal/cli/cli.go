@@ -1,0 +1,109 @@
+// Package cli prints and prompts for the commands, and has their exit codes and the flags from the
+// environment.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/disk"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	ExitOK      = 0
+	ExitFailure = 1
+	ExitUsage   = 2 // the command line is wrong, or receipt verify has no receipt or key
+)
+
+// Failure is the error of a command that was called correctly. Any other error is about the command
+// line.
+type Failure struct {
+	Code int // the exit code of the program
+	Err  error
+}
+
+func (f Failure) Error() string { return f.Err.Error() }
+func (f Failure) Unwrap() error { return f.Err }
+
+// ErrSilent ends a command that has printed its own errors.
+var ErrSilent = errors.New("")
+
+type usageError struct{ Err error }
+
+func (e usageError) Error() string { return e.Err.Error() }
+func (e usageError) Unwrap() error { return e.Err }
+
+// WithExitCode makes work the RunE of a command, whose errors end the program with ExitFailure
+// unless they are usage errors or have another code.
+func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := work(cmd, args)
+		failed, misused := Failure{}, usageError{}
+		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
+			return err
+		}
+		return Failure{ExitFailure, err}
+	}
+}
+
+// Unusable makes an error about unusable input, which ends the program with ExitUsage.
+func Unusable(format string, args ...any) error {
+	return Failure{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// Usage makes an error of the command line.
+func Usage(err error) error { return usageError{err} }
+
+// ReadFile reads a file of at most that many bytes, or stdin if name is "-".
+func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		stdin = f
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, int64(most)+1))
+	if len(text) > most {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, most)
+	}
+	return text, err
+}
+
+// ReadText reads a file like ReadFile, and converts it by disk.PlainText.
+func ReadText(stdin io.Reader, name string, most int) ([]byte, error) {
+	text, err := ReadFile(stdin, name, most)
+	if err != nil {
+		return nil, err
+	}
+	if name == "-" {
+		name = "standard input"
+	}
+	if text, err = disk.PlainText(text); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return text, err
+}
+
+// ReadObject reads a JSON object like ReadText. hint explains what to give instead of another text.
+func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
+	text, err := ReadText(stdin, name, most)
+	if err != nil {
+		return nil, err
+	}
+	value, err := jsondoc.Parse(text)
+	if err == nil && value.Kind != jsondoc.Object {
+		err = fmt.Errorf("got %s, want an object", value.Kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (%s)", name, err, hint)
+	}
+	return &value, nil
+}

@@ -1,0 +1,191 @@
+package project
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/assets"
+	"anteroom/edge/native"
+	"anteroom/edge/native/receiptkey"
+	"anteroom/edge/native/static"
+	"anteroom/edge/snapshot"
+	"anteroom/generator/site"
+)
+
+//go:embed preview.js
+var script []byte
+
+// Extra documents of a preview.
+const (
+	scriptPath  = "/preview.js"
+	versionPath = "/preview-version" // differs after each generation
+)
+
+// Preview serves a content folder at a loopback address until ctx is done. It generates again in
+// memory whenever the content changes, and has open pages reload. If the content has faults, it
+// prints them and keeps the last pages. It writes no documents and keeps no store.
+func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error {
+	listener, err := native.Listen(address)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
+		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is for its writer alone: "+
+			"choose one such as 127.0.0.1:8081)", address))
+	}
+	data, err := os.MkdirTemp("", "anteroom-preview-")
+	if err != nil {
+		return fmt.Errorf("make a store for the preview: %w", err)
+	}
+	defer os.RemoveAll(data)
+	p := &preview{t: t, folder: folder, data: data, listener: listener, ended: make(chan error, 1)}
+	watch(ctx, folder, func(second bool) bool { return p.show(ctx, second) })
+	if p.host == nil {
+		return nil
+	}
+	return p.close()
+}
+
+type preview struct {
+	t        *cli.Terminal
+	folder   string
+	data     string
+	listener net.Listener
+	host     *native.Host // nil until the content has no fault
+	ended    chan error
+}
+
+func (p *preview) show(ctx context.Context, second bool) bool {
+	known, documents, err := p.generate()
+	switch {
+	case err != nil:
+	case p.host != nil:
+		err = p.host.Publish(known, documents)
+	default:
+		err = p.start(ctx, known, documents)
+	}
+	if err != nil && second {
+		p.t.Fail(err)
+	} else if err == nil {
+		p.t.Printf("%s: content %s at http://%s", p.t.Now().Format(time.TimeOnly), known.ShortVersion(), p.listener.Addr())
+	}
+	p.t.Out.Flush()
+	return err == nil
+}
+
+func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents *static.Documents) (err error) {
+	var unlimited int64
+	config := native.Config{
+		Data: p.data, Create: true, Snapshot: known, Documents: documents, WritesPerMinute: &unlimited,
+		Log: slog.New(slog.NewTextHandler(p.t.Err, &slog.HandlerOptions{Level: slog.LevelError})),
+	}
+	if known.CurrentKey == "" { // a published key signs elsewhere
+		config.Key = receiptkey.New()
+	}
+	if p.host, err = native.Open(config); err != nil {
+		return err
+	}
+	go func() { p.ended <- p.host.Serve(ctx, p.listener) }()
+	return nil
+}
+
+func (p *preview) close() error {
+	err := <-p.ended
+	if closed := p.host.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// cacheLines matches the lines of a _headers file that allow a browser to cache.
+var cacheLines = regexp.MustCompile(`(?m)^  Cache-Control: .*$`)
+
+func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
+	_, output, err := Generate(p.folder, p.t.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	files := make([]assets.File, len(output.Documents), len(output.Documents)+2)
+	for i, d := range output.Documents {
+		switch {
+		case strings.HasSuffix(d.Path, ".html"):
+			d.Bytes = fmt.Appendf(d.Content(), "<script src=%q></script>\n", scriptPath)
+		case d.Path == assets.HeadersPath:
+			d.Bytes = cacheLines.ReplaceAll(d.Content(), []byte("  Cache-Control: no-store"))
+		}
+		files[i] = d
+	}
+	files = append(files, assets.File{Path: scriptPath, MediaType: "text/javascript; charset=utf-8", Bytes: script},
+		assets.File{Path: versionPath, MediaType: "text/plain; charset=utf-8", Bytes: fmt.Append(nil, p.t.Now().UnixNano())})
+	output.Snapshot.Store = "" // the preview has one of its own
+	documents, err := static.New(files)
+	return output.Snapshot, documents, err
+}
+
+// watch calls look at once, and again whenever the files of a content folder have changed and then
+// stayed unchanged for a moment, until ctx is done. Editors create temporary files while they save,
+// so a look that is not satisfied is repeated once if no file changes for a second.
+func watch(ctx context.Context, folder string, look func(second bool) (satisfied bool)) {
+	const pause, patience = 200 * time.Millisecond, 5 // patience in pauses
+	wait := 0
+	first := func() {
+		if wait = 0; !look(false) {
+			wait = patience
+		}
+	}
+	seen := fingerprint(folder)
+	first()
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for last := seen; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := fingerprint(folder)
+		switch {
+		case now != last: // somebody is writing
+		case now != seen:
+			seen = now
+			first()
+		case wait > 0:
+			if wait--; wait == 0 {
+				look(true)
+			}
+		}
+		last = now
+	}
+}
+
+func fingerprint(folder string) string {
+	var state strings.Builder
+	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && site.Ignored(path.Base(name)) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		fmt.Fprintln(&state, name, err)
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintln(&state, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return state.String()
+}

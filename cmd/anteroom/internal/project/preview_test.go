@@ -1,0 +1,160 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+)
+
+// screen is what a preview prints.
+type screen struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.Write(p)
+}
+
+// until waits until the screen shows a text, and gives all of it.
+func (s *screen) until(t *testing.T, want string) string {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		s.mutex.Lock()
+		text := s.text.String()
+		s.mutex.Unlock()
+		if strings.Contains(text, want) {
+			return text
+		}
+	}
+	t.Fatalf("it never shows %q: %s", want, &s.text)
+	return ""
+}
+
+// TestRun: a preview shows a change of the content, keeps the last pages where it has a fault, and
+// has open pages ask for its version.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "content")
+	if err := os.CopyFS(folder, os.DirFS("../../../../content")); err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(folder, "pages", "terms.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("no front matter")
+	shown := &screen{}
+	term := cli.New(nil, shown, shown)
+	term.Now = func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, time.Now().Nanosecond(), time.UTC) }
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Preview(ctx, term, folder, "127.0.0.1:0") }()
+	shown.until(t, "content has 1 fault")
+	write(string(text))
+	_, address, _ := strings.Cut(shown.until(t, " at http://"), " at ")
+	address, _, _ = strings.Cut(address, "\n")
+	get := func(path string) (string, http.Header) {
+		t.Helper()
+		answer, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, answer.Status, err)
+		}
+		return string(body), answer.Header
+	}
+	first, header := get("/terms.html")
+	if !strings.Contains(first, `<script src="/preview.js"></script>`) || header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%v, %s", header, first[len(first)-100:])
+	}
+	if code, _ := get("/preview.js"); !strings.Contains(code, "/preview-version") {
+		t.Error(code)
+	}
+	if answer, _ := get("/api/aup"); !strings.Contains(answer, `"version"`) {
+		t.Error(answer)
+	}
+	version, _ := get("/preview-version")
+	before := fingerprint(folder)
+	if err := os.WriteFile(page+"~", []byte("a copy of an editor"), 0o600); err != nil || fingerprint(folder) != before {
+		t.Errorf("the copy of an editor counts as a change: %v", err)
+	}
+	write(strings.Replace(string(text), "\n---\n", "\n---\nAdded words.\n\n", 1))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if now, _ := get("/preview-version"); now != version {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the version stays")
+		}
+	}
+	if changed, _ := get("/terms.html"); !strings.Contains(changed, "Added words.") {
+		t.Error("the change is not shown")
+	}
+	write("no front matter again")
+	for end := time.Now().Add(20 * time.Second); strings.Count(shown.until(t, "fault"), "content has 1 fault") < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the fault is not printed")
+		}
+	}
+	if kept, _ := get("/terms.html"); !strings.Contains(kept, "Added words.") {
+		t.Error("the last page without a fault is gone")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := Preview(t.Context(), term, folder, "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "for its writer alone") {
+		t.Errorf("at an address for everybody: %v", err)
+	}
+}
+
+// TestWatch: what an editor leaves for a moment is looked at once, and a fault that stays twice.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for _, stays := range []bool{false, true} {
+		folder := t.TempDir()
+		moment := filepath.Join(folder, "moment.txt")
+		if err := os.WriteFile(moment, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		var looks []bool
+		watch(ctx, folder, func(second bool) bool {
+			if looks = append(looks, second); len(looks) == 2 {
+				stop()
+			}
+			if _, err := os.Stat(moment); err != nil {
+				return true
+			}
+			if !stays {
+				os.Remove(moment)
+			}
+			return false
+		})
+		if len(looks) != 2 || looks[0] || looks[1] != stays {
+			t.Errorf("stays: %v: looks %v", stays, looks)
+		}
+	}
+}

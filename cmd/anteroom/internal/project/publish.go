@@ -1,0 +1,222 @@
+package project
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/native/sqlite"
+	"anteroom/edge/quote"
+	"anteroom/generator"
+	"anteroom/generator/lineends"
+	"anteroom/generator/output"
+	"anteroom/generator/site"
+	"anteroom/generator/tlog"
+)
+
+// Report lists the changes of a publication; with Check those it would make.
+type Report struct {
+	Out       string                `json:"out"`
+	Content   string                `json:"content"` // version of the content
+	Check     bool                  `json:"check"`
+	Documents []output.PlannedFile  `json:"documents"`
+	Snapshot  output.PlannedFile    `json:"snapshot"`
+	Counts    map[output.Status]int `json:"counts"`  // of documents
+	Bytes     int64                 `json:"bytes"`   // of all documents but the removed ones
+	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
+	Warnings  []string              `json:"warnings"`
+}
+
+// Publish writes the generated files to the folder of the documents and the snapshot file, or with
+// check compares them. It refuses regressions (package continuity), and hidden or secret files in
+// the folder.
+func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
+	check bool, now time.Time,
+) (*Report, error) {
+	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
+	warnings := []string{}
+	expired, notice := Expiry(expires, now)
+	if expired {
+		return nil, DateError{errors.New(notice)}
+	} else if notice != "" {
+		warnings = append(warnings, notice)
+	}
+	warnings = append(warnings, made.Warnings...)
+	for _, warning := range warnings {
+		t.Warnf("%s", warning)
+	}
+	published, err := continuity.FromFolder(public, snapshotFile)
+	if err != nil {
+		return nil, err
+	}
+	next, err := continuity.FromFiles(made.Documents, made.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if err := continuity.Refuse(continuity.Check(published, next), continuity.Document); err != nil {
+		return nil, err
+	}
+	plan, err := output.Prepare(public, snapshotFile, made.Documents, made.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseUnpublishable(public, plan.Entries); err != nil {
+		return nil, err
+	}
+	if !check {
+		if err := plan.Apply(); err != nil {
+			return nil, err
+		}
+	}
+	r := &Report{
+		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
+		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+	}
+	for _, e := range plan.Entries {
+		r.Counts[e.Status]++
+		if e.Status != output.Removed {
+			r.Bytes += e.Size
+		}
+	}
+	return r, nil
+}
+
+// Stale returns an error if the documents are out of date.
+func (r *Report) Stale(content string) error {
+	if r.Changes == 0 {
+		return nil
+	}
+	hint := "run anteroom generate, and look at the diff"
+	what := fmt.Sprintf("%s is stale: %s not generated from %s", r.Out, cli.Plural(r.Changes, "document"), content)
+	turned := r.Snapshot.LineEnds
+	for _, e := range r.Documents {
+		turned = turned || e.LineEnds
+	}
+	if turned {
+		what, hint = what+"; line ends were changed, as git does with core.autocrlf", lineends.Remake
+	}
+	return fmt.Errorf("%s (%s)", what, hint)
+}
+
+// Print prints a table of the changes and a summary, or one JSON object with all documents. The
+// thousands of files of a log share a line for each status.
+func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.printTable(t) }) }
+
+func (r *Report) printTable(t *cli.Terminal) {
+	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	statuses := []output.Status{output.New, output.Changed, output.Same, output.Removed, output.Kept}
+	files, sizes := map[output.Status]int{}, map[output.Status]int64{} // of a log
+	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
+		if e.Status == output.Same {
+			continue
+		}
+		if tlog.Published(e.Path) && e.Status != output.Kept {
+			files[e.Status]++
+			sizes[e.Status] += e.Size
+			continue
+		}
+		name, _ := quote.Visible(e.Path) // the folder may contain any file
+		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
+	}
+	for _, status := range statuses {
+		if n := files[status]; n > 0 {
+			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", tlog.Folder, cli.Plural(n, "file"), sizes[status], status)
+		}
+	}
+	table.Flush()
+	var counts []string
+	for _, status := range statuses {
+		if n := r.Counts[status]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	t.Printf("%s: %s; %s, content %.12s", r.Out, strings.Join(counts, ", "), cli.ByteSize(r.Bytes), r.Content)
+}
+
+// RefuseSeed refuses documents that contain the secret of a receipt key. A log contains only hashes
+// and signatures.
+func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
+	if key == nil {
+		return nil
+	}
+	seed := []byte(base64.StdEncoding.EncodeToString(key.Seed()))
+	for i := range files {
+		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Content(), seed) {
+			return fmt.Errorf("%s contains the secret receipt key (remove it from the content, and make a new one: "+
+				"anteroom key rotate)", f.Path)
+		}
+	}
+	return nil
+}
+
+// refuseUnpublishable refuses hidden files, databases and secret keys in the folder of the
+// documents, as all of it is deployed.
+func refuseUnpublishable(out string, entries []output.PlannedFile) error {
+	var faults []error
+	last := ""
+	for _, e := range entries {
+		if e.Status != output.Kept {
+			continue
+		}
+		name, what := filepath.Join(out, e.Path), "hidden"
+		if hidden := hiddenPart(e.Path); hidden != "" {
+			name = filepath.Join(out, hidden)
+		} else {
+			var err error
+			if what, err = secretIn(name); err != nil {
+				return fmt.Errorf("look for secrets among the documents: %w", err)
+			}
+		}
+		if what != "" && name != last {
+			faults = append(faults, fmt.Errorf("%s is %s, and everything in %s is deployed (move it away)", name, what, out))
+			last = name
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// hiddenPart returns the path up to its first hidden file or folder. /.well-known (RFC 8615) and
+// the list of files that are not deployed are not hidden.
+func hiddenPart(document string) string {
+	parts := strings.Split(document, "/")
+	for i, part := range parts {
+		known := i == 1 && (part == ".well-known" || part == ".assetsignore")
+		if strings.HasPrefix(part, ".") && !known {
+			return strings.Join(parts[:i+1], "/")
+		}
+	}
+	return ""
+}
+
+func secretIn(name string) (string, error) {
+	const read = 1 << 20                                                    // bytes; a file of a key is short
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() { // reading a pipe may never end
+		return "", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, read))
+	switch {
+	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
+		return "a database", nil
+	case slices.ContainsFunc(receipt.SecretPrefixes,
+		func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
+		return "a secret key", nil
+	}
+	return "", err
+}

@@ -1,0 +1,285 @@
+package project
+
+import (
+	"bytes"
+	"crypto/rand"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"anteroom/content"
+	"anteroom/generator"
+	"anteroom/generator/site"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Vacant returns the path of dir, through symbolic links, if a new folder can be made there.
+func Vacant(dir string) (string, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", dir, err)
+	}
+	entries, err := os.ReadDir(absolute)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if above, err := os.Stat(filepath.Dir(absolute)); err != nil || !above.IsDir() {
+			return "", fmt.Errorf("make %s: no folder %s (make it first)", filepath.Base(absolute), filepath.Dir(dir))
+		}
+		return absolute, nil
+	case err != nil:
+		return "", fmt.Errorf("%s is not an empty folder: %w (name a folder that does not exist)", dir, err)
+	case len(entries) > 0:
+		return "", fmt.Errorf("%s is not empty (name a folder that does not exist)", dir)
+	}
+	here, err := os.Stat(".")
+	there, wrong := os.Stat(absolute)
+	if err == nil && wrong == nil && os.SameFile(here, there) {
+		return "", fmt.Errorf("%s is the working directory, which cannot be replaced (run this in the folder above)", dir)
+	}
+	return filepath.EvalSymlinks(absolute)
+}
+
+// Scaffold makes the vacant folder dir with all files of a service, or leaves it unchanged. Generate
+// must accept their content: an error that lists its faults wraps site.Errors.
+func Scaffold(dir string, s *Service, now time.Time) error {
+	files, err := s.files(now)
+	if err != nil {
+		return err
+	}
+	return writeFolder(dir, files)
+}
+
+func writeFolder(dir string, files map[string][]byte) error {
+	temporary, err := os.MkdirTemp(filepath.Dir(dir), ".anteroom-init-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	next := filepath.Join(temporary, "new")
+	for name, text := range files {
+		file := filepath.Join(next, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			return err
+		}
+	}
+	begun, err := site.Load(os.DirFS(filepath.Join(next, "content")))
+	if err == nil {
+		_, err = generator.Generate(begun)
+	}
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err == nil {
+		// A link to an empty folder is replaced itself.
+		if err := errors.Join(os.Chmod(next, info.Mode()), os.Remove(dir)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(next, dir)
+}
+
+func (s *Service) files(now time.Time) (map[string][]byte, error) {
+	today := now.UTC().Format(time.DateOnly)
+	expires := now.UTC().AddDate(1, 0, 0).Format(time.DateOnly)
+	shipped, err := site.Load(content.Files)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{".gitignore": gitignore, ".gitattributes": gitattributes}
+	edits := s.edits(now.UTC(), today, expires)
+	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
+		names, _ := fs.Glob(content.Files, pattern) // the patterns are valid
+		for _, name := range names {
+			text, err := content.Files.ReadFile(name)
+			text = bytes.ReplaceAll(text, []byte(shipped.Service.CanonicalHost), []byte(s.Host))
+			for _, e := range append(edits[name], edits[pattern]...) {
+				if err == nil {
+					text, err = e.apply(text)
+				}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("write %s: %w", name, err)
+			}
+			files["content/"+name] = text
+		}
+	}
+	board, err := content.Files.ReadFile("scoreboard/" + shipped.Current().File + ".yaml")
+	if err == nil {
+		files["content/scoreboard/"+today+".yaml"], err = firstBoard(board, today)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &site.Verification{Host: s.Host, Through: today + "T00:00:00Z", Told: map[string]int{}}
+	for _, n := range site.Numbers {
+		if n.Told {
+			v.Told[n.Path] = 0
+		}
+	}
+	for _, kind := range site.Kinds {
+		v.Covers(kind).SHA256 = site.EmptyDigest
+	}
+	files["content/verifications/"+today+".yaml"] = v.Encode()
+
+	about := struct {
+		*Service
+		Today, Expires string
+	}{s, today, expires}
+	if files["README.md"], err = execute(readme, about); err != nil {
+		return nil, err
+	}
+	if files["anteroom.toml"], err = execute(settings, about); err != nil {
+		return nil, err
+	}
+	// Equal namespaces in one account would share their counts.
+	namespace := 100_000_000 + binary.LittleEndian.Uint32(random(4))%800_000_000
+	files["wrangler.toml"], err = execute(wranglerConfig, &deployment{
+		Worker: s.Worker, Host: s.Host, Apex: s.Apex(), Inbox: s.Contact, Sender: s.Sender,
+		Writes: shipped.Service.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1,
+		Anteroom: "anteroom", Migrations: "build/migrations",
+	})
+	return files, err
+}
+
+func (s *Service) edits(now time.Time, today, expires string) map[string][]edit {
+	return map[string][]edit{
+		"pages/*.md": {{"updated: ", today}},
+		"service.yaml": {
+			{"name: ", quoted(s.Name)},
+			{"apex_host: ", quoted(s.Apex())},
+			{"operator: ", quoted(s.Operator)},
+			{"contact: ", quoted(s.Contact)},
+			{"  key: ", quoted(hex.EncodeToString(random(16)))},
+			{"  current: ", `""`},
+			{"  from: ", quoted(s.Sender)},
+			{"  to: ", quoted(s.Contact)},
+			{"    - mailto:", s.Contact},
+			{"  expires: ", expires + "T00:00:00Z"},
+		},
+		"mcp.yaml":      {{"name: ", quoted(identifier(s.Name, s.Apex()))}},
+		"presence.yaml": {{"status: ", "online"}, {"away_message: ", `""`}, {"since: ", now.Format(time.RFC3339)}},
+		"jobs.yaml":     {{"as_of: ", today}},
+		"auditors.yaml": {{"as_of: ", today}},
+	}
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
+}
+
+// deployment holds the values of wrangler.toml.
+type deployment struct {
+	Worker, Host, Apex          string
+	Inbox, Sender               string // addresses of messages to the operator
+	Writes                      int    // a minute, for one caller
+	Namespace, PreviewNamespace uint32 // of the rate limits
+	Anteroom                    string // the command that runs this program
+	Migrations                  string // the folder of the migrations, for wrangler
+}
+
+// Dataset begins the names of the datasets of Analytics Engine, which consist of letters, digits and
+// _, without a digit first.
+func (d *deployment) Dataset() string {
+	name := strings.ReplaceAll(d.Worker, "-", "_")
+	if name[0] <= '9' {
+		name = "worker_" + name
+	}
+	return name
+}
+
+// Templates of the files outside the content.
+var (
+	//go:embed wrangler.toml.tmpl
+	wranglerConfig string
+	//go:embed settings.toml.tmpl
+	settings string
+	//go:embed service.md.tmpl
+	readme string
+	//go:embed gitignore.tmpl
+	gitignore []byte
+	//go:embed gitattributes.tmpl
+	gitattributes []byte
+)
+
+func execute(text string, values any) ([]byte, error) {
+	var b bytes.Buffer
+	parsed, err := template.New("file").Parse(text)
+	if err == nil {
+		err = parsed.Execute(&b, values)
+	}
+	return b.Bytes(), err
+}
+
+// edit writes a YAML value after the beginning of the one line that has it: a key, or a dash. The
+// line's comment and all other bytes stay.
+type edit struct{ beginning, value string }
+
+func (e edit) apply(text []byte) ([]byte, error) {
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(e.beginning) + `("[^"\n]*"|[^"'>|{\[&*!#\s].*?)( #.*)?$`)
+	found := line.FindAllSubmatchIndex(text, -1)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("found %d lines with a value after %q, want 1", len(found), e.beginning)
+	}
+	return bytes.Join([][]byte{text[:found[0][2]], []byte(e.value), text[found[0][3]:]}, nil), nil
+}
+
+func quoted(text string) string {
+	line, err := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
+	if err != nil {
+		return fmt.Sprintf("%q", text)
+	}
+	return strings.TrimSuffix(string(line), "\n")
+}
+
+func firstBoard(board []byte, today string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Load(board, &document); err != nil {
+		return nil, err
+	}
+	reset(&document, today)
+	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false),
+		yaml.WithQuotePreference(yaml.QuoteDouble))
+}
+
+var firstTexts = map[string]string{
+	"honest_read":        "The service is new. What has come since, the numbers say.",
+	"what_changed":       "The service began, and nothing was observed.",
+	"one_ambiguous_read": "None. An observation that can be read in two ways would be recorded here and counted nowhere.",
+}
+
+func reset(node *yaml.Node, today string) {
+	switch node.ShortTag() {
+	case "!!int":
+		node.Value = "0"
+	case "!!timestamp":
+		node.Value = today
+	}
+	for i, below := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 {
+			switch key := node.Content[i-1].Value; {
+			case firstTexts[key] != "":
+				below.SetString(firstTexts[key])
+			case key == "named_clients":
+				below.Content, below.Style = nil, yaml.FlowStyle
+			case key == "updates":
+				below.Content = below.Content[:1]
+			}
+		}
+		reset(below, today)
+	}
+}

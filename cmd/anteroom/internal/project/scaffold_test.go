@@ -1,0 +1,246 @@
+package project
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"anteroom/content"
+	"anteroom/generator/site"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// tern is a service that is not the shipped one.
+func tern() *Service {
+	return &Service{
+		Name: "Tern", Host: "www.tern.test", Contact: "ada@tern.test", Operator: "Ada of Tern", Sender: "post@tern.test", Worker: "tern",
+	}
+}
+
+// The repository of the program keeps line ends as that of a new service does.
+func TestAttributes(t *testing.T) {
+	here, err := os.ReadFile("../../../../.gitattributes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := newFiles(t, tern()); !bytes.Equal(files[".gitattributes"], here) {
+		t.Errorf(".gitattributes of a new service:\n%s\nand here:\n%s", files[".gitattributes"], here)
+	}
+}
+
+// newYear is a moment of a day on which nothing was published.
+var newYear = time.Date(2027, 1, 1, 10, 20, 30, 0, time.UTC)
+
+// newFiles are the files of a new service, and its content.
+func newFiles(t *testing.T, s *Service) (map[string][]byte, *site.Site) {
+	t.Helper()
+	files, err := s.files(newYear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		if below, found := strings.CutPrefix(name, "content/"); found {
+			fsys[below] = &fstest.MapFile{Data: text}
+		}
+	}
+	loaded, err := site.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, loaded
+}
+
+func mustRead(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A new service has the values that it was given, a board of zeros, and secrets of its own.
+func TestNewService(t *testing.T) {
+	files, loaded := newFiles(t, tern())
+	board := loaded.Current()
+	counts := []int{
+		board.Excluded.Records, board.PilotWaitlist.RegistrationsRecorded, board.Orgs.ChartersFiled, board.Suggestions.ReceivedExternal,
+		board.Suggestions.OriginatedInternally, len(board.ObservedAttention.NamedClients), len(loaded.Service.PreviewHosts), len(loaded.Service.ReceiptKeys.Retired),
+		len(loaded.Service.Log.Keys), len(loaded.Log.Stages), loaded.Jobs.Counts["open"], loaded.Jobs.Counts["completed"], loaded.Auditors.Counts["claimed"],
+	}
+	if board.File != "2027-01-01" || len(loaded.Scoreboards) != 1 || len(board.ObservedAttention.Updates) != 1 || slices.Max(counts) > 0 {
+		t.Errorf("the first board: %v, %+v", counts, board)
+	}
+	s := &loaded.Service
+	for what, got := range map[string]struct{ got, want string }{
+		"name": {s.Name, "Tern"}, "canonical host": {s.CanonicalHost, "www.tern.test"}, "apex": {s.ApexHost, "tern.test"},
+		"operator": {s.Operator, "Ada of Tern"}, "contact": {s.Contact, "ada@tern.test"}, "relay.from": {s.Relay.From, "post@tern.test"},
+		"relay.to": {s.Relay.To, "ada@tern.test"}, "key": {s.ReceiptKeys.Current, ""},
+		"expires": {s.Security.Expires, "2028-01-01T00:00:00Z"}, "since": {loaded.Presence.Since, "2027-01-01T10:20:30Z"},
+		"status": {loaded.Presence.Status, "online"}, "mcp name": {loaded.MCP.Name, "tern"},
+		"security": {strings.Join(s.Security.Contacts, " "), "mailto:ada@tern.test https://www.tern.test/field-guide.html#security"},
+		"jobs":     {loaded.Jobs.AsOf, "2027-01-01"}, "auditors": {loaded.Auditors.AsOf, "2027-01-01"},
+	} {
+		if got.got != got.want {
+			t.Errorf("%s is %q, want %q", what, got.got, got.want)
+		}
+	}
+	if text := files["content/service.yaml"]; bytes.Count(text, []byte("#")) != bytes.Count(mustRead(t, "../../../../content/service.yaml"), []byte("#")) {
+		t.Errorf("service.yaml lost a comment:\n%s", text)
+	}
+	again, err := tern().files(newYear)
+	if err != nil || bytes.Equal(files["content/service.yaml"], again["content/service.yaml"]) || bytes.Equal(files["wrangler.toml"], again["wrangler.toml"]) {
+		t.Errorf("%v, or what is random is the same for two services", err)
+	}
+}
+
+// The template of wrangler.toml gives the repository's own file for the repository's own values.
+func TestWranglerTemplate(t *testing.T) {
+	s, err := site.Load(content.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &s.Service
+	got, err := execute(wranglerConfig, &deployment{
+		Worker: "anteroom", Host: c.CanonicalHost, Apex: c.ApexHost, Inbox: c.Relay.To, Sender: c.Relay.From,
+		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/store/migrations",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(mustRead(t, "../../../../wrangler.toml")), "\n")
+	for i, line := range strings.Split(string(got), "\n") {
+		if i >= len(lines) || line != lines[i] {
+			t.Fatalf("line %d of the template gives %q, and wrangler.toml has another (write both)", i+1, line)
+		}
+	}
+	for worker, want := range map[string]string{"tern": "tern", "tern-co-2": "tern_co_2", "2-terns": "worker_2_terns"} {
+		if got := (&deployment{Worker: worker}).Dataset(); got != want {
+			t.Errorf("the dataset of %s: %s, want %s", worker, got, want)
+		}
+	}
+}
+
+// A folder gets all files or none. Content that generate refuses is not written; an empty folder
+// keeps its mode.
+func TestWrite(t *testing.T) {
+	files, err := tern().files(newYear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "tern")
+	faulty := map[string][]byte{"content/presence.yaml": []byte("status: gone\n")}
+	faults := site.Errors(nil)
+	if err := writeFolder(dir, faulty); !errors.As(err, &faults) {
+		t.Errorf("faulty content: %v", err)
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("tern", dir+"-link"); err != nil {
+		t.Fatal(err)
+	}
+	vacant, err := Vacant(dir + "-link")
+	if err != nil || filepath.Base(vacant) != "tern" {
+		t.Fatalf("through a link: %s, %v", vacant, err)
+	}
+	if err := writeFolder(vacant, files); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFolder(dir, files); err == nil {
+		t.Error("a folder that was filled meanwhile is replaced")
+	}
+	if left, _ := os.ReadDir(parent); len(left) != 2 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestIdentifier(t *testing.T) {
+	for name, want := range map[string]string{
+		"Tern": "tern", "  Tern & Co. 2 ": "tern-co-2", "Küste": "k-ste", "北海道": "www-hokkaido", "---": "www-hokkaido",
+		strings.Repeat("ab ", 20): "ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-ab-a", strings.Repeat("a", 39) + " b": strings.Repeat("a", 39),
+	} {
+		if got := identifier(name, "www.Hokkaido"); got != want || workerName(got) != "" {
+			t.Errorf("%q gives %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Each bad answer is refused.
+func TestAnswers(t *testing.T) {
+	bad := map[string][]string{
+		"name":     {"", " ", "a ", "a\tb", "a\nb", "a\x00", "a\u202eb", "a\xff", strings.Repeat("é", 61), "a [[service]]", "# a", "<!-- a"},
+		"operator": {"\x7f", strings.Repeat("a", 101)},
+		"host":     {"", "tern.test", "www.tern", "WWW.tern.test", "www.-a.test", "https://www.tern.test", "www.tern.test.", "www.tern.test:80", "www." + strings.Repeat("a.", 130) + "test"},
+		"contact":  {"", "ada", "Ada <ada@tern.test>", "ada@tern", "a@b.test\r\nBcc: c@d.test"},
+		"sender":   {"@tern.test", "a..b@tern.test"},
+		"worker":   {"", "Tern", "a--b", "-a", strings.Repeat("a", 41)},
+	}
+	for _, q := range tern().Questions() {
+		if want := q.Check(*q.Value); want != "" {
+			t.Errorf("--%s %s: %s", q.Flag, *q.Value, want)
+		}
+		for _, text := range bad[q.Flag] {
+			if q.Check(text) == "" {
+				t.Errorf("--%s %q is taken", q.Flag, text)
+			}
+		}
+	}
+	if want := serviceName(strings.Repeat("é", 60)); want != "" {
+		t.Errorf("a name of 60 characters: %s", want)
+	}
+}
+
+// Whatever a name holds, the YAML in which it is written gives it back, and nothing else changes.
+func FuzzEdit(f *testing.F) {
+	for _, name := range []string{
+		"Tern", "true", "12", "null", "a: b", "a #b", `a "b"`, "a'", "2026-11-21", "é", `a\b`, "a:", "0x1", "1e3", "a\u00a0b", "a😀", "$1", strings.Repeat("a b", 20),
+	} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if serviceName(name) != "" || strings.ContainsAny(name, "\ufdd0\ufdd1\ufdd2\ufffe\uffff") {
+			return // the loader refuses these characters, and init says so
+		}
+		text := "# before\nname: Anteroom\nempty: \"\" # behind\n"
+		want := strings.NewReplacer("Anteroom", quoted(name), `""`, quoted(name)).Replace(text)
+		edited, err := edit{"name: ", quoted(name)}.apply([]byte(text))
+		if err == nil {
+			edited, err = edit{"empty: ", quoted(name)}.apply(edited)
+		}
+		var read struct{ Name, Empty string }
+		if err == nil {
+			err = yaml.Load(edited, &read)
+		}
+		if err != nil || string(edited) != want || read.Name != name || read.Empty != name {
+			t.Fatalf("%q, %q, %v", edited, read, err)
+		}
+	})
+}
+
+// A line that is missing, that is there twice, or that has no text of one line is not edited.
+func TestEditRefuses(t *testing.T) {
+	for _, text := range []string{"b: c\n", "  a: b\n", "a: b\na: c\n", "a: >-\n  b\n", "a: 'b'\n", "a: [b]\n", "a:\n  b: c\n", "a: # b\n"} {
+		if edited, err := (edit{"a: ", "new"}).apply([]byte(text)); err == nil {
+			t.Errorf("%q becomes %q", text, edited)
+		}
+	}
+}

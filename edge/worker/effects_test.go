@@ -1,0 +1,311 @@
+//go:build full
+
+package main
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
+	"anteroom/edge/native/receiptkey"
+)
+
+// TestKeys calls the effects that need a key directly, without a core.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	s := startMain(t, `import { makeSigner, perform } from './effects.mjs';
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export default {
+  async fetch(request, env) {
+    const { key, message, publicKey, signature } = await request.json();
+    if (key !== undefined) return Response.json({ ...await makeSigner(key), key: undefined });
+    return Response.json(await perform({ kind: 'verify', message: bytes(message), publicKey: bytes(publicKey), signature: bytes(signature) }, { env }));
+  },
+};`)
+	b64 := base64.StdEncoding.EncodeToString
+	seed, public := b64(edgetest.Key.Seed()), edgetest.PublicKey(edgetest.Key)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(edgetest.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapped := b64(pkcs8)
+	for _, test := range []struct {
+		name, key, public string
+		fault             bool
+	}{
+		{"absent", "", "", false},
+		{"a seed", seed, public, false},
+		{"a seed after the prefix", receiptkey.Prefix + seed, public, false},
+		{"PKCS #8 after the prefix", receiptkey.Prefix + wrapped + "\n", public, false},
+		{"the prefix twice", receiptkey.Prefix + receiptkey.Prefix + seed, "", true},
+		{"two line breaks", seed + "\n\n", "", true},
+		{"a space before", " " + seed, "", true},
+		{"a line break within", seed[:8] + "\n" + seed[8:], "", true},
+		{"without padding", strings.TrimRight(seed, "="), "", true},
+		{"stray bits", strings.TrimSuffix(seed, "E=") + "F=", "", true},
+		{"URL alphabet", strings.Repeat("-_", 21) + "8=", "", true},
+		{"both halves", b64(edgetest.Key), "", true},
+		{"another algorithm", b64(append([]byte{0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x6e, 0x04, 0x22, 0x04, 0x20}, pkcs8[16:]...)), "", true},
+	} {
+		if got := s.call(map[string]string{"key": test.key}); got["publicKey"] != test.public || got["fault"] != test.fault {
+			t.Errorf("key, %s: %v", test.name, got)
+		}
+	}
+	if log := s.log(); strings.Contains(log, seed[:16]) || strings.Contains(log, wrapped[:40]) {
+		t.Errorf("the log holds a secret:\n%s", log)
+	}
+	for _, c := range edgetest.Signatures(t) { // of Wycheproof
+		got := s.call(map[string]string{"message": b64(c.Message), "publicKey": b64(c.PublicKey), "signature": b64(c.Signature)})
+		if ok := got["ok"] == true && got["failure"] == nil; ok != c.Valid {
+			t.Errorf("case %d: %v, want %t", c.ID, got, c.Valid)
+		}
+	}
+}
+
+// TestFetches: a fetch is bounded in time and bytes and follows no redirect. Its result is shared
+// for ShareSeconds.
+func TestFetches(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		body, _ := io.ReadAll(r.Body) // the server notices that the client goes away only once it has read the body
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		case "/slow":
+			<-r.Context().Done()
+		case "/drips":
+			for r.Context().Err() == nil {
+				fmt.Fprint(w, "x")
+				w.(http.Flusher).Flush()
+				time.Sleep(10 * time.Millisecond)
+			}
+		case "/endless":
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 4096)); err != nil {
+					return
+				}
+			}
+		default:
+			fmt.Fprintf(w, "%s %s %s", r.Method, r.Header.Get("X-A"), body)
+		}
+	}))
+	t.Cleanup(other.Close)
+	s := startMain(t, `import { perform } from './effects.mjs';
+export default {
+  async fetch(request, env) {
+    const effect = { kind: 'fetch', self: false, method: 'POST', fields: 'x-a: 1\n', ...await request.json(), body: new TextEncoder().encode('body') };
+    const { status = 0, failure = 0, data = [], millis } = await perform(effect, { env });
+    return Response.json({ got: [status, failure, data.length, Number.isInteger(millis)].join(' ') });
+  },
+};`)
+	ask := func(path string, timeout, share int) any {
+		t.Helper()
+		return s.call(map[string]any{"url": other.URL + path, "maxBytes": 5000, "timeout": timeout, "share": share})["got"]
+	}
+	for _, test := range []struct {
+		path    string
+		timeout int
+		want    string
+	}{
+		{"/", 10_000, "200 0 11 true"}, // POST 1 body
+		{"/moved", 10_000, "307 0 0 true"},
+		{"/endless", 10_000, "200 0 5000 true"},
+		{"/slow", 200, "0 2 0 true"},
+		{"/drips", 200, "0 2 0 true"},
+	} {
+		calls.Store(0)
+		if got := ask(test.path, test.timeout, 0); got != test.want || calls.Load() != 1 {
+			t.Errorf("%s: %s, want %s; %d calls", test.path, got, test.want, calls.Load())
+		}
+	}
+	calls.Store(0)
+	first := ask("/shared", 10_000, 1)
+	if second := ask("/shared", 10_000, 1); first != "200 0 11 true" || second != first || calls.Load() != 1 {
+		t.Errorf("shared: %s, then %s, %d calls", first, second, calls.Load())
+	}
+	if ask("/shared", 10_000, 0); calls.Load() != 2 {
+		t.Errorf("not to be shared: %d calls", calls.Load())
+	}
+	eventually(t, "the end of the second in which it is shared", func() bool {
+		ask("/shared", 10_000, 1)
+		return calls.Load() > 2
+	})
+}
+
+// TestRelayResults: the result tells the core whether a message was taken, whether this very
+// message was refused, and why. The log says no more than that. If there is a webhook, messages go
+// there alone.
+func TestRelayResults(t *testing.T) {
+	t.Parallel()
+	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		posted, _ := io.ReadAll(r.Body) // the server notices that the client goes away only once it has read the body
+		const want = `{"id":"i","subject":"s","text":"t","records":["r"]}`
+		if string(posted) != want || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("posted: %s %v %s", r.Method, r.Header, posted)
+		}
+		status, err := strconv.Atoi(r.URL.Path[1:])
+		switch {
+		case err != nil:
+			select {
+			case <-r.Context().Done():
+			case <-time.After(5 * time.Second):
+			}
+			return
+		case status == 0:
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, "about operator@example.org")
+	}))
+	t.Cleanup(webhook.Close)
+	s := startMain(t, `import { perform } from './effects.mjs';
+const { setTimeout: real } = globalThis, { timeout } = AbortSignal;
+const message = { kind: 'relay', id: 'i', list: 'contacts', subject: 's', text: 't', records: ['r'], after: '' };
+const facts = { canonicalHost: 'www.example.org', service: 'Example', relayFrom: 'service@example.org', relayTo: 'operator@example.org', relayMillis: 10_000 };
+export default {
+  async fetch(request, env, ctx) {
+    const { webhook = '', unbound, code, words, hurry = 1 } = await request.json();
+    globalThis.setTimeout = (f, milliseconds) => real(f, milliseconds / hurry);
+    AbortSignal.timeout = (milliseconds) => timeout.call(AbortSignal, milliseconds / hurry);
+    const fails = () => Promise.reject(Object.assign(new Error(words + ': operator@example.org'), { code }));
+    const EMAIL = { send: () => code === undefined ? new Promise(() => {}) : fails() };
+    const { failure = 0, status = 0, data } = await perform(message, { facts, env: unbound ? {} : { EMAIL, RELAY_WEBHOOK: webhook }, ctx });
+    return Response.json({ failure, status, why: data ? new TextDecoder().decode(data) : '' });
+  },
+};`)
+	const taken, refused, timeout, unavailable = 0, 1, 2, 3
+	hook := func(path string) map[string]any { return map[string]any{"webhook": webhook.URL + path + "\n"} }
+	mail := func(code, words string) map[string]any { return map[string]any{"code": code, "words": words} }
+	whys := map[string]bool{}
+	for _, test := range []struct {
+		request         map[string]any
+		failure, status int
+		why             string
+	}{
+		{mail("E_HEADER_VALUE_TOO_LONG", ""), refused, 554, "E_HEADER_VALUE_TOO_LONG"},
+		{mail("E_HEADERS_TOO_LARGE", ""), refused, 554, "E_HEADERS_TOO_LARGE"},
+		{mail("E_VALIDATION_ERROR", ""), refused, 554, "E_VALIDATION_ERROR"},
+		{mail("E_FIELD_MISSING", ""), refused, 554, "E_FIELD_MISSING"},
+		{mail("E_CONTENT_TOO_LARGE", ""), refused, 554, "E_CONTENT_TOO_LARGE"},
+		{mail("E_DAILY_LIMIT_EXCEEDED", ""), refused, 0, "E_DAILY_LIMIT_EXCEEDED"},
+		{mail("E_SENDER_NOT_VERIFIED", ""), refused, 0, "E_SENDER_NOT_VERIFIED"},
+		{mail("", "not allowed"), refused, 0, "address not allowed"},
+		{mail("", "destination address is not a verified address"), refused, 0, "address not allowed"},
+		{mail("E_DELIVERY_FAILED", ""), timeout, 0, "E_DELIVERY_FAILED"},
+		{mail("E_INTERNAL_SERVER_ERROR", ""), timeout, 0, "E_INTERNAL_SERVER_ERROR"},
+		{mail("", "lost"), timeout, 0, "failed"},
+		{mail("E_ about operator@example.org", ""), timeout, 0, "failed"},
+		{map[string]any{"hurry": 50}, timeout, 0, "timed out"},
+		{map[string]any{"unbound": true}, unavailable, 0, "no relay"},
+		{hook("/204"), taken, 0, ""},
+		{hook("/308"), refused, 0, "webhook 308"},
+		{hook("/400"), refused, 400, "webhook 400"},
+		{hook("/404"), refused, 0, "webhook 404"},
+		{hook("/413"), refused, 413, "webhook 413"},
+		{hook("/422"), refused, 422, "webhook 422"},
+		{hook("/429"), refused, 0, "webhook 429"},
+		{hook("/500"), timeout, 0, "webhook 500"},
+		{hook("/0"), timeout, 0, "failed"},
+		{map[string]any{"webhook": webhook.URL + "/never", "hurry": 50}, timeout, 0, "timed out"},
+	} {
+		got := s.call(test.request)
+		if got["failure"] != float64(test.failure) || got["status"] != float64(test.status) || got["why"] != test.why {
+			t.Errorf("%v: %v, want %d %d %q", test.request, got, test.failure, test.status, test.why)
+		}
+		whys[test.why] = true
+	}
+	log := ""
+	eventually(t, "every reason in the log", func() bool {
+		log += s.log()
+		for why := range whys {
+			if !strings.Contains(log, why) {
+				return false
+			}
+		}
+		return true
+	})
+	if strings.Contains(log, "example.org") || strings.Contains(log, "127.0.0.1") {
+		t.Errorf("the log says too much:\n%s", log)
+	}
+}
+
+// servedAt is the time in an answer, in the text of a tool too.
+var servedAt = regexp.MustCompile(`served_at\\?":\\?"[^"]*"`)
+
+// TestObserved: what a request shows of its clients is written as data points, as many as an
+// invocation may write. The answers are the same without a dataset, and with one that does not
+// work.
+func TestObserved(t *testing.T) {
+	t.Parallel()
+	s := startMain(t, with(`OBSERVED: {
+  writeDataPoint({ blobs, doubles, indexes }) {
+    const bytes = new TextEncoder().encode(indexes[0]).length;
+    if (indexes.length !== 1 || bytes > 96) throw new TypeError('an index of ' + bytes + ' bytes');
+    console.log('point ' + JSON.stringify([...blobs, ...doubles, ...indexes]));
+  },
+}`))
+	without := startMain(t, with(""))
+	broken := startMain(t, with(`OBSERVED: { writeDataPoint() { throw new TypeError('out of order'); } }`))
+	initialize := func(client string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"` + client + `"}}}`
+	}
+	type point [4]any
+	// written sends an initialize, whose point is the last.
+	written := func() (points []point) {
+		t.Helper()
+		const last = "the last"
+		s.raw("POST", protocol.Path, initialize(last))
+		for line := range strings.Lines(s.logs(last)) {
+			_, text, found := strings.Cut(line, "point ")
+			var p point
+			if found && json.Unmarshal([]byte(text), &p) == nil && p[0] != last {
+				points = append(points, p)
+			}
+		}
+		return points
+	}
+	const calling = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_scoreboard"}}`
+	called, wide, math := point{"", "tools/call", 1.0, "tools/call "}, strings.Repeat("é", 64), strings.Repeat("𝔘", 64)
+	for name, c := range map[string]struct {
+		body, version string
+		want          []point
+	}{
+		"a long name":            {initialize(wide + "x"), "", []point{{wide, "initialize", 1.0, "initialize " + strings.Repeat("é", 21)}}},
+		"one beyond 16 bits":     {initialize(math), "", []point{{math, "initialize", 1.0, "initialize " + strings.Repeat("𝔘", 10) + "\ufffd"}}},
+		"a batch":                {"[" + initialize("lark") + "," + calling + "," + calling + "]", "", []point{{"lark", "initialize", 1.0, "initialize lark"}, called, called}},
+		"a call with the header": {calling, "2025-06-18", []point{called, {"", "handshake", 1.0, "handshake "}}},
+	} {
+		_, got := s.raw("POST", protocol.Path, c.body, "mcp-protocol-version", c.version)
+		if points := written(); !reflect.DeepEqual(points, c.want) {
+			t.Errorf("%s is answered\n%s\nand writes\n%v\nwant\n%v", name, got, points, c.want)
+		}
+		for where, other := range map[string]*service{"without a dataset": without, "with one that does not work": broken} {
+			if _, answer := other.raw("POST", protocol.Path, c.body, "mcp-protocol-version", c.version); servedAt.ReplaceAllString(string(answer), "") != servedAt.ReplaceAllString(string(got), "") {
+				t.Errorf("%s, %s, is answered\n%s\nand otherwise\n%s", name, where, answer, got)
+			}
+		}
+	}
+	s.raw("POST", protocol.Path, "["+strings.Repeat(calling+",", 49)+calling+"]")
+	if n := len(written()); n != 25 {
+		t.Errorf("a batch writes %d points, want the 25 that an invocation may write", n)
+	}
+	broken.logs("observations are not counted: out of order")
+	if log := without.log(); log != "" {
+		t.Errorf("without a dataset the log says\n%s", log)
+	}
+}

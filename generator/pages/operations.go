@@ -1,0 +1,182 @@
+package pages
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anteroom/edge/api"
+	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/endpoint/org"
+	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
+	"anteroom/generator/contract"
+	"anteroom/generator/model"
+)
+
+// Sends describes what step i sends about its caller.
+func (g *family) Sends(i int) string {
+	step := &g.Site.Quest.Steps[i]
+	body, err := jsondoc.Parse([]byte(step.Body))
+	switch {
+	case step.Method() == http.MethodGet:
+		return "Sends nothing about you"
+	case step.AnswerOf != "":
+		return fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
+	case err != nil:
+		g.Fail("the body of step %d of the quest: %w", i+1, err)
+	}
+	var names []string
+	for _, m := range body.Members {
+		names = append(names, m.Name)
+	}
+	return "Sends " + codes(names)
+}
+
+// NothingSent counts the steps before the first that sends something.
+func (g *family) NothingSent() (n int) {
+	for n < len(g.Site.Quest.Steps) && g.Site.Quest.Steps[n].Method() == http.MethodGet {
+		n++
+	}
+	return n
+}
+
+// QuestCommand returns the command that makes the call of step i.
+func (g *family) QuestCommand(i int) string {
+	step := &g.Site.Quest.Steps[i]
+	if step.Method() == http.MethodGet {
+		route, op := api.Find(step.Operation)
+		return g.GetCommand(route, op)
+	}
+	return g.QuestCurl(step)
+}
+
+// Draft returns the answer for the example of a charter. Pages show it in tables only, so that no
+// one files it.
+func (g *family) Draft() (draft org.Answer) {
+	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)
+	return draft
+}
+
+// linePerSeat puts each seat of a charter on a line.
+var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]",
+	`,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
+
+// CharterForm returns a charter with placeholders.
+func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgRules().PostTemplate)) }
+
+// CharterParameters returns a charter with placeholders as parameters of a query.
+func (g *family) CharterParameters() (parameters []string) {
+	op := contract.WriteOperation(contract.Route("org"))
+	for i := range op.Fields {
+		f := &op.Fields[i]
+		for _, name := range contract.QueryNames(f) {
+			value := contract.FieldTemplate(f)
+			if len(f.QueryNames) > 0 {
+				value = seatExample(f, name)
+			}
+			if text, err := jsondoc.Parse(value); err == nil && f.Required {
+				parameters = append(parameters, name+"="+text.Text)
+			}
+		}
+	}
+	return parameters
+}
+
+func seatExample(f *input.Field, parameter string) model.JSON {
+	example, err := jsondoc.Parse(contract.FieldTemplate(f))
+	if err != nil {
+		return nil
+	}
+	for _, item := range example.Items {
+		name, number, found := "", "", false
+		for _, m := range item.Members {
+			switch {
+			case m.Value.Text == parameter:
+				found = true
+			case m.Value.Kind == jsondoc.String:
+				name = m.Value.Text
+			case m.Value.Kind == jsondoc.Number:
+				number = m.Value.Text
+			}
+		}
+		if found {
+			return jsondoc.AppendString(nil, name+":"+number)
+		}
+	}
+	return nil
+}
+
+func (g *family) businessDaysForm() *calendarForm {
+	form := &calendarForm{Action: contract.Route("business-days").Path}
+	for i := range bizday.Fields {
+		f := &bizday.Fields[i]
+		form.Fields = append(form.Fields, businessDaysField(f))
+		if f.Type == input.List {
+			form.Calendar = f.Name
+		}
+	}
+	return form
+}
+
+func businessDaysField(f *input.Field) formField {
+	field := formField{Name: f.Name, Label: strings.ToUpper(f.Name[:1]) + f.Name[1:], Type: "text", Required: f.Required}
+	texts := map[string]string{}
+	switch f.Type {
+	case input.Date:
+		field.Type = "date"
+		field.Min, field.Max = bizday.Range()
+	case input.Integer:
+		field.Type = "number"
+		if f.Max != 0 { // the year, which replaces a span
+			field.Min, field.Max = strconv.Itoa(f.Min), strconv.Itoa(f.Max)
+			field.Label = "Or a " + f.Name
+		}
+	case input.List:
+		for _, c := range model.Calendars() {
+			texts[c.ID] = c.Name
+		}
+	}
+	var readers, questions []string
+	for _, o := range bizday.Operations {
+		if slices.Contains(o.Reads(), f.Name) {
+			readers, questions = append(readers, o.Name), append(questions, strings.TrimSuffix(o.What, "?"))
+		}
+		if f.Name == businessDaysChoice {
+			texts[o.Name], field.Label = o.What, "What to compute"
+		}
+	}
+	if readers != nil {
+		field.For, field.Hint = strings.Join(readers, " "), "For: "+strings.Join(questions, "; ")+"."
+	}
+	for _, value := range f.Values {
+		field.Options = append(field.Options, formOption{Value: value, Text: cmp.Or(texts[value], value)})
+	}
+	return field
+}
+
+var businessDaysChoice = bizday.Fields[0].Name
+
+type businessDaysExample struct {
+	Command string           `json:"-"`
+	Result  string           `json:"result"`
+	Skipped []bizday.Holiday `json:"holidays_skipped"`
+}
+
+// BusinessDaysExample returns the example of the endpoint.
+func (g *family) BusinessDaysExample() (example businessDaysExample) {
+	route, op := api.Find("computeBusinessDays")
+	g.exampleAnswer(op, &example)
+	example.Command = g.GetCommand(route, op)
+	return example
+}
+
+func (g *family) exampleAnswer(op *api.Operation, answer any) {
+	if err := json.Unmarshal(g.Example(op).Answer, answer); err != nil {
+		g.Fail("the example of %s: %w", op.ID, err)
+	}
+}
