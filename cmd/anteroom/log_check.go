@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/endpoint/health"
+	healthz "anteroom/edge/endpoint/health"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/tlog"
 
@@ -173,21 +173,21 @@ func errSetApart(verification string) error {
 
 // namedIn returns the host and the receipt key that the manifest of a service names.
 func namedIn(read tlog.Source) (hosts, keys []string, err error) {
-	text, err := read(health.Manifest)
+	text, err := read(healthz.Manifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil // a copy of the log alone
 	}
-	var manifest jsondoc.Value
+	var document jsondoc.Value
 	if err == nil {
-		manifest, err = jsondoc.Parse(text)
+		document, err = jsondoc.Parse(text)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", health.Manifest, err)
+		return nil, nil, fmt.Errorf("read %s: %w", healthz.Manifest, err)
 	}
-	if host := manifest.Get("canonical_host").Text; host != "" {
+	if host := document.Get("canonical_host").Text; host != "" {
 		hosts = []string{host}
 	}
-	if key := manifest.Get("receipt_key").Text; key != "" {
+	if key := document.Get("receipt_key").Text; key != "" {
 		keys = []string{key}
 	}
 	return hosts, keys, nil
