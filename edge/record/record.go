@@ -38,7 +38,7 @@ type Stored struct {
 
 // Promise is the promise that a record will be counted, as an answer has it.
 type Promise struct {
-	Spec      string `json:"spec" doc:"Identifier of the rule that text follows."`
+	Spec      string `json:"spec" enum:"counted-promise-v0" doc:"Identifier of the rule that text follows."`
 	Text      string `json:"text" doc:"The promise as a canonical string: a hand verification will include the record by counted_by."`
 	Signature string `json:"signature" doc:"Raw 64-byte Ed25519 signature over text in base64."`
 	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64, the key for receipts."`

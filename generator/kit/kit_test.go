@@ -224,7 +224,7 @@ func TestShort(t *testing.T) {
 // of the others.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t))
+	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t), ofPromises(t))
 	outcomes := map[int]int{}
 	for _, q := range questions {
 		outcomes[q.status]++
@@ -237,7 +237,7 @@ func TestVerdicts(t *testing.T) {
 	python := compare(t, questions)
 	shell := write(t, "verify.sh", "https://www.example.org", published, nil)
 	for i := range questions {
-		if q := &questions[i]; i%8 == 0 || q.status == 2 && i%2 == 0 || strings.HasSuffix(q.name, " levels") {
+		if q := &questions[i]; i%8 == 0 || q.status == 2 && i%2 == 0 || strings.HasSuffix(q.name, " levels") || strings.HasPrefix(q.name, "promise, ") {
 			q.compare(t, "verify.sh", run(t, "verify.sh", shell, q.input), python[i])
 		}
 	}
@@ -548,6 +548,37 @@ func ofVectors(t *testing.T) (questions []question) {
 	return questions
 }
 
+// ofPromises are the answers of the vectors of promises, with their verdicts.
+func ofPromises(t *testing.T) (questions []question) {
+	var f struct {
+		Promises []struct {
+			Name   string
+			Answer json.RawMessage
+		}
+		Verdicts []struct {
+			Name, Of, Verdict string
+			Set               map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(vectors.PromiseV0, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range f.Verdicts {
+		for _, p := range f.Promises {
+			if p.Name != v.Of {
+				continue
+			}
+			var changes []string
+			for name, value := range v.Set {
+				changes = append(changes, name, string(value))
+			}
+			status := map[string]int{"valid": 0, "invalid": 1, "unverified": 2}[v.Verdict]
+			questions = append(questions, question{name: "promise, " + v.Name, input: edited(t, p.Answer, changes...), status: status})
+		}
+	}
+	return questions
+}
+
 // Without a key a program says that it has none, once it needs one; --key gives it one. A file and
 // standard input are the same.
 func TestArguments(t *testing.T) {
@@ -557,6 +588,8 @@ func TestArguments(t *testing.T) {
 	if err := os.WriteFile(file, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	promised := post(t, "/api/waitlist", map[string]string{"agent_name": odd})
+	unsigned := edited(t, promised, "promise", "")
 	stranger := edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	for name := range programs {
 		program := write(t, name, "https://www.example.org", nil, nil)
@@ -568,6 +601,8 @@ func TestArguments(t *testing.T) {
 			said      string
 		}{
 			{"no key", whole, nil, 2, "--key"},
+			{"no key for a promise", promised, nil, 2, "--key"},
+			{"no key for a registration without a promise", unsigned, nil, 0, "anyone could have made this registration"},
 			{"two keys", whole, []string{"--key", published[1] + "," + published[0]}, 0, "valid receipt"},
 			{"another key", whole, []string{"--key", stranger}, 1, "failed key"},
 			{"a file that is not there", nil, []string{file + "x"}, 2, "no such file"},
