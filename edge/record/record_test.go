@@ -12,6 +12,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/record"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
@@ -51,8 +52,9 @@ func requests() map[string][2]string {
 }
 
 // Under a key a call makes one record, one message and one promise, whatever became of the
-// transactions of its first try and however often and late it is sent again. Only a suggestion that
-// may have been relayed is refused then. An erased address does not come back.
+// transactions of its first try and however often and late it is sent again: a later call finishes
+// what the first began. Only a suggestion whose record may have been refused is mailed twice, under
+// one Message-ID. An erased address does not come back.
 func TestKey(t *testing.T) {
 	for table, request := range requests() {
 		cases := map[string][2]int{ // the statuses of two calls, by the fates of the transactions of the first
@@ -60,8 +62,8 @@ func TestKey(t *testing.T) {
 		}
 		if table == "suggestions" { // the first transaction claims the id
 			cases = map[string][2]int{
-				"done": {200, 200}, "lost": {503, 502}, "never": {503, 200}, "late": {503, 502}, "refused": {503, 200}, "done lost done": {200, 200},
-				"done lost lost": {200, 200}, "done refused": {200, 502},
+				"done": {200, 200}, "lost": {503, 200}, "never": {503, 200}, "late": {503, 200}, "refused": {503, 200}, "done lost done": {200, 200},
+				"done lost lost": {200, 200}, "done refused": {200, 200}, "done refused refused": {200, 200},
 			}
 		}
 		for fates, statuses := range cases {
@@ -109,8 +111,9 @@ func TestKey(t *testing.T) {
 			before, after := edgetest.Decode(t, first), edgetest.Decode(t, second)
 			sameTime := before["recorded_at"] == nil || before["recorded_at"] == after["recorded_at"]
 			samePromise := reflect.DeepEqual(before["promise"], after["promise"])
+			again := fates == "done refused refused" // neither recorded nor noted as relayed
 			if before["replayed"] != nil || statuses == [2]int{200, 200} &&
-				(after["replayed"] != true || before["record_id"] != after["record_id"] || !sameTime || !samePromise) {
+				((after["replayed"] != true) != again || before["record_id"] != after["record_id"] || !sameTime || !samePromise) {
 				t.Errorf("%s, %s: %s, and then %s", table, fates, first.Body, second.Body)
 			}
 			id, _ := after["record_id"].(string)
@@ -119,7 +122,7 @@ func TestKey(t *testing.T) {
 			counts := "SELECT (SELECT count(*) FROM " + table + "), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)"
 			got := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: counts}}}).Rows[0][0]
 			want := map[bool]int64{true: 1, false: 0}[second.Status == 200]
-			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 || third["email_on_file"] == true || third["contact_on_file"] == true {
+			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 && !again || third["email_on_file"] == true || third["contact_on_file"] == true {
 				t.Errorf("%s, %s: %v records, addresses and messages, %d mails, %v", table, fates, got, len(h.Messages), third)
 			}
 			if err := store.Close(); err != nil {
@@ -129,7 +132,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A suggestion whose relay timed out keeps its key: the retry mails no second time.
+// A suggestion whose relay timed out keeps its key: a retry is told to wait, and after a minute it
+// mails again under the same Message-ID.
 func TestRelayTimesOut(t *testing.T) {
 	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -138,12 +142,32 @@ func TestRelayTimesOut(t *testing.T) {
 	defer store.Close()
 	h := edgetest.NewFake(t)
 	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
-	for _, want := range []string{"The relay timed out", "has not ended, or it is not known how it ended"} {
-		r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
-		if r.Status != 502 || !strings.Contains(string(r.Body), want) || len(h.Messages) != 0 {
-			t.Errorf("%d %s, %d messages, want %s", r.Status, r.Body, len(h.Messages), want)
+	for _, c := range []struct {
+		after  int64
+		relay  turn.Failure
+		status int
+		says   string
+		mails  int
+	}{
+		{0, turn.Timeout, 502, "The relay timed out", 0},
+		{record.ClaimSeconds - 1, turn.None, 409, "is still at work", 0},
+		{record.ClaimSeconds, turn.None, 200, `"recorded":true`, 1},
+		{record.ClaimSeconds + 1, turn.None, 200, `"replayed":true`, 1},
+	} {
+		h.Fail = map[string]turn.Failure{}
+		if c.relay != turn.None {
+			h.Fail["relay"] = c.relay
 		}
-		h.Fail = nil
+		r := h.Run(&turn.Turn{
+			Request: turn.Request{
+				Method: "POST", Target: "/api/suggest", Host: "www.example.org", Body: []byte(`{"suggestion":"ten letters"}`),
+				Header: []turn.Header{{Name: "idempotency-key", Value: "0123456789abcdef"}},
+			},
+			Now: edgetest.Now + c.after, Entropy: [16]byte{byte(c.after)},
+		}, h.Edge.Handle)
+		if r.Status != c.status || !strings.Contains(string(r.Body), c.says) || len(h.Messages) != c.mails {
+			t.Errorf("after %d s: %d %s, %d messages, want %d %s", c.after, r.Status, r.Body, len(h.Messages), c.status, c.says)
+		}
 	}
 }
 

@@ -75,7 +75,8 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 	}
 	erased, observed, changes = make([]Erased, len(now)), changes[2], changes[3:]
 	for i := range erased {
-		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[1+2*i]}
+		done := changes[i*erasing:]
+		erased[i] = Erased{Contacts: done[0], Messages: done[1]}
 		for _, row := range digests[i] {
 			id, _ := row[0].(string)
 			erased[i].Digests = append(erased[i].Digests, id)
@@ -90,11 +91,20 @@ func Erase(ctx context.Context, s Store, address string, recordIDs ...string) (e
 	return erased, observed, err
 }
 
-// Erasure returns the statements that delete the addresses of records.
+// forget drops the fingerprints of the calls that made records: they are hashes of the addresses too.
+const forget = "UPDATE used_ids SET call = NULL"
+
+const erasing = 3 // statements of an Erasure
+
+// Erasure returns the statements that delete the addresses of records, and what is derived from
+// them.
 func Erasure(recordIDs ...string) []turn.Statement {
 	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
 	list := []any{jsonList(recordIDs)}
-	return []turn.Statement{{SQL: "DELETE FROM contacts" + these, Args: list}, {SQL: "DELETE FROM outbox" + these, Args: list}}
+	return []turn.Statement{
+		{SQL: "DELETE FROM contacts" + these, Args: list}, {SQL: "DELETE FROM outbox" + these, Args: list},
+		{SQL: forget + these + " AND call IS NOT NULL", Args: list},
+	}
 }
 
 func jsonList(ids []string) string {
@@ -121,7 +131,8 @@ const SelectErased = "SELECT record_id FROM erased"
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
 	const these = " WHERE record_id IN (" + SelectErased + ")"
 	changes, err := s.Write(ctx, addErased(recordIDs), turn.Statement{SQL: mark},
-		turn.Statement{SQL: "DELETE FROM contacts" + these}, turn.Statement{SQL: "DELETE FROM outbox" + these})
+		turn.Statement{SQL: "DELETE FROM contacts" + these}, turn.Statement{SQL: "DELETE FROM outbox" + these},
+		turn.Statement{SQL: forget + these + " AND call IS NOT NULL"})
 	if err != nil {
 		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}
