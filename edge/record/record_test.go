@@ -12,9 +12,10 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/record"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/record"
+	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -128,6 +129,68 @@ func TestKey(t *testing.T) {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// A call whose record an earlier program made, under an id that held the commitment too, is repeated
+// after the upgrade; so is a suggestion that it had claimed and not ended.
+func TestEarlierProgram(t *testing.T) {
+	const key = "0123456789abcdef"
+	for table, request := range requests() {
+		h := edgetest.NewFake(t)
+		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Exec = store.Exec
+		first := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
+		kind := strings.TrimSuffix(table, "s")
+		commitment, _ := first["payload_sha256"].(string)
+		if commitment == "" {
+			commitment, _ = first["text_sha256"].(string)
+		}
+		old := sha256.HexOf(kind + "\n" + key + "\n" + commitment)[:32]
+		for _, sql := range []string{"UPDATE " + table + " SET record_id = ?", "UPDATE used_ids SET record_id = ?, call = NULL, claimed_at = NULL"} {
+			store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: []any{old}}}})
+		}
+		again := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
+		rows := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT count(*) FROM " + table}}}).Rows[0][0][0]
+		if again["record_id"] != old || again["replayed"] != true || rows != int64(1) {
+			t.Errorf("%s: %v, %v rows", table, again, rows)
+		}
+		if table == "suggestions" {
+			for _, sql := range []string{"DELETE FROM suggestions", "UPDATE used_ids SET seq = NULL"} {
+				store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql}}})
+			}
+			if r := h.Do("POST", request[0], request[1], "idempotency-key", key); r.Status != 200 || edgetest.Decode(t, r)["recorded"] != true {
+				t.Errorf("a claim without an end: %d %s", r.Status, r.Body)
+			}
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A call that was made is answered again also if the limiter refuses a new one, which stays refused.
+func TestReplayBeyondTheLimit(t *testing.T) {
+	for table, request := range requests() {
+		h := edgetest.NewFake(t)
+		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Exec = store.Exec
+		first := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdef")
+		h.Left = 0
+		again := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdef")
+		other := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdeg")
+		if first.Status != 200 || again.Status != 200 || other.Status != 429 || edgetest.Decode(t, again)["replayed"] != true {
+			t.Errorf("%s: %d, %d %s, another %d %s", table, first.Status, again.Status, again.Body, other.Status, other.Body)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
