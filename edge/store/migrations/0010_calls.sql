@@ -5,3 +5,6 @@ ALTER TABLE used_ids ADD COLUMN call TEXT;
 -- Unix seconds; seq is set once it is recorded.
 ALTER TABLE used_ids ADD COLUMN claimed_at INTEGER;
 ALTER TABLE used_ids ADD COLUMN relayed_at INTEGER;
+
+-- Claims without an end are few, and are found without a look at all other ids.
+CREATE INDEX used_ids_claimed ON used_ids (claimed_at) WHERE seq IS NULL;
