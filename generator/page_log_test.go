@@ -54,7 +54,7 @@ func TestTextsOfTheLog(t *testing.T) {
 	with, without := made(t, content, log), made(t, shippedContent, nil)
 	for path, text := range map[string]string{
 		"/llms.txt":                   "with it the public log proves whether it was counted",
-		"/receipts.html.md":           "The [public log](/log.html.md) says whether it was counted.",
+		"/receipts.html.md":           "The [public log](/log.html.md) shows whether it was counted.",
 		"/endpoints/waitlist.html.md": "with it the [public log](/log.html.md) says",
 		"/endpoints/org.html.md":      "with it the [public log](/log.html.md) says",
 		"/field-guide.html.md":        "### Recount",

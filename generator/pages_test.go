@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"log/slog"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -15,6 +17,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator"
@@ -101,6 +104,17 @@ func TestProblemExamples(t *testing.T) {
 	}
 	query := "agent_name=" + strings.Repeat("x", 9000-len("agent_name="))
 	suggestion := `{"suggestion":"Publish the tables."}`
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	// twice answers the second of two calls with one key, of which the first timed out.
+	twice := func(h *edgetest.Fake, key, first, second string) *turn.Response {
+		h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
+		do(h, "POST", "/api/suggest", first, "idempotency-key", key)
+		return do(h, "POST", "/api/suggest", second, "idempotency-key", key)
+	}
 	provocations := map[string]func(h *edgetest.Fake) *turn.Response{
 		"invalid-input":      func(h *edgetest.Fake) *turn.Response { return do(h, "POST", "/api/suggest", "{}") },
 		"not-found":          func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/api/nothing", "") },
@@ -152,6 +166,12 @@ func TestProblemExamples(t *testing.T) {
 		"store-unavailable": func(h *edgetest.Fake) *turn.Response {
 			h.Fail = map[string]turn.Failure{"exec": turn.Unavailable}
 			return do(h, "POST", "/api/waitlist", `{"agent_name":"tern"}`)
+		},
+		"call-in-progress": func(h *edgetest.Fake) *turn.Response {
+			return twice(h, "0123456789abcdef", suggestion, suggestion)
+		},
+		"key-reused": func(h *edgetest.Fake) *turn.Response {
+			return twice(h, "fedcba9876543210", `{"suggestion":"Publish other tables."}`, suggestion)
 		},
 		"signal-under-way": func(h *edgetest.Fake) *turn.Response {
 			h.Exec = func(e turn.Exec) turn.Result {

@@ -374,6 +374,14 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 		d.add(check, warning, "anteroom records outbox list shows them; look at the mail check",
 			"undelivered for more than an hour: %s; the newest error: %.200q", cli.Plural(int(late), "message"), messages.Error)
 	}
+	claims, err := forgotten(ctx, store, now)
+	if err != nil {
+		return err
+	}
+	if n := len(claims); n > 0 {
+		d.add(check, warning, hintClaims, "suggestions begun with a key and not recorded: %d; the oldest: %s",
+			n, claimText(&claims[0], now))
+	}
 	if d.inbox != "" && d.site != nil {
 		found, err := lookIntoInbox(ctx, store, d.site,
 			d.store.mail(verification.Mail{Inbox: d.inbox, Outbox: d.host.Outbox}), now)

@@ -72,6 +72,7 @@ type inbox struct {
 	New         []records.Waiting   `json:"new"`              // since then, by kinds
 	Suggestions []waitingSuggestion `json:"suggestions"`      // the new ones
 	Outbox      records.Outbox      `json:"outbox"`
+	Claims      []records.Claim     `json:"claims"` // suggestions that were begun with a key and not recorded
 
 	now  time.Time
 	mail verification.Mail
@@ -126,12 +127,16 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail ver
 			found.Suggestions = append(found.Suggestions, one)
 		}
 	}
-	found.Outbox, err = records.Undelivered(ctx, r)
+	if found.Outbox, err = records.Undelivered(ctx, r); err != nil {
+		return nil, err
+	}
+	claims, err := forgotten(ctx, r, now)
+	found.Claims = append([]records.Claim{}, claims...)
 	return found, err
 }
 
 func (r *inbox) waits() bool {
-	return r.Outbox.Pending+r.Outbox.Dead > 0 ||
+	return r.Outbox.Pending+r.Outbox.Dead > 0 || len(r.Claims) > 0 ||
 		slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
 }
 
@@ -179,6 +184,12 @@ func (r *inbox) print(t *cli.Terminal) {
 			t.Printf("%s", line)
 		}
 		t.Printf("(%s)", hintLost)
+	}
+	for _, c := range r.Claims[:min(maxShown, len(r.Claims))] {
+		t.Printf("%s", claimText(&c, r.now))
+	}
+	if len(r.Claims) > 0 {
+		t.Printf("(%s)", hintClaims)
 	}
 	if r.Outbox.Pending+r.Outbox.Dead > 0 {
 		t.Printf("addresses that were not delivered: %s", &r.Outbox)

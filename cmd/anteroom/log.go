@@ -44,6 +44,9 @@ func (o *logTarget) addFlags(cmd *cobra.Command) {
 	flags.StringArrayVar(&o.witnesses, "witness", nil,
 		"the verifier `key` of a witness that must have cosigned; may be given several times")
 	cmd.MarkFlagsMutuallyExclusive("policy", "witness")
+	for _, name := range []string{"url", "host-header", "policy", "witness"} {
+		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout decides nothing about a check
+	}
 }
 
 func (o *logTarget) quorum() (p *tlog.Policy, err error) {
@@ -123,7 +126,10 @@ func (o *logTarget) trusted(policy *tlog.Policy) (*logTrust, error) {
 }
 
 func (o *logTarget) ends(keys []string) (ends []tlog.Checkpoint, err error) {
-	files, _ := filepath.Glob(filepath.Join(o.content, "log", "*.checkpoint"))
+	files, err := checkpointsIn(filepath.Join(o.content, "log"))
+	if err != nil {
+		return nil, err
+	}
 	last := map[string]tlog.Checkpoint{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

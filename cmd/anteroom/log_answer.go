@@ -24,28 +24,26 @@ const wholeAnswer = "give the whole answer to the registration or charter, uncha
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// recordHash returns the hash of a record in the log. The argument is the hash itself, or the file
-// with the answer; "-" is stdin.
-func recordHash(stdin io.Reader, argument string) (string, error) {
+// readRecord returns the hash of a record in the log, and the promise to count it, nil if there is
+// none. The argument is the hash itself, or the file with the answer; "-" is stdin.
+func readRecord(stdin io.Reader, argument string) (hash string, promise *tlog.Promised, err error) {
 	if hash, ok := tlog.ParseHash(argument); ok {
-		return hash, nil
+		return hash, nil, nil
 	}
-	hash, err := readRecordHash(stdin, argument)
+	answer, err := readAnswer(stdin, argument)
+	if err == nil {
+		hash, err = hashOfAnswer(answer, argument)
+	}
+	if err == nil && answer.Get("promise").Kind == jsondoc.Object {
+		promise, err = promiseIn(answer, argument)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
 	}
 	if err != nil {
-		return "", cli.Unusable("read the answer: %w", err)
+		return "", nil, cli.Unusable("read the answer: %w", err)
 	}
-	return hash, nil
-}
-
-func readRecordHash(stdin io.Reader, name string) (string, error) {
-	answer, err := readAnswer(stdin, name)
-	if err != nil {
-		return "", err
-	}
-	return hashOfAnswer(answer, name)
+	return hash, promise, nil
 }
 
 func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
@@ -81,22 +79,28 @@ func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	return "", fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
 }
 
-// readPromise reads the promise in an answer, and verifies that it names the answer's record and is
-// signed by the receipt key it names.
-func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, err error) {
+func readPromise(stdin io.Reader, name string) (*tlog.Promised, error) {
 	answer, err := readAnswer(stdin, name)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	p = &tlog.Promised{}
-	if p.Hash, err = hashOfAnswer(answer, name); err != nil {
-		return nil, "", err
+	return promiseIn(answer, name)
+}
+
+// promiseIn returns the promise in an answer. It verifies that the promise names the answer's
+// record, and is signed by the receipt key it names. Whether that key counts is decided by the
+// service.
+func promiseIn(answer *jsondoc.Value, name string) (*tlog.Promised, error) {
+	hash, err := hashOfAnswer(answer, name)
+	if err != nil {
+		return nil, err
 	}
+	p := &tlog.Promised{Hash: hash}
 	given := answer.Get("promise")
 	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
 	said, err := jsondoc.Parse([]byte(text))
 	if err != nil || said.Kind != jsondoc.Object {
-		return nil, "", fmt.Errorf("%s has no promise, which a service that signs receipts adds (%s)", name, wholeAnswer)
+		return nil, fmt.Errorf("%s has no promise: anyone could have made this answer (%s)", name, wholeAnswer)
 	}
 	size := said.Get("size")
 	about := canon.Promised{
@@ -112,18 +116,18 @@ func readPromise(stdin io.Reader, name string) (p *tlog.Promised, key string, er
 	_, noDay := time.Parse(time.DateOnly, about.CountedBy)
 	switch {
 	case canon.Promise(&about) != text || noDay != nil:
-		return nil, "", fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
+		return nil, fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
 	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize ||
 		!ed25519.Verify(public, []byte(text), signature):
-		return nil, "", fmt.Errorf("the promise in %s is not signed by the key it names", name)
+		return nil, fmt.Errorf("the promise in %s is not signed by the key it names", name)
 	}
-	p.By = about.CountedBy
+	p.By, p.Signer, p.Host, p.RecordedAt = about.CountedBy, key, about.IssuedBy, about.RecordedAt
 	if about.Log != "" {
 		root, err := tlog.ParseRoot(about.Root)
 		if err != nil {
-			return nil, "", fmt.Errorf("the promise in %s: root: %w", name, err)
+			return nil, fmt.Errorf("the promise in %s: root: %w", name, err)
 		}
 		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
 	}
-	return p, key, nil
+	return p, nil
 }

@@ -35,7 +35,7 @@ func TestReadRecordHash(t *testing.T) {
 		`{"type":"about:blank"}`:     "no record_id",
 		strings.Repeat(" ", 1<<20+1): "more than",
 	} {
-		got, err := recordHash(strings.NewReader(text), "-")
+		got, _, err := readRecord(strings.NewReader(text), "-")
 		if err == nil && got != expected || err != nil && !strings.Contains(err.Error(), expected) {
 			t.Errorf("%.80s: %q, %v, want %s", text, got, err, expected)
 		}
@@ -43,7 +43,7 @@ func TestReadRecordHash(t *testing.T) {
 			t.Errorf("%.80s: exit code %d", text, f.Code)
 		}
 	}
-	if got, err := recordHash(nil, strings.ToUpper(want)); err != nil || got != want {
+	if got, _, err := readRecord(nil, strings.ToUpper(want)); err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}
 }

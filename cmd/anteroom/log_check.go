@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	healthz "anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 type logCheckOptions struct {
 	logTarget
 	out, since, proof, promise string
+	receiptKeys                []string
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -39,6 +43,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is "+
 		"standard input")
+	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
+		"with @FIRST..LAST if it was replaced; may be given several times")
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	for _, other := range []string{"since", "promise", "out"} {
@@ -49,7 +55,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answer string) error {
-	hash, err := recordHash(t.In, answer)
+	hash, _, err := readRecord(t.In, answer)
 	if err != nil {
 		return err
 	}
@@ -82,7 +88,10 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 		return fmt.Errorf("check %s: no proof of %s: %w", o.proof, answer, hintKeys(err))
 	}
 	r := reportOf(p, trusted.From)
-	return t.Answer(r, func() { t.PrintLines(r.String()) })
+	if err := t.Answer(r, func() { t.PrintLines(r.String()) }); err != nil {
+		return err
+	}
+	return r.err()
 }
 
 func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
@@ -110,11 +119,14 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 		}
 		what.Kept = [][]byte{kept}
 	}
-	var signedBy string
 	if o.promise != "" {
-		if what.Promised, signedBy, err = readPromise(t.In, o.promise); err != nil {
+		if what.Promised, err = readPromise(t.In, o.promise); err != nil {
 			return cli.Unusable("read the promise: %w", err)
 		}
+		if what.Hosts, what.ReceiptKeys, err = namedIn(what.Read); err != nil {
+			return cli.Unusable("check the log of %s: %w", r.Log, err)
+		}
+		what.ReceiptKeys = append(what.ReceiptKeys, o.receiptKeys...)
 	}
 	r.Report, err = tlog.Check(what)
 	if r.OK = r.Report.OK(); len(trusted.Keys) == 0 {
@@ -131,10 +143,6 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case err != nil:
 		t.Warnf("check the log of %s: the check is incomplete: %v", r.Log, err)
 	}
-	if signedBy != "" && !r.names(signedBy) {
-		t.Warnf("the promise is signed by the receipt key %s, which no verification of the log names "+
-			"(compare it with the key that others have)", signedBy)
-	}
 	if err := t.Answer(r, func() { r.print(t) }); err != nil {
 		return err
 	}
@@ -142,5 +150,45 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	if o.url == "" && trusted.From == o.content {
 		hint = fmt.Sprintf("see above; anteroom generate --check compares %s with %s", o.out, o.content)
 	}
-	return r.err(hint)
+	if err := r.err(hint); err != nil || r.Promise == nil {
+		return err
+	}
+	return promiseError(r.Promise)
+}
+
+// promiseError returns an error if a promise is no evidence, or is about the operator's own record.
+func promiseError(p *tlog.PromiseReport) error {
+	switch p.State {
+	case tlog.Unverified:
+		return cli.Unusable("check the promise: unverified: %s (--receipt-key names further keys)", p.Why)
+	case tlog.SetApart:
+		return errSetApart(p.Verification)
+	}
+	return nil
+}
+
+func errSetApart(verification string) error {
+	return fmt.Errorf("%s: verification %s set the record apart", tlog.SetApart, verification)
+}
+
+// namedIn returns the host and the receipt key that the manifest of a service names.
+func namedIn(read tlog.Source) (hosts, keys []string, err error) {
+	text, err := read(healthz.Manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil // a copy of the log alone
+	}
+	var document jsondoc.Value
+	if err == nil {
+		document, err = jsondoc.Parse(text)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", healthz.Manifest, err)
+	}
+	if host := document.Get("canonical_host").Text; host != "" {
+		hosts = []string{host}
+	}
+	if key := document.Get("receipt_key").Text; key != "" {
+		keys = []string{key}
+	}
+	return hosts, keys, nil
 }

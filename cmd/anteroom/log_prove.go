@@ -23,15 +23,15 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 			if o.url == "" && (len(o.keys)+len(o.witnesses) > 0 || o.policy != "") {
 				return cli.Usage(errors.New("--key, --policy and --witness are for a proof from a service, which --url names"))
 			}
-			hash, err := recordHash(t.In, args[0])
+			hash, promise, err := readRecord(t.In, args[0])
 			if err != nil {
 				return err
 			}
-			r, err := prove(cmd.Context(), t, &o, hash)
+			r, err := prove(cmd.Context(), t, &o, hash, promise)
 			if err != nil {
 				return fmt.Errorf("prove %s: %w", args[0], err)
 			}
-			return printProved(t, r, out)
+			return errors.Join(printProved(t, r, out), r.err())
 		},
 	}
 	flags := cmd.Flags()
@@ -41,77 +41,97 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-func prove(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (r *provedReport, err error) {
-	var p *tlog.Proved
-	from, standing := o.content, ""
+// proving is a proof from a content folder or a service.
+type proving struct {
+	*tlog.Proved        // nil if the record is not logged
+	from         string // where the keys of the log come from
+	standing     string // the day of the verification that signed the present kind; "" if none has
+	hosts        []string
+	receiptKeys  []string // that the service names
+}
+
+func prove(
+	ctx context.Context, t *cli.Terminal, o *logTarget, hash string, promise *tlog.Promised,
+) (*provedReport, error) {
+	var found proving
+	var err error
 	if o.url == "" {
-		p, err = proveFromContent(o.content, hash, t.Now())
+		found, err = proveFromContent(o.content, hash, t.Now())
 	} else {
-		p, from, standing, err = proveFromService(ctx, t, o, hash)
+		found, err = proveFromService(ctx, t, o, hash)
 	}
-	if errors.Is(err, tlog.ErrNotLogged) {
-		err = fmt.Errorf("%w (each hand verification counts the records before it; try again after the next)", err)
-	}
-	if err != nil {
+	notLogged := errors.Is(err, tlog.ErrNotLogged)
+	if err != nil && !notLogged {
 		return nil, hintKeys(err)
 	}
-	r = reportOf(p, from)
-	r.Standing = orNull(standing)
+	if promise != nil {
+		if why := promise.Unverified(found.hosts, found.receiptKeys); why != "" {
+			return nil, cli.Unusable("the promise is unverified: %s", why)
+		}
+	}
+	if notLogged {
+		return nil, fmt.Errorf("%w (each hand verification counts the records before it; try again after the next)", err)
+	}
+	r := reportOf(found.Proved, found.from)
+	r.Standing = orNull(found.standing)
 	return r, nil
 }
 
-func proveFromContent(content, hash string, now time.Time) (*tlog.Proved, error) {
+func proveFromContent(content, hash string, now time.Time) (found proving, err error) {
 	if _, err := os.Stat(content); errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Unusable("no content folder %s (name the service with --url, or the folder with --content)",
+		return found, cli.Unusable("no content folder %s (name the service with --url, or the folder with --content)",
 			content)
 	}
 	s, err := loadContent(content, now)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	if s.Log.Current() == nil {
-		return nil, fmt.Errorf("%s has no log yet "+
+		return found, fmt.Errorf("%s has no log yet "+
 			"(begin one with anteroom key rotate --log and anteroom verify, or name a service with --url)", content)
 	}
-	return s.Log.Prove(hash)
+	found = proving{from: content, hosts: []string{s.Service.CanonicalHost}, receiptKeys: s.Service.InForce()}
+	found.Proved, err = s.Log.Prove(hash)
+	return found, err
 }
 
-// proveFromService proves the entry of a record and its present kind. standing is the day of the
-// verification that signed that kind; "" if none has yet.
-func proveFromService(
-	ctx context.Context, t *cli.Terminal, o *logTarget, hash string,
-) (p *tlog.Proved, from, standing string, err error) {
+func proveFromService(ctx context.Context, t *cli.Terminal, o *logTarget, hash string) (found proving, err error) {
 	read, _, err := o.service(ctx)
 	if err != nil {
-		return nil, "", "", err
+		return found, err
 	}
 	trusted, err := o.trust()
 	if err == nil && len(trusted.Keys) == 0 {
 		trusted.Keys, err = tlog.PublishedKeys(read)
 		warnTrusted(t, trusted.Keys)
 	}
-	if err != nil {
-		return nil, "", "", err
+	if err == nil {
+		found.from = trusted.From
+		found.hosts, found.receiptKeys, err = namedIn(read)
 	}
-	p, err = tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
+	if err != nil {
+		return found, err
+	}
+	p, err := tlog.ReadProof(read, hash, trusted.Keys, trusted.Witnesses)
 	if err == nil && trusted.Policy != nil {
 		err = trusted.Policy.Check(p.Proof.Checkpoint)
 	}
 	if err != nil && !errors.Is(err, tlog.ErrNotLogged) {
-		return nil, "", "", err
+		return found, err
 	}
 	as, newest, wrong := tlog.Standing(read, hash, trusted.Keys)
+	found.receiptKeys = append(found.receiptKeys, newest.ReceiptKeys...)
 	switch {
 	case wrong != nil:
 		err = wrong
 	case p != nil && as == "" || p == nil && as != "":
 		err = fmt.Errorf("lookup of verification %s does not match the entries", newest.AsOf)
 	case p != nil:
-		p.CountsAs, standing = as, newest.AsOf
+		p.CountsAs, found.Proved, found.standing = as, p, newest.AsOf
 	default:
 		err = fmt.Errorf("%w, proved by verification %s", err, newest.AsOf)
 	}
-	return p, trusted.From, standing, err
+	return found, err
 }
 
 func printProved(t *cli.Terminal, r *provedReport, out string) error {

@@ -63,7 +63,7 @@ func (r *logReport) print(t *cli.Terminal) {
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	if p := r.Promise; p != nil {
-		t.Printf("the promise to count the record by %s: %s%s", p.By, p.State, countedAs(p))
+		t.Printf("the promise to count the record by %s: %s%s; signed by %s of %s", p.By, p.State, countedAs(p), p.SignedBy, p.IssuedBy)
 	}
 	for _, fault := range r.Faults {
 		t.Printf("fault: %s: %s", fault.Path, fault.What)
@@ -115,6 +115,13 @@ func reportOf(p *tlog.Proved, from string) *provedReport {
 	}
 }
 
+func (r *provedReport) err() error {
+	if r.Kind == tlog.Own {
+		return errSetApart(r.AsOf)
+	}
+	return nil
+}
+
 // String describes the proved facts.
 func (r *provedReport) String() string {
 	text := fmt.Sprintf("entry %d of %s: a record that counts as %s, by the hand verification as of %s (%s)\n"+
@@ -134,12 +141,6 @@ func countedAs(p *tlog.PromiseReport) string {
 		return ""
 	}
 	return fmt.Sprintf(", the verification of %s counted it as %s", p.Verification, p.Kind)
-}
-
-func (r *logReport) names(key string) bool {
-	return slices.ContainsFunc(r.Verifications, func(v tlog.StageReport) bool {
-		return slices.ContainsFunc(v.ReceiptKeys, func(known string) bool { return known == key || strings.HasPrefix(known, key+"@") })
-	})
 }
 
 func cosignedBy(all []tlog.Cosignature) string {

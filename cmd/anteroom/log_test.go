@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/canon"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -144,64 +142,6 @@ func TestLogFork(t *testing.T) {
 	}
 }
 
-// A promise is compared with the log. A receipt key that no verification names is warned about.
-func TestLogPromise(t *testing.T) {
-	signer, key, err := logSigner(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, payload := strings.Repeat("5b", 16), strings.Repeat("0a", 32)
-	receiptKey := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	named := base64.StdEncoding.EncodeToString(receiptKey.Public().(ed25519.PublicKey))
-	other := base64.StdEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize))
-	text := canon.Promise(&canon.Promised{
-		Kind: "registration", PayloadSHA256: payload, RecordID: id, RecordedAt: "2026-11-01T10:00:00Z",
-		IssuedBy: "www.anteroom.example", CountedBy: "2026-11-20",
-	})
-	answer, err := json.Marshal(map[string]any{"record_id": id, "payload_sha256": payload, "promise": map[string]string{
-		"text": text, "public_key_b64": named, "signature": base64.StdEncoding.EncodeToString(ed25519.Sign(receiptKey, []byte(text))),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	board := []byte(`{"as_of":"2026-11-20","pilot_waitlist":{"verified_organic_agent_conversions":0,"registrations_recorded":1},` +
-		`"orgs":{"charters_filed":0},"suggestions":{"received_external":0},` +
-		`"excluded_from_counts":{"development_seed_and_test_records":0}}`)
-	for _, c := range []struct {
-		receiptKey, record string
-		state              string
-		warns              bool
-		code               int
-	}{
-		{named, id, "kept", false, cli.ExitOK},
-		{named + "@2026-11-20", id, "kept", false, cli.ExitOK},
-		{other, id, "kept", true, cli.ExitOK},
-		{named, strings.Repeat("5c", 16), "broken", false, cli.ExitFailure},
-	} {
-		l := tlog.New([]string{key}, nil)
-		verified := tlog.VerificationOf("2026-11-20", "2026-11-20", board)
-		verified.ReceiptKeys, verified.Counts = []string{c.receiptKey}, tlog.Counts{Registrations: 1}
-		_, _, err := l.Append("2026-11-20", []tlog.Entry{{Kind: tlog.Registration, Hash: tlog.RecordHash(c.record, payload)}, verified}, signer)
-		public := t.TempDir()
-		if err == nil {
-			err = publishLog(l, public)
-		}
-		for _, file := range []string{verified.Board, "/scoreboard.json"} {
-			file = filepath.Join(public, filepath.FromSlash(file))
-			err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, board, 0o666))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out, complaint bytes.Buffer
-		code := run([]string{"log", "check", "--out", public, "--key", key, "--promise", "-"}, bytes.NewReader(answer), &out, &complaint)
-		warns := strings.Contains(complaint.String(), "the promise is signed by the receipt key "+named+", which no verification of the log names")
-		if !strings.Contains(out.String(), "the promise to count the record by 2026-11-20: "+c.state) || warns != c.warns || code != c.code {
-			t.Errorf("%+v: code %d\n%s%s", c, code, &out, &complaint)
-		}
-	}
-}
-
 // A lookup that the newest verification has not signed, or that changes while it is read, proves
 // nothing.
 func TestLogProveLookup(t *testing.T) {
@@ -212,7 +152,7 @@ func TestLogProveLookup(t *testing.T) {
 	l := tlog.New([]string{key}, nil)
 	hash := tlog.RecordHash("one", "")
 	if _, _, err = l.Append("2026-11-20", []tlog.Entry{
-		{Kind: tlog.Own, Hash: hash}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
+		{Kind: tlog.Charter, Hash: hash}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
 	}, signer); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +166,7 @@ func TestLogProveLookup(t *testing.T) {
 		want    string
 		code    int
 	}{
-		{0, "it counts as own now, signed by the verification as of 2026-11-20", cli.ExitOK},
+		{0, "it counts as charter now, signed by the verification as of 2026-11-20", cli.ExitOK},
 		{1, "lookup of verification 2026-11-20 does not match the entries", cli.ExitFailure},
 		{2, "prove what the record counts as", cli.ExitFailure},
 	} {
@@ -243,6 +183,67 @@ func TestLogProveLookup(t *testing.T) {
 		server.Close()
 		if code != c.code || !strings.Contains(complaint.String(), c.want) {
 			t.Errorf("%s: code %d\n%s%s", c.want, code, &out, &complaint)
+		}
+	}
+}
+
+// A watch keeps every checkpoint that is validly signed, whatever else is wrong with the look, in a
+// folder of any name; so a later tree of the key, or of another key, is told. A look ends in time.
+func TestLogWatchKeeps(t *testing.T) {
+	signer, key, err := logSigner(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another, _, err := logSigner(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func(signer note.Signer, key, record string) string {
+		l, public := tlog.New([]string{key}, nil), t.TempDir()
+		_, _, err := l.Append("2026-11-20", []tlog.Entry{
+			{Kind: tlog.Own, Hash: tlog.RecordHash(record, "")}, tlog.VerificationOf("2026-11-20", "2026-11-20", nil),
+		}, signer)
+		if err = errors.Join(err, publishLog(l, public)); err != nil {
+			t.Fatal(err)
+		}
+		return public
+	}
+	_, other, _ := logSigner(6)
+	honest, forked, exchanged := publish(signer, key, "one"), publish(signer, key, "two"), publish(another, other, "one")
+	var files http.Handler
+	var pause time.Duration
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(pause)
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		first        string // the log at the first look
+		pause        time.Duration
+		flag, value  string
+		says         string
+		code         int
+		second, then string // the log at the second look, and what that says
+	}{
+		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, forked, "FORKED: the key signed two trees of 2 entries"},
+		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, exchanged, "which was not given"},
+		{honest, 200 * time.Millisecond, "--timeout", "900ms", "the look took longer than 900ms", cli.ExitUsage, forked, "FORKED: "},
+	} {
+		state := filepath.Join(t.TempDir(), "w[1]")
+		var out, complaint bytes.Buffer
+		files, pause = http.FileServer(http.Dir(c.first)), c.pause
+		code := run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state, c.flag, c.value}, nil, &out, &complaint)
+		if said := out.String() + complaint.String(); code != c.code || !strings.Contains(said, c.says) {
+			t.Errorf("%s %s: code %d: %s", c.flag, c.value, code, said)
+		}
+		files, pause = http.FileServer(http.Dir(c.second)), 0
+		out.Reset()
+		code = run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state}, nil, &out, io.Discard)
+		if code != cli.ExitFailure || !strings.Contains(out.String(), c.then) {
+			t.Errorf("%s %s, then: code %d: %s", c.flag, c.value, code, &out)
+		}
+		if kept, err := checkpointsIn(state); err != nil || c.second == forked && len(kept) != 2 {
+			t.Errorf("kept %q, %v", kept, err)
 		}
 	}
 }

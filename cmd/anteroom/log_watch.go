@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,12 @@ const (
 type logWatch struct {
 	logTarget
 	state, maxAge string
+	timeout       time.Duration
 }
+
+// lookTimeout bounds one look at a log of any size, whose files may each take the time of a
+// request.
+const lookTimeout = 10 * time.Minute
 
 func logWatchCommand(t *cli.Terminal) *cobra.Command {
 	var o logWatch
@@ -43,6 +49,7 @@ func logWatchCommand(t *cli.Terminal) *cobra.Command {
 	o.addFlags(cmd)
 	flags.StringVar(&o.state, "state", "", "the `folder` of the keys and checkpoints that were seen")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
+	flags.DurationVar(&o.timeout, "timeout", lookTimeout, "the longest `time` that one look may take")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -75,13 +82,16 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 			known = append(known, key)
 		}
 	}
-	read, where, err := o.service(ctx)
+	seen := map[string][]byte{} // the newest checkpoint of each tree
+	look, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	read, where, err := o.service(look)
 	if err != nil {
 		return err
 	}
-	seen := map[string][]byte{} // the newest checkpoint of each tree
 	r := &watchReport{logReport: &logReport{Log: where, KeysFrom: o.state}, Kept: len(kept)}
-	r.Report, err = tlog.Check(tlog.Checking{
+	var unread error
+	r.Report, unread = tlog.Check(tlog.Checking{
 		Keys: known, Kept: kept, Policy: trusted.Policy, Now: t.Now(),
 		Read: func(path string) ([]byte, error) {
 			text, err := read(path)
@@ -94,8 +104,8 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
-	if err != nil && r.Report.OK() {
-		return cli.Unusable("check the log of %s: %w", where, err)
+	if look.Err() != nil {
+		unread = fmt.Errorf("the look took longer than %s (--timeout)", o.timeout)
 	}
 	if len(known) == 0 {
 		warnTrusted(t, r.Report.Keys)
@@ -112,8 +122,11 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 		}
 	}
 	r.OK = r.Report.OK()
-	if r.Kept, err = o.keep(r, seen, len(kept)); err != nil {
-		return fmt.Errorf("keep what the log of %s has signed: %w", where, err)
+	if r.Kept, err = o.keep(r, seen, unread == nil); err != nil {
+		return fmt.Errorf("keep the checkpoints of %s: %w", where, err)
+	}
+	if unread != nil && r.OK {
+		return cli.Unusable("check the log of %s: %w", where, unread)
 	}
 	if err := t.Answer(r, func() { t.Printf("%s", r) }); err != nil || r.OK {
 		return err
@@ -171,13 +184,13 @@ func age(text string) (time.Duration, error) {
 
 func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 	text, err := os.ReadFile(filepath.Join(o.state, watchedKeys))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
 	}
+	files, err := checkpointsIn(o.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, _ := filepath.Glob(filepath.Join(o.state, "*"+keptSuffix))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -192,34 +205,61 @@ func (o *logWatch) load() (keys []string, kept [][]byte, err error) {
 	return strings.Fields(string(text)), kept, nil
 }
 
-// keep writes the keys and checkpoints of a check without faults into the folder, and otherwise the
-// faults. It returns the number of checkpoints in the folder.
-func (o *logWatch) keep(r *watchReport, seen map[string][]byte, kept int) (int, error) {
-	faults := filepath.Join(o.state, watchedFaults)
+// checkpointsIn returns the checkpoint files in a folder, none if it does not exist. The folder may
+// have any name, so no pattern is made of it.
+func checkpointsIn(folder string) (files []string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), keptSuffix) {
+			files = append(files, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return files, nil
+}
+
+// keep writes the keys, and every checkpoint that is validly signed, into the folder, whatever else
+// is wrong: a log that is late or faulty now must be held to them later. It writes the faults too,
+// or removes the old ones after a whole check without a fault. It returns the number of checkpoints
+// in the folder.
+func (o *logWatch) keep(r *watchReport, seen map[string][]byte, whole bool) (int, error) {
+	if len(r.Trees) == 0 && r.OK {
+		return 0, nil
+	}
 	if err := os.MkdirAll(o.state, 0o777); err != nil {
 		return 0, err
 	}
+	// The keys first: a folder with checkpoints and without keys would be refused.
+	if len(r.Trees) > 0 {
+		keys := []byte(strings.Join(r.Keys, "\n") + "\n")
+		if err := writeKept(filepath.Join(o.state, watchedKeys), keys); err != nil {
+			return 0, err
+		}
+	}
+	for _, tree := range r.Trees {
+		root := sha256.Sum256([]byte(tree.Root)) // two trees of one size are both kept
+		name := fmt.Sprintf("%s-%d-%x%s", strings.ReplaceAll(tree.Origin, "/", "_"), tree.Size, root[:4], keptSuffix)
+		path := tlog.CheckpointPath("/" + tree.Origin[strings.Index(tree.Origin, "/")+1:])
+		if err := writeKept(filepath.Join(o.state, name), seen[path]); err != nil {
+			return 0, err
+		}
+	}
+	faults := filepath.Join(o.state, watchedFaults)
 	if !r.OK {
 		text, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {
 			return 0, err
 		}
-		return kept, writeKept(faults, append(text, '\n'))
-	}
-	// The keys first: a folder with checkpoints and without keys would be refused.
-	if err := writeKept(filepath.Join(o.state, watchedKeys), []byte(strings.Join(r.Keys, "\n")+"\n")); err != nil {
-		return 0, err
-	}
-	for _, tree := range r.Trees {
-		path := tlog.CheckpointPath("/" + tree.Origin[strings.Index(tree.Origin, "/")+1:])
-		name := fmt.Sprintf("%s-%d%s", strings.ReplaceAll(tree.Origin, "/", "_"), tree.Size, keptSuffix)
-		if err := writeKept(filepath.Join(o.state, name), seen[path]); err != nil {
+		if err := writeKept(faults, append(text, '\n')); err != nil {
+			return 0, err
+		}
+	} else if whole {
+		if err := os.Remove(faults); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
 		}
 	}
-	if err := os.Remove(faults); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	files, err := filepath.Glob(filepath.Join(o.state, "*"+keptSuffix))
+	files, err := checkpointsIn(o.state)
 	return len(files), err
 }

@@ -33,7 +33,7 @@ func recordsCommand(t *cli.Terminal) *cobra.Command {
 	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w),
 		recordsExportCommand(w), recordsObservedCommand(w),
 		parent("outbox", outboxListCommand(w), outboxReviveCommand(w)),
-		recordsEraseCommand(w), recordsAuditCommand(w))
+		claimsCommand(w), recordsEraseCommand(w), recordsAuditCommand(w))
 	w.flags.add(cmd.PersistentFlags())
 	return cmd
 }
@@ -417,6 +417,13 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			}
 			for _, note := range found.Notes {
 				t.Printf("note: %s; it was verified so", note)
+			}
+			claims, err := forgotten(ctx, store, t.Now())
+			if err != nil {
+				return err
+			}
+			for _, c := range claims {
+				t.Warnf("%s (%s)", claimText(&c, t.Now()), hintClaims)
 			}
 			for _, own := range found.Own {
 				t.Warnf("%s (anteroom verify proposes to set it apart)", own)

@@ -17,6 +17,7 @@ import (
 	"anteroom/edge/endpoint/waitlist"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -38,7 +39,7 @@ var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
 	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query
 	BodyHeaders    = []string{"content-type", "content-encoding"}               // of other methods
-	KeyHeaders     = []string{"idempotency-key"}                                // of QueryHeaders and BodyHeaders
+	KeyHeaders     = []string{"idempotency-key", "x-idempotency-key"}           // of QueryHeaders and BodyHeaders
 	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
 	StreamHeaders  = []string{"accept"}                                         // to the MCP server
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
@@ -60,12 +61,12 @@ const (
 
 // Codes lists the fault codes, in the order of the documentation.
 var Codes = []string{
-	input.Required, input.TooShort, input.TooLong, input.BelowMinimum, org.OverCap, input.NotAnEmail,
+	input.Required, input.TooShort, input.TooLong, input.TooSimple, input.BelowMinimum, org.OverCap, input.NotAnEmail,
 	input.NotAnInteger, input.NotADate, input.OutOfRange, input.WrongCount, org.UnknownPosition,
 	org.DuplicatePosition, bizday.UnknownCalendar, input.UnknownValue, input.UnknownField, input.WrongType,
 	input.RepeatedParameter, input.ConflictingAlias, input.Conflict, input.ControlCharacter,
 	input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
-	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, selftest.NestedSelftest,
+	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, record.ReusedKey, selftest.NestedSelftest,
 }
 
 // Route is a path under /api/.
@@ -131,7 +132,7 @@ var (
 )
 
 // storing lists the problems of an operation that writes into the store.
-var storing = []*respond.ProblemType{respond.TooManyWrites, respond.StoreUnavailable}
+var storing = []*respond.ProblemType{respond.KeyReused, respond.TooManyWrites, respond.StoreUnavailable}
 
 // Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
@@ -184,7 +185,8 @@ var Routes = []*Route{
 		Operations: []*Operation{{
 			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields,
 			Writes: true, DryRun: true, Cache: NoStore, Answers: answers(suggest.Answer{}),
-			Errors: append([]*respond.ProblemType{respond.RelayUnreachable}, storing...), Handle: suggest.Send,
+			Errors: append([]*respond.ProblemType{respond.CallInProgress, respond.RelayUnreachable}, storing...),
+			Handle: suggest.Send,
 		}},
 	},
 	{

@@ -16,7 +16,7 @@ import (
 
 // MostStatements is the most statements a call asks the store for. It has two transactions if the
 // first one times out.
-const MostStatements = 10
+const MostStatements = 12
 
 const (
 	Window     = 60       // seconds in which the write limit counts
@@ -157,6 +157,7 @@ func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, h
 	t.Operation = op.ID
 	valid := in.Total == 0
 	ReadDryRun(op, in, nil)
+	refuseKeyNames(t, op, in, nil)
 	readKeyHeader(t, op, in)
 	if op.Document != nil && valid {
 		return a.document(t, op, hasQuery && (dropped || writes))
@@ -174,6 +175,7 @@ func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Respons
 	t.Operation = op.ID
 	valid := in.Total == 0 && query.Total == 0
 	ReadDryRun(op, in, query)
+	refuseKeyNames(t, op, in, query)
 	readKeyHeader(t, op, in)
 	in.Merge(query)
 	return a.performIfValid(t, op, in, valid)
@@ -258,7 +260,10 @@ func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 			return nil
 		}
 		if refusal := a.limited(t, limit, &left); refusal != nil {
-			return refusal
+			if in.Key == "" {
+				return refusal
+			}
+			t.Refusal = refusal
 		}
 	}
 	return op.Handle(t, in)

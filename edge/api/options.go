@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"strings"
 
 	"anteroom/edge/input"
@@ -52,13 +53,70 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	for i := range len(key) {
 		ok = ok && ' ' <= key[i] && key[i] <= '~'
 	}
-	if !ok {
+	switch {
+	case !ok:
 		in.Add(name, input.BadForm, "must be printable ASCII, bare or in quotation marks")
-	} else if in.CheckText(&Key, name, key) {
+	case !in.CheckText(&Key, name, key):
+	case !varied(key):
+		in.Add(name, input.TooSimple, "must have at least "+strconv.Itoa(leastVaried)+" different characters: send a UUID")
+	default:
 		in.Key = key
 	}
 }
 
+// leastVaried is the least number of different characters in a key: the nil UUID has two.
+const leastVaried = 8
+
+func varied(key string) bool {
+	different := 0
+	for i := range len(key) {
+		if strings.IndexByte(key, key[i]) == i {
+			different++
+		}
+	}
+	return different >= leastVaried
+}
+
+// ReadToolKey reads the key of a tool's call: its argument, or the header field of a message that
+// is alone. Both must agree.
+func ReadToolKey(t *turn.Turn, op *Operation, in *input.Input) {
+	if !op.DryRun {
+		return
+	}
+	argument := &input.Field{Name: KeyArgument}
+	in.RefuseMisspelled(argument)
+	sent := in.Text(argument)
+	if sent == "" && in.Has(KeyArgument) && in.Total == 0 {
+		in.CheckText(&Key, KeyArgument, sent)
+	}
+	ReadKey(op, in, KeyArgument, sent)
+	key := in.Key
+	readKeyHeader(t, op, in)
+	if key != "" && in.Key != key {
+		in.Add(KeyArgument, input.Conflict, "the argument and the header "+Key.Name+" disagree: send one of them")
+	}
+}
+
+// HasKeyHeader reports whether a request has the header field of a key.
+func HasKeyHeader(t *turn.Turn) bool { return t.Request.Has(KeyHeaders[0]) }
+
+// refuseKeyNames refuses what asks for a key in another way than its header field, so that no call
+// is made twice by a caller who relies on it. query is the query of a POST, or nil.
+func refuseKeyNames(t *turn.Turn, op *Operation, in, query *input.Input) {
+	if !op.DryRun {
+		return
+	}
+	const why = "send the key as the header Idempotency-Key"
+	in.Refuse(&input.Field{Name: KeyArgument}, why)
+	if query != nil {
+		query.Refuse(&input.Field{Name: KeyArgument}, why)
+	}
+	if t.Request.Has(KeyHeaders[1]) {
+		in.Add("X-Idempotency-Key", input.UnknownField, "is not a header field of this service: "+why)
+	}
+}
+
+// readKeyHeader is ReadKey for the header field of a request. An empty one is too short.
 func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 	if !op.DryRun || !t.Request.Has(KeyHeaders[0]) {
 		return

@@ -56,8 +56,8 @@ func SameCalls(t *testing.T, base string) {
 		answers, wait := make([]made, 8), sync.WaitGroup{}
 		for i := range answers {
 			wait.Go(func() {
-				// While the first suggestion is relayed, it is not known how that ends.
-				if status, m := send(); status == 200 || status == 502 && target == "/api/suggest" {
+				// While the first suggestion is relayed, the others are told to wait.
+				if status, m := send(); status == 200 || status == 409 && target == "/api/suggest" {
 					answers[i] = m
 				} else {
 					t.Errorf("%s: status %d", target, status)
@@ -66,7 +66,7 @@ func SameCalls(t *testing.T, base string) {
 		}
 		wait.Wait()
 		status, last := send()
-		for deadline := time.Now().Add(10 * time.Second); status == 502 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); status == 409 && time.Now().Before(deadline); {
 			status, last = send() // until the first has ended
 		}
 		if status != 200 || !last.Replayed {

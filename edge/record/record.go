@@ -38,7 +38,7 @@ type Stored struct {
 
 // Promise is the promise that a record will be counted, as an answer has it.
 type Promise struct {
-	Spec      string `json:"spec" doc:"Identifier of the rule that text follows."`
+	Spec      string `json:"spec" enum:"counted-promise-v0" doc:"Identifier of the rule that text follows."`
 	Text      string `json:"text" doc:"The promise as a canonical string: a hand verification will include the record by counted_by."`
 	Signature string `json:"signature" doc:"Raw 64-byte Ed25519 signature over text in base64."`
 	PublicKey string `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64, the key for receipts."`
@@ -56,13 +56,38 @@ type Members struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// NewID returns the id of a new record. The commitment is its canonical string, or a hash. Under a
-// caller's key, the same commitment has the same id in every call.
-func NewID(t *turn.Turn, in *input.Input, kind, commitment string) string {
+// Call is one call that writes: the id of its record and, under a caller's key, the fingerprint by
+// which a repeated call is told from another one.
+type Call struct {
+	ID          string
+	fingerprint string // SHA-256 of everything the call would write; "" without a key
+	old         string // the id by which an earlier program recorded the call
+}
+
+// NewCall returns a call of an endpoint. commitment is the canonical string of the record, or a
+// hash; rest is everything else that the call would write. A key stands for one call: the id is
+// derived from the endpoint and the key.
+func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...string) Call {
 	if in.Key == "" {
-		return t.NewID()
+		return Call{ID: t.NewID()}
 	}
-	return sha256.HexOf(kind + "\n" + in.Key + "\n" + commitment)[:idDigits]
+	key := kind + "\n" + in.Key
+	return Call{
+		ID:          sha256.HexOf(key)[:idDigits],
+		old:         sha256.HexOf(key + "\n" + commitment)[:idDigits],
+		fingerprint: sha256.HexOf(kind + "\n" + commitment + "\n" + strings.Join(rest, "\n")),
+	}
+}
+
+// ReusedKey is the fault code of a key that stands for another call.
+const ReusedKey = "key_reused"
+
+// KeyReused refuses a call under the key of another call. It shows nothing of the other one.
+func KeyReused(t *turn.Turn) *turn.Response {
+	faults := &input.Faults{}
+	faults.Add("Idempotency-Key", ReusedKey, "another call was made with this key: send a new one")
+	return respond.Problem(t, respond.KeyReused, "Nothing was recorded by this call: the Idempotency-Key stands for "+
+		"another call, whose fields differ. Send a new key with a new call.", faults, nil)
 }
 
 const idDigits = 32
@@ -136,7 +161,8 @@ func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writ
 }
 
 func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
-	id, now := NewID(t, in, r.Kind, r.Hash), civil.FormatTime(t.Now)
+	call, now := NewCall(t, in, r.Kind, r.Hash, r.Address), civil.FormatTime(t.Now)
+	id := call.ID
 	statements := []turn.Statement{{
 		SQL: "INSERT INTO " + r.Table + " (record_id, recorded_at, " + r.Columns + ", payload_sha256)" +
 			" SELECT ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
@@ -148,20 +174,27 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 			Args: []any{id, r.Address, now},
 		}, outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
 	}
-	failure, earlier, ok := Insert(t, in, r.Table+".recorded_at", statements)
-	if !ok {
+	failure, earlier, ok := Insert(t, call, r.Table+".recorded_at", statements)
+	switch {
+	case !ok:
 		return nil, nil
-	}
-	if failure != turn.None {
+	case failure != turn.None:
 		return nil, respond.StoreFailed(t, failure)
-	}
-	stored = &Stored{ID: id, At: now, Emailed: r.Address != ""}
-	if earlier != nil {
-		stored.At, _ = earlier[0].(string)
-		emailed, _ := earlier[1].(int64)
-		stored.Emailed, stored.Replayed = emailed == 1, true
-	} else if r.Address != "" {
-		t.SetDeliver()
+	case earlier == nil && t.Refusal != nil:
+		return nil, t.Refusal
+	case earlier == nil:
+		stored = &Stored{ID: id, At: now, Emailed: r.Address != ""}
+		if r.Address != "" {
+			t.SetDeliver()
+		}
+	case call.differs(earlier):
+		return nil, KeyReused(t)
+	default:
+		stored = &Stored{Replayed: true}
+		stored.ID, _ = earlier[0].(string)
+		stored.At, _ = earlier[2].(string)
+		emailed, _ := earlier[3].(int64)
+		stored.Emailed = emailed == 1
 	}
 	if !stored.sign(t, r) {
 		return nil, nil
@@ -195,7 +228,8 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 // UnlessUsed. time is the table and its time column: "charters.recorded_at". ok is as in Turn.Do.
 //
 // Under a caller's key the transaction also uses the id up. If an earlier call has done so, the
-// inserts do nothing, and earlier has the time of that record and whether it has an address.
+// inserts do nothing, and earlier has the columns of find: the time of that record and whether it
+// has an address. If the limiter has refused the turn, only an earlier call is looked for.
 //
 // If the store times out, a second transaction makes sure that the record is stored once:
 //
@@ -206,34 +240,33 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 //
 // If it fails too, the result is a time-out, and the turn does not ask the store again.
 func Insert(
-	t *turn.Turn, in *input.Input, time string, inserts []turn.Statement,
+	t *turn.Turn, c Call, time string, inserts []turn.Statement,
 ) (failure turn.Failure, earlier []any, ok bool) {
 	if t.StoreDown {
 		return turn.Refused, nil, true
 	}
 	table, column, _ := strings.Cut(time, ".")
-	id, first := inserts[0].Args[0], inserts
-	use := turn.Statement{
-		SQL:  "INSERT INTO used_ids (record_id, seq) SELECT ?1, (SELECT max(seq) FROM " + table + ")" + UnlessUsed,
-		Args: []any{id},
-	}
-	if in.Key != "" {
+	first := inserts
+	if c.keyed() {
 		emailed := "EXISTS (SELECT 1 FROM contacts WHERE contacts.record_id = used_ids.record_id)"
-		first = slices.Concat([]turn.Statement{find(id, table, column+", "+emailed)}, inserts, []turn.Statement{use})
+		first = []turn.Statement{c.find(table, column, emailed)}
+		if t.Refusal == nil {
+			first = slices.Concat(first, c.unlessOld(inserts), c.unlessOld([]turn.Statement{c.use(table)}))
+		}
 	}
 	stored, ok := t.Do(turn.Exec{Statements: first})
 	if !ok || stored.Failure != turn.Timeout {
-		return stored.Failure, previous(in, stored), ok
+		return stored.Failure, c.previous(stored), ok
 	}
 	again := first
-	if in.Key == "" {
+	if !c.keyed() {
 		// No index has the ids, so only the rows of the last minute are searched.
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
 		again = slices.Concat([]turn.Statement{{
 			SQL: "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table +
 				" WHERE record_id = ? AND seq > coalesce((" + older + "), 0)",
-			Args: []any{id, civil.FormatTime(t.Now - 60)},
-		}}, inserts, []turn.Statement{use})
+			Args: []any{c.ID, civil.FormatTime(t.Now - 60)},
+		}}, inserts, []turn.Statement{c.use(table)})
 	}
 	if stored, ok = t.Do(turn.Exec{Statements: again}); !ok {
 		return turn.None, nil, false
@@ -241,31 +274,123 @@ func Insert(
 	if t.StoreDown = stored.Failure != turn.None; t.StoreDown {
 		return turn.Timeout, nil, true
 	}
-	if earlier = previous(in, stored); earlier != nil {
-		if time, _ := earlier[0].(string); time == civil.FormatTime(t.Now) {
+	if earlier = c.previous(stored); earlier != nil && !c.differs(earlier) {
+		if time, _ := earlier[2].(string); time == civil.FormatTime(t.Now) {
 			earlier = nil // the first transaction, which was done
 		}
 	}
 	return turn.None, earlier, true
 }
 
-// Claim uses up the id of a record that a later transaction inserts after Unclaim, so that only one
-// of several calls with the same key gets that far. If an earlier call has claimed the id, earlier
-// has columns of the record, NULL if it was not stored. Without a key there is no claim. ok is as
-// in Turn.Do.
-func Claim(
-	t *turn.Turn, in *input.Input, id, table, columns string,
-) (failure turn.Failure, earlier []any, ok bool) {
-	switch {
-	case in.Key == "":
-		return turn.None, nil, true
-	case t.StoreDown:
-		return turn.Refused, nil, true
+// use uses the id of a record up: the newest of its table.
+func (c *Call) use(table string) turn.Statement {
+	return turn.Statement{
+		SQL:  "INSERT INTO used_ids (record_id, call, seq) SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM " + table + ")" + UnlessUsed,
+		Args: []any{c.ID, c.fingerprint},
 	}
-	claim := turn.Statement{SQL: "INSERT INTO used_ids (record_id) VALUES (?) ON CONFLICT DO NOTHING", Args: []any{id}}
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{find(id, table, columns), claim}})
+}
+
+func (c *Call) keyed() bool { return c.fingerprint != "" }
+
+// unlessOld lets statements do nothing if an earlier program has recorded the call.
+func (c *Call) unlessOld(statements []turn.Statement) (all []turn.Statement) {
+	for _, s := range statements {
+		if strings.HasSuffix(s.SQL, UnlessUsed) {
+			s.SQL += " AND ? NOT IN (SELECT record_id FROM used_ids)"
+			s.Args = append(s.Args[:len(s.Args):len(s.Args)], c.old)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// find selects an earlier call with the same key: its record_id, its fingerprint, and columns of
+// the record, which are NULL if it was not stored.
+func (c *Call) find(table string, columns ...string) turn.Statement {
+	return turn.Statement{
+		SQL: "SELECT used_ids.record_id, call, " + strings.Join(columns, ", ") + " FROM used_ids LEFT JOIN " + table +
+			" USING (seq) WHERE used_ids.record_id IN (?, ?)",
+		Args: []any{c.ID, c.old},
+	}
+}
+
+// previous returns the row of find, or nil.
+func (c *Call) previous(r turn.Result) []any {
+	if !c.keyed() || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
+		return nil
+	}
+	return r.Rows[0][0]
+}
+
+// differs reports whether a row of find is another call. The fingerprint is unknown if an earlier
+// program recorded it, or an address in it was erased.
+func (c *Call) differs(earlier []any) bool {
+	fingerprint, _ := earlier[1].(string)
+	return fingerprint != "" && fingerprint != c.fingerprint
+}
+
+// ClaimSeconds is how long a call may relay before another one with its key takes over.
+const ClaimSeconds = 60
+
+// The states of a Claim.
+const (
+	Claimed = iota // this call is to relay and record
+	Relayed        // an earlier call relayed and did not record: this call is to record
+	Done           // an earlier call has recorded
+	Running        // an earlier call is at work
+	Another        // the key stands for another call
+)
+
+// Claim claims the id of a record that is relayed before it is stored, so that only one of several
+// calls with the same key relays at a time. A claim without a known end is taken over after
+// ClaimSeconds. earlier has the columns of a record that is Done. Without a key there is no claim.
+// ok is as in Turn.Do.
+func Claim(
+	t *turn.Turn, c Call, table string, columns ...string,
+) (state int, failure turn.Failure, earlier []any, ok bool) {
+	switch {
+	case !c.keyed():
+		return Claimed, turn.None, nil, true
+	case t.StoreDown:
+		return Claimed, turn.Refused, nil, true
+	}
+	all := append([]string{"seq", "claimed_at", "relayed_at"}, columns...)
+	statements := []turn.Statement{c.find(table, all...)}
+	if t.Refusal == nil {
+		statements = append(statements, c.unlessOld([]turn.Statement{{
+			SQL:  "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed,
+			Args: []any{c.ID, c.fingerprint, t.Now},
+		}})...)
+	}
+	claimed, ok := t.Do(turn.Exec{Statements: statements})
 	t.StoreDown = ok && claimed.Failure == turn.Timeout
-	return claimed.Failure, previous(in, claimed), ok
+	found := c.previous(claimed)
+	if !ok || claimed.Failure != turn.None || found == nil {
+		return Claimed, claimed.Failure, nil, ok
+	}
+	id, _ := found[0].(string)
+	since, _ := found[3].(int64)
+	switch {
+	case c.differs(found):
+		return Another, turn.None, nil, true
+	case found[2] != nil:
+		return Done, turn.None, append([]any{id}, found[5:]...), true
+	case t.Refusal != nil:
+		return Running, turn.None, nil, true
+	case found[4] != nil:
+		return Relayed, turn.None, nil, true
+	case since > t.Now-ClaimSeconds:
+		return Running, turn.None, nil, true
+	}
+	taken, ok := t.Do(turn.Exec{Statements: []turn.Statement{{
+		SQL: "UPDATE used_ids SET record_id = ?, call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
+			" AND relayed_at IS NULL AND coalesce(claimed_at, 0) = ? RETURNING record_id",
+		Args: []any{c.ID, c.fingerprint, t.Now, id, since},
+	}}})
+	if ok && taken.Failure == turn.None && len(taken.Rows[0]) == 0 {
+		return Running, turn.None, nil, true
+	}
+	return Claimed, taken.Failure, nil, ok
 }
 
 // Unclaim frees a claimed id whose record is not stored.
@@ -273,16 +398,9 @@ func Unclaim(id string) turn.Statement {
 	return turn.Statement{SQL: "DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", Args: []any{id}}
 }
 
-func find(id any, table, columns string) turn.Statement {
+// MarkRelayed notes that a claimed record was relayed, so that a repeated call only stores it.
+func MarkRelayed(t *turn.Turn, id string) turn.Statement {
 	return turn.Statement{
-		SQL:  "SELECT " + columns + " FROM used_ids LEFT JOIN " + table + " USING (seq) WHERE used_ids.record_id = ?",
-		Args: []any{id},
+		SQL: "UPDATE used_ids SET relayed_at = ? WHERE record_id = ? AND seq IS NULL", Args: []any{t.Now, id},
 	}
-}
-
-func previous(in *input.Input, r turn.Result) []any {
-	if in.Key == "" || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
-		return nil
-	}
-	return r.Rows[0][0]
 }

@@ -14,6 +14,8 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/record"
+	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -51,8 +53,9 @@ func requests() map[string][2]string {
 }
 
 // Under a key a call makes one record, one message and one promise, whatever became of the
-// transactions of its first try and however often and late it is sent again. Only a suggestion that
-// may have been relayed is refused then. An erased address does not come back.
+// transactions of its first try and however often and late it is sent again: a later call finishes
+// what the first began. Only a suggestion whose record may have been refused is mailed twice, under
+// one Message-ID. An erased address does not come back.
 func TestKey(t *testing.T) {
 	for table, request := range requests() {
 		cases := map[string][2]int{ // the statuses of two calls, by the fates of the transactions of the first
@@ -60,8 +63,8 @@ func TestKey(t *testing.T) {
 		}
 		if table == "suggestions" { // the first transaction claims the id
 			cases = map[string][2]int{
-				"done": {200, 200}, "lost": {503, 502}, "never": {503, 200}, "late": {503, 502}, "refused": {503, 200}, "done lost done": {200, 200},
-				"done lost lost": {200, 200}, "done refused": {200, 502},
+				"done": {200, 200}, "lost": {503, 200}, "never": {503, 200}, "late": {503, 200}, "refused": {503, 200}, "done lost done": {200, 200},
+				"done lost lost": {200, 200}, "done refused": {200, 200}, "done refused refused": {200, 200},
 			}
 		}
 		for fates, statuses := range cases {
@@ -109,8 +112,9 @@ func TestKey(t *testing.T) {
 			before, after := edgetest.Decode(t, first), edgetest.Decode(t, second)
 			sameTime := before["recorded_at"] == nil || before["recorded_at"] == after["recorded_at"]
 			samePromise := reflect.DeepEqual(before["promise"], after["promise"])
+			again := fates == "done refused refused" // neither recorded nor noted as relayed
 			if before["replayed"] != nil || statuses == [2]int{200, 200} &&
-				(after["replayed"] != true || before["record_id"] != after["record_id"] || !sameTime || !samePromise) {
+				((after["replayed"] != true) != again || before["record_id"] != after["record_id"] || !sameTime || !samePromise) {
 				t.Errorf("%s, %s: %s, and then %s", table, fates, first.Body, second.Body)
 			}
 			id, _ := after["record_id"].(string)
@@ -119,7 +123,7 @@ func TestKey(t *testing.T) {
 			counts := "SELECT (SELECT count(*) FROM " + table + "), (SELECT count(*) FROM contacts), (SELECT count(*) FROM outbox)"
 			got := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: counts}}}).Rows[0][0]
 			want := map[bool]int64{true: 1, false: 0}[second.Status == 200]
-			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 || third["email_on_file"] == true || third["contact_on_file"] == true {
+			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 && !again || third["email_on_file"] == true || third["contact_on_file"] == true {
 				t.Errorf("%s, %s: %v records, addresses and messages, %d mails, %v", table, fates, got, len(h.Messages), third)
 			}
 			if err := store.Close(); err != nil {
@@ -129,28 +133,105 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A suggestion whose relay timed out keeps its key, so that the retry mails no second time. One
-// that was refused gives it back.
-func TestRelayFails(t *testing.T) {
-	for failure, want := range map[turn.Failure][2]string{
-		turn.Timeout: {"The relay timed out", "has not ended, or it is not known how it ended"},
-		turn.Refused: {"The relay to the operator is unreachable", `"filed":true`},
-	} {
+// A call whose record an earlier program made, under an id that held the commitment too, is
+// repeated after the upgrade; so is a suggestion that it had claimed and not ended.
+func TestEarlierProgram(t *testing.T) {
+	const key = "0123456789abcdef"
+	for table, request := range requests() {
+		h := edgetest.NewFake(t)
 		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := edgetest.NewFake(t)
-		h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": failure}
-		for _, want := range want {
-			r := h.Do("POST", "/api/suggest", `{"suggestion":"ten letters"}`, "idempotency-key", "0123456789abcdef")
-			if filed := r.Status == 200; !strings.Contains(string(r.Body), want) || filed != (len(h.Messages) == 1) || !filed && r.Status != 502 {
-				t.Errorf("%s: %d %s, %d messages, want %s", failure, r.Status, r.Body, len(h.Messages), want)
+		h.Exec = store.Exec
+		first := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
+		kind := strings.TrimSuffix(table, "s")
+		commitment, _ := first["payload_sha256"].(string)
+		if commitment == "" {
+			commitment, _ = first["text_sha256"].(string)
+		}
+		old := sha256.HexOf(kind + "\n" + key + "\n" + commitment)[:32]
+		for _, sql := range []string{"UPDATE " + table + " SET record_id = ?", "UPDATE used_ids SET record_id = ?, call = NULL, claimed_at = NULL"} {
+			store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: []any{old}}}})
+		}
+		again := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
+		rows := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT count(*) FROM " + table}}}).Rows[0][0][0]
+		if again["record_id"] != old || again["replayed"] != true || rows != int64(1) {
+			t.Errorf("%s: %v, %v rows", table, again, rows)
+		}
+		if table == "suggestions" {
+			for _, sql := range []string{"DELETE FROM suggestions", "UPDATE used_ids SET seq = NULL"} {
+				store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql}}})
 			}
-			h.Fail = nil
+			if r := h.Do("POST", request[0], request[1], "idempotency-key", key); r.Status != 200 || edgetest.Decode(t, r)["recorded"] != true {
+				t.Errorf("a claim without an end: %d %s", r.Status, r.Body)
+			}
 		}
 		if err := store.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A call that was made is answered again also if the limiter refuses a new one, which stays
+// refused.
+func TestReplayBeyondTheLimit(t *testing.T) {
+	for table, request := range requests() {
+		h := edgetest.NewFake(t)
+		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Exec = store.Exec
+		first := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdef")
+		h.Left = 0
+		again := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdef")
+		other := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdeg")
+		if first.Status != 200 || again.Status != 200 || other.Status != 429 || edgetest.Decode(t, again)["replayed"] != true {
+			t.Errorf("%s: %d, %d %s, another %d %s", table, first.Status, again.Status, again.Body, other.Status, other.Body)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A suggestion whose relay refused it gives its key back. One whose relay timed out keeps it: a
+// retry is told to wait, and after a minute it mails again under the same Message-ID.
+func TestRelayFails(t *testing.T) {
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	h := edgetest.NewFake(t)
+	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
+	for _, c := range []struct {
+		after  int64
+		relay  turn.Failure
+		status int
+		says   string
+		mails  int
+	}{
+		{0, turn.Refused, 502, "nothing was filed or stored", 0},
+		{0, turn.Timeout, 502, "The relay timed out", 0},
+		{record.ClaimSeconds - 1, turn.None, 409, "is still at work", 0},
+		{record.ClaimSeconds, turn.None, 200, `"recorded":true`, 1},
+		{record.ClaimSeconds + 1, turn.None, 200, `"replayed":true`, 1},
+	} {
+		h.Fail = map[string]turn.Failure{}
+		if c.relay != turn.None {
+			h.Fail["relay"] = c.relay
+		}
+		r := h.Run(&turn.Turn{
+			Request: turn.Request{
+				Method: "POST", Target: "/api/suggest", Host: "www.example.org", Body: []byte(`{"suggestion":"ten letters"}`),
+				Header: []turn.Header{{Name: "idempotency-key", Value: "0123456789abcdef"}},
+			},
+			Now: edgetest.Now + c.after, Entropy: [16]byte{byte(c.after)},
+		}, h.Edge.Handle)
+		if r.Status != c.status || !strings.Contains(string(r.Body), c.says) || len(h.Messages) != c.mails {
+			t.Errorf("after %d s: %d %s, %d messages, want %d %s", c.after, r.Status, r.Body, len(h.Messages), c.status, c.says)
 		}
 	}
 }

@@ -26,6 +26,8 @@ var (
 	BodyTooLarge       = &ProblemType{"body-too-large", 413, "Body too large"}
 	QueryTooLong       = &ProblemType{"query-too-long", 414, "Query too long"}
 	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
+	CallInProgress     = &ProblemType{"call-in-progress", 409, "Call in progress"}
+	KeyReused          = &ProblemType{"key-reused", 422, "Key reused"}
 	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
 	HeadTooLarge       = &ProblemType{"", 431, "Request Header Fields Too Large"}
 	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
@@ -40,5 +42,6 @@ var (
 // ProblemTypes lists the problem types with a page, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
 	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
+	CallInProgress, KeyReused,
 	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
 }

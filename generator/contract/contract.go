@@ -181,7 +181,8 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "A UUID: the same call, sent again with it at any time, makes no second record. It is " +
+		return "A UUID that stands for one call: sent again with it at any time, unchanged, the call makes no second record; " +
+			"another call with it is refused (key_reused). It is " +
 			"answered as before, with replayed true."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]

@@ -55,6 +55,7 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		g.Add(p, text)
 	}
 	g.Add(output.VectorsPath, vectors.CanonV0)
+	g.Add(output.PromiseVectorsPath, vectors.PromiseV0)
 	return g.Result()
 }
 

@@ -514,7 +514,7 @@ func TestKinds(t *testing.T) {
 	}
 	both, bare := strings.Join(keys, ","), first+","+second
 	folder := s.add(filesOf(t, l), "", nil)
-	apart := "FAILED counted: it was set apart as the operator's own on " + one.Name
+	apart := "FAILED counted: the operator's own record, set apart on " + one.Name
 	var questions []asking
 	add := func(name string, input []byte, keys, log string, proof []byte, status int, failed, last string) {
 		questions = append(questions, asking{question: question{name: name, input: input, status: status, failed: failed, last: last}, log: log, proof: proof, keys: keys})

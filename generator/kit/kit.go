@@ -18,7 +18,7 @@
 //	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
 //	ok     checkpoint: it is signed by the key of www.base.example/log, at 512
-//	ok     newest: its tree is the beginning of the newest one, of 700, which everybody sees
+//	ok     newest: its tree is the beginning of the newest one, of 700, which this host shows now
 //	witnessed: it existed by 2026-11-20T10:02:11Z at the latest, says witness.example/w1
 //	since then: it counts as own, says the lookup
 //	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
@@ -86,8 +86,10 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 	if log == "" {
 		without, noKey = "; this service keeps no log", "this service keeps no log"
 	}
+	_, host, _ := strings.Cut(baseURL, "://")
 	filled, err := site.Expand(string(text), map[string]string{
 		"base_url":           baseURL,
+		"canonical_host":     host,
 		"receipt_keys":       strings.Join(keys, ","),
 		"log_keys":           strings.Join(logKeys, ","),
 		"log_witnesses":      strings.Join(witnesses, ","),

@@ -61,6 +61,9 @@ type question struct {
 	says      string // what is printed too
 }
 
+// unverified is in place of a failed step for a promise that is evidence of nothing: status 2.
+const unverified = "unverified"
+
 // either is the status of a question to which a program must not say yes: 1 or 2.
 const either = -1
 
@@ -106,7 +109,7 @@ print(json.dumps(answers))`},
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-const { KEYS, read, check, counted } = await import(pathToFileURL(process.argv[2]));
+const { KEYS, read, check, counted, promised } = await import(pathToFileURL(process.argv[2]));
 const later = globalThis.setTimeout, answers = [], type = "string";
 for (const q of JSON.parse(readFileSync(0))) {
   globalThis.setTimeout = (f, ms, ...rest) => later(f, q.Hasty && ms === 20000 ? 300 : ms, ...rest);
@@ -118,7 +121,9 @@ for (const q of JSON.parse(readFileSync(0))) {
     const { values } = parseArgs({ options, args: q.Arguments ?? [] });
     const given = read(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(q.Input, "hex")));
     if (values["log-key"] === undefined) {
-      if (await check(given, KEYS, show)) a.Out += "valid " + given.kind + "\n"; else a.Status = 1;
+      const day = given.kind === "receipt" ? undefined : promised(given.o).counted_by;
+      const until = day ? ", promised to be counted by " + day : "";
+      if (await check(given, KEYS, show)) a.Out += "valid " + given.kind + until + "\n"; else a.Status = 1;
     } else {
       const proof = values.proof && new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(values.proof));
       const witnesses = values.witness?.split(",");
@@ -202,7 +207,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 284, "verify.mjs": 384, "verify.sh": 102} {
+	for name, most := range map[string]int{"verify.py": 292, "verify.mjs": 407, "verify.sh": 112} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +224,7 @@ func TestShort(t *testing.T) {
 // of the others.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t))
+	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t), ofPromises(t))
 	outcomes := map[int]int{}
 	for _, q := range questions {
 		outcomes[q.status]++
@@ -232,7 +237,7 @@ func TestVerdicts(t *testing.T) {
 	python := compare(t, questions)
 	shell := write(t, "verify.sh", "https://www.example.org", published, nil)
 	for i := range questions {
-		if q := &questions[i]; i%8 == 0 || q.status == 2 && i%2 == 0 {
+		if q := &questions[i]; i%8 == 0 || q.status == 2 && i%2 == 0 || strings.HasSuffix(q.name, " levels") || strings.HasPrefix(q.name, "promise, ") {
 			q.compare(t, "verify.sh", run(t, "verify.sh", shell, q.input), python[i])
 		}
 	}
@@ -336,6 +341,12 @@ func receipts(t *testing.T) (questions []question) {
 		add("a key of "+blank, "", edited(t, plain, "public_key_b64", blank))
 	}
 	add("a long number", "", edited(t, plain, "x", strings.Repeat("9", 5000)))
+	for _, inner := range []string{"", "1"} { // the service reads one level more, that of verify
+		for levels, status := range map[int]int{32: 0, 33: 2} {
+			nested := strings.Repeat("[", levels-1) + inner + strings.Repeat("]", levels-1)
+			questions = append(questions, question{name: fmt.Sprint(levels, " levels"), input: edited(t, plain, "x", nested), status: status})
+		}
+	}
 	add("31 levels", "", edited(t, plain, "x", strings.Repeat("[", 30)+strings.Repeat("]", 30)))
 	add("400 levels", "", edited(t, plain, "x", strings.Repeat("[", 400)+strings.Repeat("]", 400)))
 	add("empty", "fields", []byte("{}"))
@@ -412,7 +423,11 @@ func commitments(t *testing.T) (questions []question) {
 		}
 		add := func(name, failed string, input []byte) {
 			q := question{name: kind + ", " + name, input: input, failed: failed}
-			if failed != "" {
+			switch failed {
+			case "":
+			case unverified:
+				q.status, q.failed = 2, ""
+			default:
 				q.status = 1
 			}
 			questions = append(questions, q)
@@ -455,7 +470,8 @@ func commitments(t *testing.T) (questions []question) {
 			"another time": {"promise", edited(t, whole, "recorded_at", `"2026-11-19T12:00:00Z"`)}, "no time": {"promise", edited(t, whole, "recorded_at", "")},
 			"a text of 7": {"promise", promise("text", "7")}, "a text with an escape": {"promise", promise("text", quoted(text[:9]+`\`+text[9:]))},
 			"a later day":  {"signature", promise("text", quoted(strings.Replace(text, `"counted_by":"2`, `"counted_by":"3`, 1)))},
-			"no signature": {"signature", promise("signature", "")}, "a foreign key": {"key", promise("public_key_b64", quoted("A"+strings.Repeat("B", 42)+"="))},
+			"no signature": {"signature", promise("signature", "")}, "a foreign key": {unverified, promise("public_key_b64", quoted("A"+strings.Repeat("B", 42)+"="))},
+			"of another host": {unverified, promise("text", quoted(strings.Replace(text, `"www.example.org"`, `"www.other.example"`, 1)))},
 			"the retired key": {"", promise("public_key_b64", quoted(edgetest.PublicKey(edgetest.RetiredKey)),
 				"signature", quoted(base64.StdEncoding.EncodeToString(ed25519.Sign(edgetest.RetiredKey, []byte(text)))))},
 		} {
@@ -532,6 +548,37 @@ func ofVectors(t *testing.T) (questions []question) {
 	return questions
 }
 
+// ofPromises are the answers of the vectors of promises, with their verdicts.
+func ofPromises(t *testing.T) (questions []question) {
+	var f struct {
+		Promises []struct {
+			Name   string
+			Answer json.RawMessage
+		}
+		Verdicts []struct {
+			Name, Of, Verdict string
+			Set               map[string]json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(vectors.PromiseV0, &f); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range f.Verdicts {
+		for _, p := range f.Promises {
+			if p.Name != v.Of {
+				continue
+			}
+			var changes []string
+			for name, value := range v.Set {
+				changes = append(changes, name, string(value))
+			}
+			status := map[string]int{"valid": 0, "invalid": 1, "unverified": 2}[v.Verdict]
+			questions = append(questions, question{name: "promise, " + v.Name, input: edited(t, p.Answer, changes...), status: status})
+		}
+	}
+	return questions
+}
+
 // Without a key a program says that it has none, once it needs one; --key gives it one. A file and
 // standard input are the same.
 func TestArguments(t *testing.T) {
@@ -541,6 +588,8 @@ func TestArguments(t *testing.T) {
 	if err := os.WriteFile(file, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	promised := post(t, "/api/waitlist", map[string]string{"agent_name": odd})
+	unsigned := edited(t, promised, "promise", "")
 	stranger := edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	for name := range programs {
 		program := write(t, name, "https://www.example.org", nil, nil)
@@ -552,6 +601,8 @@ func TestArguments(t *testing.T) {
 			said      string
 		}{
 			{"no key", whole, nil, 2, "--key"},
+			{"no key for a promise", promised, nil, 2, "--key"},
+			{"no key for a registration without a promise", unsigned, nil, 0, "anyone could have made this registration"},
 			{"two keys", whole, []string{"--key", published[1] + "," + published[0]}, 0, "valid receipt"},
 			{"another key", whole, []string{"--key", stranger}, 1, "failed key"},
 			{"a file that is not there", nil, []string{file + "x"}, 2, "no such file"},

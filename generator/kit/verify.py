@@ -196,7 +196,7 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         seen = online and fetch(url[:-3] + newest.folder + "/checkpoint").decode("utf-8")
         good = good and (not online or seen.startswith(newest.text + "\n"))
         what = "its tree is the beginning of the newest one, of %d, %s"
-        what %= newest.size, "which everybody sees" if online else "says the proof"
+        what %= newest.size, "which this host shows now" if online else "says the proof"
         step("newest", what, good)
     # Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
     end = [k[3] for k in keys if k[0] == proof.origin][-1]
@@ -211,7 +211,7 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
     if not any(at for _, at in times):
         print("not witnessed: no witness whose key is given cosigned it")
     if since: print("since then: it counts as %s, says the lookup" % since)
-    what = "it was set apart as the operator's own on " + date
+    what = "the operator's own record, set apart on " + date
     if entry[0] == "own": step("counted", what, False)
     print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
 def main():
@@ -250,6 +250,8 @@ def main():
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         canonical = rebuild(kind, o)
+    if kind != "receipt" and o.get("promise") is None and not count:
+        print("unsigned: it has no promise, so anyone could have made this " + kind)
     same = canonical and canonical == o.get("canonical")
     step("fields", "they %srebuild into canonical" % ("" if same else "do not "), same)
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
@@ -259,7 +261,7 @@ def main():
         every = args.witness is not None
         try: return counted(kind, o, url, proof, log_keys, witnesses, every, online)
         except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
-    by, what, message, at = o, "canonical", canonical, o.get("issued_at")
+    by, what, message, at, until = o, "canonical", canonical, o.get("issued_at"), ""
     if kind == "receipt":
         step("signature", "the receipt is signed", o.get("signature") is not None)
     elif o.get("promise") is not None:  # the signed text begins with what it is about
@@ -270,15 +272,21 @@ def main():
         good = type(message) is type(at) is str
         good = good and message.startswith(json.dumps(head, separators=(",", ":"))[:-1] + ",")
         step("promise", "it is about this record", good)
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            said = json.loads(message)
+            until = ", promised to be counted by " + text(said["counted_by"])
+            good = said["issued_by"] == "[[canonical_host]]"
+        if not until or not good: cli.error("unverified: the promise is not of [[canonical_host]]")
     else: return print("valid " + kind)
     if not keys: cli.error("no key to check against: give it with --key")
     named = by.get("public_key_b64")
     if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
     days = next((days for k, _, days in keys if k == named), None)
     good = days is not None and counts(days, at)
+    if until and not good: cli.error("unverified: the service did not sign with this key then")
     step("key", "it is a key of the service for receipts of that time", good)
     raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
     good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
     step("signature", "it is one by %s over %s" % (named, what), good)
-    print("valid " + kind)
+    print("valid " + kind + until)
 if __name__ == "__main__": main()

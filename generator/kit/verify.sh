@@ -38,10 +38,11 @@ function text(  t, c) { # the rest of a text whose first quotation mark is taken
   bad() }
 function value(at, depth,  end, n, name) { # J has each text and literal, and "{" or "["
   J[at] = take("\"") ? "\"" text() "\"" : take("{") ? "{" : take("[") ? "[" : ""
+  if (J[at] ~ /^[{[]/ && depth > 32) bad()
   if (J[at] ~ /^"/ || J[at] != "" && take(end = J[at] == "{" ? "}" : "]")) return
   if (J[at] != "") do {
     name = end == "]" ? ++n : take("\"") ? text() : bad()
-    if ((at SUBSEP name) in J || end == "}" && !take(":") || depth > 33) bad()
+    if ((at SUBSEP name) in J || end == "}" && !take(":")) bad()
     value(at SUBSEP name, depth + 1)
   } while (take(",") || !take(end) && bad())
   else if (match(s, /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)/)) {
@@ -54,6 +55,8 @@ function pair(at, name, form) {
   at = (SUBSEP "verify") in J ? SUBSEP "verify" : ""; if (!take("") || J[at] != "{") bad()
   if (at == "" && !((SUBSEP "receipt_spec") in J))
     kind = (SUBSEP "registration") in J ? "registration" : (SUBSEP "charter") in J ? "charter" : kind
+  if (kind != "receipt" && J[at, "promise"] ~ /^(null)?$/)
+    print "unsigned: it has no promise, so anyone could have made this " kind
   of = at SUBSEP kind; if (kind == "registration") c = ",\"commitment\":\"[[canon_registration]]\"" \
     pair(of, "agent_name", null) pair(of, "pubkey", J[of, "agent_name"] == "null" ? some : null)
   else if (kind == "receipt") for (i = split("[[receipt_fields]]", f, " "); i; i--)
@@ -73,20 +76,24 @@ function pair(at, name, form) {
     by = at SUBSEP "promise"; time = J[at, "recorded_at"]; c = J[by, "text"]; about = "promise"
     gsub(/^"|"$/, "", c); gsub(/\\"/, "\"", c); if (c ~ /\\/ || index(c, "{\"commitment\":\"" \
       "[[canon_promise]]\",\"kind\":\"" kind "\",\"payload_sha256\":" J[at, "payload_sha256"] \
-      ",\"record_id\":" J[at, "record_id"] ",\"recorded_at\":" time ",") != 1) about = "another" }
+      ",\"record_id\":" J[at, "record_id"] ",\"recorded_at\":" time ",") != 1) about = "another"
+    else if (!index(c, time ",\"issued_by\":\"[[canonical_host]]\",")) about = "foreign"
+    day = match(c, /"counted_by":"[0-9-]+"/) ? substr(c, RSTART + 14, RLENGTH - 15) : "" }
   printf "%s", c >"signed"; k = J[by, "public_key_b64"]
   k = k ~ /^"/ && k !~ /^"( |\\[tnr])*"$/ ? substr(k, 2, length(k) - 2) : ""; t = J[by, "signature"]
   gsub(/[,@]/, ".", k)
   if (t ~ /^"/ && (length(t) != 90 || t !~ /^"[A-Za-z0-9+\/]*[AQgw]=="$/)) t = "x"
   print kind "\n" about "\n" J[at, "payload_sha256"] "\n" t "\n" k >"facts"
-  print time >"facts" }' || exit
-{ read -r kind; read -r about; read -r hash; read -r signature; read -r key; read -r issued; } <facts
+  print time "\n" day >"facts" }' || exit
+{ read -r kind; read -r about; read -r hash; read -r signature; read -r key; read -r issued
+  read -r until; } <facts
 [ "$hash" = "\"$(sha256sum <message | cut -c 1-64)\"" ]
 step "hash: payload_sha256 is the SHA-256 of canonical"
 over="its text"; case $about in
   receipt) over=canonical; case $signature in "" | null) false ;; esac
     step "signature: the receipt is signed" ;;
-  promise | another) [ $about = promise ]; step "promise: it is about this record" ;;
+  promise | another | foreign) [ $about != another ]; step "promise: it is about this record"
+    if [ $about = foreign ]; then fail "unverified: the promise is not of [[canonical_host]]"; fi ;;
   *) echo "valid $kind"; exit 0 ;;
 esac
 [ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%[,@]*}}
@@ -94,9 +101,12 @@ case ,$keys, in *",$key,"*) days= ;; *",$key@"*) days=${keys#*"$key@"} ;; *) day
 soon=$(TZ=X-0:05 date +%Y-%m-%dT%H:%M:%SZ) days=${days%%,*} # in five minutes
 LC_ALL=C awk -v at="$issued" -v soon="$soon" -v first="${days%%..*}" -v last="${days##*..}" '
   BEGIN { at = substr(at, 2, length(at) - 2); day = substr(at, 1, 10) # first and last may be ""
-  exit !(first <= day && day <= (last == "" ? soon : last) && at <= soon) }'
+  exit !(first <= day && day <= (last == "" ? soon : last) && at <= soon) }' || {
+  if [ $about = promise ]; then fail "unverified: the service did not sign with this key then"; fi
+  false; }
 step "key: it is a key of the service for receipts of that time"
 printf '\060\052\060\005\006\003\053\145\160\003\041\000' >k; echo "$key" | openssl base64 -A -d >>k
 echo "$signature" | tr -d '"' | openssl base64 -A -d >s
 openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in signed -sigfile s >/dev/null 2>&1
-step "signature: it is one by $key over $over"; echo "valid $kind"
+step "signature: it is one by $key over $over"
+echo "valid $kind${until:+, promised to be counted by $until}"

@@ -46,6 +46,7 @@ const (
 	JSONFeedPath       = "/feed.json"
 	AtomFeedPath       = "/feed.atom"
 	VectorsPath        = "/vectors/canon-v0.json"
+	PromiseVectorsPath = "/vectors/promise-v0.json"
 	SecurityTxtPath    = "/.well-known/security.txt" // RFC 9116, section 3
 	ServerCardPath     = "/.well-known/mcp/server-card.json"
 	AICatalogPath      = "/.well-known/ai-catalog.json"
@@ -191,6 +192,7 @@ var Paths = []Path{
 	{"/verify/verify.mjs", mediaJavaScript, cacheShort, true},
 	{"/verify/verify.sh", mediaText, cacheShort, true},
 	{VectorsPath, MediaJSON, CacheHour, true},
+	{PromiseVectorsPath, MediaJSON, CacheHour, true},
 	{Pattern: "/_headers"},
 	{Pattern: "/_redirects"},
 }

@@ -1,6 +1,6 @@
 // Shared by the pages with a check: a verdict, its steps, and a receipt as a card. The check is the
 // verify kit's. All texts of an answer are shown as text.
-import { KEYS, check, read } from "/verify/verify.mjs";
+import { KEYS, check, promised, read } from "/verify/verify.mjs";
 
 const symbols = { good: "\u2713", ok: "\u2713", bad: "\u2717", failed: "\u2717", open: "\u2013" };
 const reached = { ok: "Passed", failed: "Failed", open: "Not reached" };
@@ -98,6 +98,7 @@ export async function verdict(json, keys) {
   const seen = new Set();
   let failed;
   const show = (name, what, ok, detail) => {
+    if (ok === undefined) return ok; // the outcome has it
     if (ok && name === "signature" && !seen.has("key")) return ok; // there is one: the last step checks it
     seen.add(name);
     list.append(line(ok ? "ok" : "failed", name, what, detail));
@@ -110,9 +111,9 @@ export async function verdict(json, keys) {
     answer = read(json);
     const valid = await check(answer, keys, show);
     const { kind, o } = answer;
-    const { text: promised } = o.promise ?? {};
-    if (valid && kind !== "receipt" && promised) {
-      return [...headed("good", "Valid", `The service has this ${kind} on record, and promises that a hand verification takes it in by ${JSON.parse(promised).counted_by}.`), list];
+    const { counted_by: day } = kind === "receipt" ? {} : promised(o);
+    if (valid && day) {
+      return [...headed("good", "Valid", `The service has this ${kind} on record, and promises that a hand verification counts it by ${day}.`), list];
     }
     outcome = outcomes[valid ? kind : failed === "signature" && kind === "receipt" && (o.signature ?? null) === null ? "unsigned" : failed];
   } catch (fault) {

@@ -85,9 +85,13 @@ type Checking struct {
 	Kept [][]byte                 // checkpoints, or proofs with one, that the log must extend
 	// Policy decides which cosignatures the newest checkpoint must have; nil requires none.
 	Policy *Policy
-	// Promised names a record that the log must have counted; nil for none.
-	Promised *Promised
-	Now      time.Time // no verification is later; zero skips this test
+	// Promised names a record that the log must have counted; nil for none. It counts if one of Hosts,
+	// or of the log's keys, issued it, and one of ReceiptKeys, or of the newest verification, signed
+	// it.
+	Promised    *Promised
+	Hosts       []string  // further host names of the service
+	ReceiptKeys []string  // further receipt keys that the service or the reader names: see CountsOn
+	Now         time.Time // no verification is later; zero skips this test
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
@@ -167,6 +171,12 @@ func (c *check) run() error {
 			c.compareKept(k)
 		}
 		c.checkQuorum()
+	} else {
+		for _, k := range kept { // with the trees that were read before the error
+			if slices.ContainsFunc(c.trees, func(t *checkedTree) bool { return t.Origin == k.Origin }) {
+				c.compareKept(k)
+			}
+		}
 	}
 	if err == nil {
 		err = c.compareFiles()

@@ -62,6 +62,8 @@ type book struct {
 	*tlog.Log
 	stages []stage
 	boards map[string][]byte
+
+	receiptKeys []string // of the next verification
 }
 
 // empty is a log without entries, with so many keys.
@@ -98,7 +100,9 @@ func (b *book) count(t testing.TB, n int, name string, entries ...tlog.Entry) *b
 	}
 	text := board(asOf, trial.Counts())
 	b.boards[tlog.BoardPath(name)], b.boards["/scoreboard.json"] = text, text
-	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), tlog.VerificationOf(name, asOf, text)), signer)
+	verified := tlog.VerificationOf(name, asOf, text)
+	verified.ReceiptKeys = append(verified.ReceiptKeys, b.receiptKeys...)
+	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), verified), signer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package tlog_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,11 @@ func TestPromise(t *testing.T) {
 			tlog.Kept, "2026-11-20 registration", "is not published",
 		},
 	} {
-		r, err := tlog.Check(tlog.Checking{Read: b.publish(t).read, Keys: b.Keys, Now: today.Add(11 * time.Hour), Promised: &c.Promised})
+		p := c.Promised
+		p.Signer, p.Host, p.RecordedAt = "key", host, "2026-11-01T10:00:00Z"
+		r, err := tlog.Check(tlog.Checking{
+			Read: b.publish(t).read, Keys: b.Keys, Now: today.Add(11 * time.Hour), Promised: &p, ReceiptKeys: []string{"key"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,5 +57,47 @@ func TestPromise(t *testing.T) {
 	}
 	if r, err := tlog.Check(tlog.Checking{Read: published{}.read, Promised: &tlog.Promised{Hash: first, By: "2026-11-20", Head: head(0, 0)}}); err == nil && r.OK() {
 		t.Error("a log that was taken down keeps a promise")
+	}
+}
+
+// A promise is evidence only under a key that the service names for the day of the record: in the
+// newest verification, in its documents or to the reader.
+func TestPromiseUnverified(t *testing.T) {
+	record := recordOf(tlog.Registration, 1)
+	own := recordOf(tlog.Own, 2)
+	b := empty(t, 1)
+	b.receiptKeys = []string{"current", "revoked"}
+	b.count(t, 1, "2026-11-20", record, own)
+	b.receiptKeys = []string{"current", "retired@2026-01-01..2026-10-31"}
+	b.count(t, 1, "2026-11-21")
+	for name, c := range map[string]struct {
+		promise tlog.Promised
+		state   string
+		why     string
+	}{
+		"the current key":         {tlog.Promised{Hash: record.Hash, Signer: "current"}, tlog.Kept, ""},
+		"its own record":          {tlog.Promised{Hash: own.Hash, Signer: "current"}, tlog.SetApart, ""},
+		"a retired key":           {tlog.Promised{Hash: record.Hash, Signer: "retired", RecordedAt: "2026-10-31T23:59:59Z"}, tlog.Kept, ""},
+		"a retired key too late":  {tlog.Promised{Hash: record.Hash, Signer: "retired"}, tlog.Unverified, "signed by retired, which the service does not name for 2026-11-01"},
+		"a retired key too early": {tlog.Promised{Hash: record.Hash, Signer: "retired", RecordedAt: "2025-12-31T23:59:59Z"}, tlog.Unverified, "for 2025-12-31"},
+		"a revoked key":           {tlog.Promised{Hash: record.Hash, Signer: "revoked"}, tlog.Unverified, "does not name"},
+		"a key of nobody":         {tlog.Promised{Hash: "none", By: "2026-01-01", Signer: "forger"}, tlog.Unverified, "does not name"},
+		"a made-up root":          {tlog.Promised{Hash: record.Hash, Signer: "forger", Head: &tlog.Checkpoint{Origin: host + "/log", Size: 2}}, tlog.Unverified, "does not name"},
+		"the reader's key":        {tlog.Promised{Hash: record.Hash, Signer: "given"}, tlog.Kept, ""},
+		"another host":            {tlog.Promised{Hash: record.Hash, Signer: "current", Host: "www.other.example"}, tlog.Unverified, `issued by "www.other.example", want www.new.example or ` + host},
+		"the host since":          {tlog.Promised{Hash: record.Hash, Signer: "current", Host: "www.new.example"}, tlog.Kept, ""},
+	} {
+		p := c.promise
+		p.Host, p.RecordedAt, p.By = cmp.Or(p.Host, host), cmp.Or(p.RecordedAt, "2026-11-01T10:00:00Z"), cmp.Or(p.By, "2026-11-20")
+		r, err := tlog.Check(tlog.Checking{
+			Read: b.publish(t).read, Keys: b.Keys, Now: today.Add(11 * time.Hour), Promised: &p,
+			ReceiptKeys: []string{"given"}, Hosts: []string{"www.new.example"},
+		})
+		if err != nil || !r.OK() || r.Promise.State != c.state || !strings.Contains(r.Promise.Why, c.why) || (c.why == "") != (r.Promise.Why == "") {
+			t.Errorf("%s: %v, %+v, %v", name, err, r.Promise, r.Faults)
+		}
+		if r.Promise.SignedBy != p.Signer || r.Promise.IssuedBy != p.Host {
+			t.Errorf("%s: signed by %s of %s", name, r.Promise.SignedBy, r.Promise.IssuedBy)
+		}
 	}
 }

@@ -24,3 +24,9 @@ import _ "embed"
 //
 //go:embed canon-v0.json
 var CanonV0 []byte
+
+// PromiseV0 is the published text of the vectors of promises, /vectors/promise-v0.json: answers
+// with a promise, and verdicts on changes of them: valid, invalid or unverified.
+//
+//go:embed promise-v0.json
+var PromiseV0 []byte

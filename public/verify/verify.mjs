@@ -4,6 +4,7 @@
 export const KEYS = "".split(",").filter(Boolean); // the current one first
 export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "";
 const WITNESSES = "".split(",").filter(Boolean);
+const HOST = "www.anteroom.example";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read returns the kind of an answer and its members. It throws if the answer cannot be checked.
 export function read(json) {
@@ -50,6 +51,14 @@ async function rebuild(kind, o, whole) { // whole is false where an allocation i
   const names = take(["org_name", "commissioner"], "commissioner");
   return write(["commitment", "org-charter-canon-v0"], ...names, ["roster", roster]);
 }
+// promised returns the members of the promise in an answer, none if it has no valid one.
+export function promised({ promise }) {
+  try {
+    return Object(JSON.parse(promise.text));
+  } catch {
+    return {};
+  }
+}
 const worded = (tell) => (name, what, ok, detail) => // a step that fails says "is not" for "is"
   tell(name, ok === false ? what.replace(" is ", " is not ") : what, ok, detail);
 // check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
@@ -60,11 +69,13 @@ export async function check({ kind, o, whole }, keys, tell) {
   const canonical = await rebuild(kind, o, whole).catch(() => null);
   const message = bytes(canonical ?? ""), hash = hex(await sha256(message));
   const same = canonical !== null && canonical === o.canonical, hashed = hash === o.payload_sha256;
+  const isText = (v) => typeof v === "string", isReceipt = kind === "receipt";
+  const by = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
+  const unsigned = `it has no promise, so anyone could have made this ${kind}`;
+  if (by === null && keys) show("unsigned", unsigned);
   const built = `they ${same ? "" : "do not "}rebuild into canonical`;
   if (!show("fields", built, same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
-  const isText = (v) => typeof v === "string", isReceipt = kind === "receipt";
-  const by = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
   if (by === null || !keys) return true;
   if (isReceipt) {
     if (!show("signature", "the receipt is signed", (o.signature ?? null) !== null)) return false;
@@ -73,6 +84,9 @@ export async function check({ kind, o, whole }, keys, tell) {
     const head = JSON.stringify({ ...about, record_id: o.record_id, recorded_at: at }).slice(0, -1);
     const good = isText(at) && isText(by.text) && by.text.startsWith(`${head},`);
     if (!show("promise", "it is about this record", good)) return false;
+    if (promised(o).issued_by !== HOST || !isText(promised(o).counted_by)) {
+      throw new Error(`unverified: the promise is not of ${HOST}`);
+    }
   }
   if (!keys.length) throw new Error("no key to check against: give one (--key)");
   if (!keys.every((k) => KEY.test(k))) throw new Error("a key has 32 bytes, in base64");
@@ -83,6 +97,9 @@ export async function check({ kind, o, whole }, keys, tell) {
   const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
   const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
   const what = "it is a key of the service for receipts of that time";
+  if (!isReceipt && !(ours && at <= soon)) {
+    throw new Error("unverified: the service did not sign with this key then");
+  }
   if (!show("key", what, ours && at <= soon, key)) return false;
   const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
   const ok = await signed(raw(key), over, raw(good ? signature : ""));
@@ -240,7 +257,7 @@ async function joined(last, newest, keys) {
 async function beyond(get, log, name) {
   return proofIn(textOf(await fetched(get, CONSISTENT(log, name))));
 }
-async function published(get, log, { folder, text }) { // whether it is what everybody sees
+async function published(get, log, { folder, text }) { // whether the host shows it now
   const seen = await fetched(get, `${log.slice(0, -3) + folder}/checkpoint`);
   return textOf(seen).startsWith(`${text}\n`);
 }
@@ -315,8 +332,8 @@ export async function counted({ kind, o, whole }, where, tell) {
   const head = newest ?? proof;
   const goes = !newest || await joined(last, newest, known) &&
     (!online || await published(get, log, newest));
-  const everybody = online ? "which everybody sees" : "says the proof";
-  const longer = `its tree is the beginning of the newest one, of ${head.size}, ${everybody}`;
+  const shown = online ? "which this host shows now" : "says the proof";
+  const longer = `its tree is the beginning of the newest one, of ${head.size}, ${shown}`;
   if (newest && !show("newest", longer, goes)) return false;
   // The thief of a replaced key can sign with it: only proofs under its last checkpoint count.
   const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
@@ -334,7 +351,7 @@ export async function counted({ kind, o, whole }, where, tell) {
   }
   if (!times.length) show("not witnessed", "no witness whose key is given cosigned it");
   if (since) show("since then", `it counts as ${since}, says the lookup`);
-  const apart = `it was set apart as the operator's own on ${date}`;
+  const apart = `the operator's own record, set apart on ${date}`;
   const found = { date, index, size, origin, kind, name, checkpoint: proof.note, newest: head };
   return entry === "own" ? show("counted", apart, false) : found;
 }
@@ -378,7 +395,13 @@ if (isProgram) {
       const { kind, date, index, origin, size } = found;
       if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${origin} at ${size}`);
       else process.exitCode = 1;
-    } else if (await check(answer, keysIn(values.key), show)) console.log("valid", answer.kind);
-    else process.exitCode = 1;
-  } catch (fault) { console.error("verify.mjs:", fault.message); process.exitCode = 2; }
+    } else if (await check(answer, keysIn(values.key), show)) {
+      const { counted_by: day } = answer.kind === "receipt" ? {} : promised(answer.o);
+      console.log(`valid ${answer.kind}${day ? `, promised to be counted by ${day}` : ""}`);
+    } else process.exitCode = 1;
+  } catch (fault) { // whose message may quote a hostile file
+    const escaped = (c) => `\\u{${c.codePointAt(0).toString(16)}}`;
+    console.error("verify.mjs:", fault.message.replace(/\p{C}/gu, escaped));
+    process.exitCode = 2;
+  }
 }

@@ -61,7 +61,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 		fault = checkVersion(t, messages)
 	}
 	if fault == nil {
-		fault = s.checkWrites(messages)
+		fault = s.checkWrites(t, messages, batch)
 	}
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
@@ -149,11 +149,16 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 	return unsupported(protocol.InvalidRequest, version)
 }
 
-func (s *Server) checkWrites(messages []message) *failure {
+func (s *Server) checkWrites(t *turn.Turn, messages []message, batch bool) *failure {
 	writes := int64(0)
 	for i := range messages {
 		if m := &messages[i]; m.Kind == request && m.Method == "tools/call" {
-			if called, in, fault := s.call(m); fault == nil && called.operation.Writes && !in.DryRun {
+			called, in, fault := s.call(t, m)
+			if fault == nil && batch && called.operation.DryRun && api.HasKeyHeader(t) {
+				return notValid("the header Idempotency-Key does not name one call of a batch: " +
+					"send the argument " + api.KeyArgument + " with each; no call was done")
+			}
+			if fault == nil && called.operation.Writes && !in.DryRun {
 				writes++
 			}
 		}
@@ -236,7 +241,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	case "prompts/get":
 		s.getPrompt(a, m)
 	case "tools/call":
-		called, in, fault := s.call(m)
+		called, in, fault := s.call(t, m)
 		if fault != nil {
 			a.fail(m, fault)
 			break
@@ -286,7 +291,7 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return sent.Text, arguments, nil
 }
 
-func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure) {
+func (s *Server) call(request *turn.Turn, m *message) (called *tool, in *input.Input, fault *failure) {
 	name, arguments, fault := named(m)
 	if fault != nil {
 		return nil, nil, fault
@@ -298,11 +303,7 @@ func (s *Server) call(m *message) (called *tool, in *input.Input, fault *failure
 			in.Rename(t.Renames, t.As)
 			in.Hide(t.Omits)
 			api.ReadDryRun(t.operation, in, nil)
-			if t.operation.DryRun {
-				key := &input.Field{Name: api.KeyArgument}
-				in.RefuseMisspelled(key)
-				api.ReadKey(t.operation, in, key.Name, in.Text(key))
-			}
+			api.ReadToolKey(request, t.operation, in)
 			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
 				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
 			}

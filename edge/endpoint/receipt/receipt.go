@@ -261,6 +261,9 @@ func (c *checks) verdict() string {
 	switch {
 	case c.isFiled():
 		return "Not a receipt: this is the answer to a registration or a charter. The programs of its verify_kit check it."
+	case c.isPromise():
+		return "Not a receipt: this is the promise to count a record. It is checked with the whole answer that it came in, " +
+			"by the programs of its verify_kit."
 	case !c.isReceipt:
 		return "Not a receipt: the object has no member of one. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
@@ -284,6 +287,10 @@ func (c *checks) verdict() string {
 func (c *checks) isFiled() bool {
 	has := func(name string) bool { return c.receipt.Get(name).Kind == jsondoc.Object }
 	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && (has("registration") || has("charter"))
+}
+
+func (c *checks) isPromise() bool {
+	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && c.receipt.Get("spec").Text == canon.PromiseRule
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }

@@ -79,38 +79,45 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.DryRun {
 		return answer(record.Stored{})
 	}
-	id := record.NewID(t, in, "suggestion", hash)
-	failure, earlier, ok := record.Claim(t, in, id, "suggestions", "filed_at, filed_as")
+	call := record.NewCall(t, in, "suggestion", hash, address, name)
+	state, failure, earlier, ok := record.Claim(t, call, "suggestions", "filed_at", "filed_as")
 	switch {
 	case !ok:
 		return nil
 	case failure != turn.None:
 		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the Idempotency-Key: "+
-			"the suggestion was neither relayed nor recorded. Try again later, with another key.", respond.StoreRetry)
-	case earlier != nil && earlier[0] == nil:
-		return unreachable(t, "An earlier call with this Idempotency-Key has not ended, or it is not known how it ended: "+
-			"the operator may have the suggestion. This call relayed none.")
-	case earlier != nil:
-		stored := record.Stored{ID: id, Replayed: true}
-		stored.At, _ = earlier[0].(string)
-		filedAs, _ = earlier[1].(string)
+			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
+	case state == record.Done:
+		stored := record.Stored{Replayed: true}
+		stored.ID, _ = earlier[0].(string)
+		stored.At, _ = earlier[1].(string)
+		filedAs, _ = earlier[2].(string)
 		return answer(stored)
+	case state == record.Another:
+		return record.KeyReused(t)
+	case t.Refusal != nil:
+		return t.Refusal
+	case state == record.Running:
+		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this Idempotency-Key is still at work: "+
+			"this call did nothing. Send it again to get the answer.", 1)
 	}
-	unclaim := []turn.Statement{record.Unclaim(id)}
-	relayed, ok := t.Do(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
-	switch {
-	case !ok:
-		return nil
-	case relayed.Failure == turn.Timeout:
-		return unreachable(t, "The relay timed out: whether the operator got the suggestion is not known. "+
-			"It was not recorded.")
-	case relayed.Failure != turn.None:
-		if in.Key != "" {
-			if _, ok := t.Do(turn.Exec{Statements: unclaim}); !ok {
-				return nil
+	id := call.ID
+	if state == record.Claimed {
+		relayed, ok := t.Do(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
+		switch {
+		case !ok:
+			return nil
+		case relayed.Failure == turn.Timeout:
+			return unreachable(t, "The relay timed out: whether the operator got the suggestion is not known. "+
+				"It was not recorded.")
+		case relayed.Failure != turn.None:
+			if in.Key != "" {
+				if _, ok := t.Do(turn.Exec{Statements: []turn.Statement{record.Unclaim(id)}}); !ok {
+					return nil
+				}
 			}
+			return unreachable(t, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.")
 		}
-		return unreachable(t, "The relay to the operator is unreachable: nothing was filed or stored. Try again later.")
 	}
 	now := civil.FormatTime(t.Now)
 	insert := []turn.Statement{{
@@ -119,17 +126,25 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		Args: []any{id, now, filedAs, kind, hash},
 	}}
 	if in.Key != "" {
-		insert = append(unclaim, insert...)
+		insert = append([]turn.Statement{record.Unclaim(id)}, insert...)
 	}
-	switch failure, _, ok := record.Insert(t, in, "suggestions.filed_at", insert); {
-	case !ok:
+	failure, _, ok = record.Insert(t, call, "suggestions.filed_at", insert)
+	if !ok {
 		return nil
-	case failure != turn.None:
-		r := answer(record.Stored{ID: id})
-		r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
-		return r
 	}
-	return answer(record.Stored{ID: id, At: now})
+	stored := record.Stored{ID: id, At: now, Replayed: state == record.Relayed}
+	if failure == turn.None {
+		return answer(stored)
+	}
+	if in.Key != "" { // the store may take this a moment later
+		if _, ok := t.Do(turn.Exec{Statements: []turn.Statement{record.MarkRelayed(t, id)}}); !ok {
+			return nil
+		}
+	}
+	stored.At = ""
+	r := answer(stored)
+	r.Log = "suggestion " + id + " was relayed and not recorded: count it by hand (" + string(failure) + ")"
+	return r
 }
 
 func unreachable(t *turn.Turn, detail string) *turn.Response {

@@ -73,7 +73,8 @@ func Erase(
 	}
 	erased, observed, changes = make([]Erased, len(now)), changes[2], changes[3:]
 	for i := range erased {
-		erased[i] = Erased{Contacts: changes[2*i], Messages: changes[1+2*i]}
+		done := changes[i*erasing:]
+		erased[i] = Erased{Contacts: done[0], Messages: done[1]}
 		for _, row := range digests[i] {
 			id, _ := row[0].(string)
 			erased[i].Digests = append(erased[i].Digests, id)
@@ -88,11 +89,21 @@ func Erase(
 	return erased, observed, err
 }
 
-// Erasure returns the statements that delete the addresses of records.
+// forget drops the fingerprints of the calls that made records: they are hashes of the addresses
+// too.
+const forget = "UPDATE used_ids SET call = NULL"
+
+const erasing = 3 // statements of an Erasure
+
+// Erasure returns the statements that delete the addresses of records, and what is derived from
+// them.
 func Erasure(recordIDs ...string) []turn.Statement {
 	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
 	list := jsonList(recordIDs)
-	return []turn.Statement{turn.SQL("DELETE FROM contacts"+these, list), turn.SQL("DELETE FROM outbox"+these, list)}
+	return []turn.Statement{
+		turn.SQL("DELETE FROM contacts"+these, list), turn.SQL("DELETE FROM outbox"+these, list),
+		turn.SQL(forget+these+" AND call IS NOT NULL", list),
+	}
 }
 
 func jsonList(ids []string) string {
@@ -119,7 +130,8 @@ const SelectErased = "SELECT record_id FROM erased"
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
 	const these = " WHERE record_id IN (" + SelectErased + ")"
 	changes, err := s.Write(ctx, addErased(recordIDs), turn.SQL(mark),
-		turn.SQL("DELETE FROM contacts"+these), turn.SQL("DELETE FROM outbox"+these))
+		turn.SQL("DELETE FROM contacts"+these), turn.SQL("DELETE FROM outbox"+these),
+		turn.SQL(forget+these+" AND call IS NOT NULL"))
 	if err != nil {
 		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}

@@ -34,7 +34,7 @@ import (
 const stubWrangler = `#!/bin/sh
 echo "$(basename "$0") $*" | sed "s!$STUB!STUB!g; s!/[^ ]*/secrets.json!SECRETS!" >>"$STUB/calls"
 if [ -e "$STUB/fail" ] && echo "$*" | grep -q -- "$(cat "$STUB/fail")"; then
-  echo "It broke with $CLOUDFLARE_API_TOKEN and anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=."
+  echo "It broke with $CLOUDFLARE_API_TOKEN and anteroom-secret:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=."
   exit 1
 fi
 case "$*" in
@@ -86,7 +86,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
 
 func generate(t *testing.T, change func(*site.Site)) *output.Artifact {
 	t.Helper()
@@ -234,7 +234,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("WRANGLER_SEND_METRICS and CI are %q", got)
 	}
 	file, secrets, _ := strings.Cut(text(t, filepath.Join(d.stub, "secrets")), "\n")
-	if secrets != "-rw-------\n{\"RECEIPT_KEY\":\"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\",\"RELAY_WEBHOOK\":\"https://hooks.example.org/secret\"}" {
+	if secrets != "-rw-------\n{\"RECEIPT_KEY\":\"anteroom-secret:CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk=\",\"RELAY_WEBHOOK\":\"https://hooks.example.org/secret\"}" {
 		t.Errorf("the secrets are %s", secrets)
 	}
 	if _, err := os.Stat(file); err == nil {

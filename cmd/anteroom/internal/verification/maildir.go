@@ -12,10 +12,13 @@ import (
 	"net/mail"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"anteroom/edge/assets"
 	nativemail "anteroom/edge/native/mail"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
@@ -54,8 +57,7 @@ func (m Mail) Arrived(suggestions []records.Record) map[string]string {
 // shown as <U+...>, as in the mail. The copies of serve count only if copies is set: they prove no
 // delivery.
 //
-// Anybody may have put a mail there, who knows the identifier and the hash of the text: the caller
-// of the suggestion and the operator do.
+// Anyone may have sent a mail with an identifier: only a text with the recorded hash counts.
 func textsIn(folder string, suggestions []records.Record, copies bool) map[string]string {
 	texts, wanted := map[string]string{}, map[string]string{}
 	oldest := time.Now()
@@ -125,7 +127,7 @@ func suggestion(data []byte, wanted map[string]string) (id, text string, is bool
 	plain, err := io.ReadAll(body)
 	// An introduction, the fields with the name of the agent, and the text, quoted.
 	parts := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(plain), "\r\n", "\n")), "\n\n")
-	if err != nil || len(parts) != 3 || !strings.Contains(parts[1]+"\n", "\ntext_sha256: "+sum+"\n") {
+	if err != nil || len(parts) != 3 {
 		return "", "", false
 	}
 	var lines []string
@@ -136,5 +138,27 @@ func suggestion(data []byte, wanted map[string]string) (id, text string, is bool
 		}
 		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "))
 	}
-	return id, strings.Join(lines, "\n"), true
+	text = strings.Join(lines, "\n")
+	return id, text, matchesSum(text, sum)
+}
+
+var escaped = regexp.MustCompile(`<U\+([0-9A-F]{4,6})>`)
+
+// matchesSum reports whether a text has this SHA-256, as it was sent: before its invisible
+// characters and its line ends were changed for the mail.
+func matchesSum(text, sum string) bool {
+	raw := escaped.ReplaceAllStringFunc(text, func(mark string) string {
+		code, _ := strconv.ParseInt(escaped.FindStringSubmatch(mark)[1], 16, 32)
+		return string(rune(code))
+	})
+	for _, sent := range []string{text, raw} {
+		for _, end := range []string{"\n", "\r\n", "\r"} {
+			for _, rest := range []string{"", "\n", "\n\n"} {
+				if assets.SumOf([]byte(strings.ReplaceAll(sent+rest, "\n", end))) == sum {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

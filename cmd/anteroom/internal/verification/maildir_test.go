@@ -23,7 +23,7 @@ import (
 // The texts come out of a Maildir as the host wrote them there, whatever else it holds.
 func TestTexts(t *testing.T) {
 	const texts = "plain words\nPIN: é = 3D, and a line that is long enough to be wrapped where mail is wrapped: éééééééééé\n" +
-		"\n\ntwo empty lines before, \r\nkind: forged\n\n> quoted\nSECURITY: \u202eevil"
+		"\n\ntwo empty lines before, \nkind: forged\n\n> quoted\nSECURITY: \u202eevil"
 	folder := t.TempDir()
 	relay, err := mail.Open("maildir:"+folder, "")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestTexts(t *testing.T) {
 			t.Fatal(sent.Failure)
 		}
 	}
-	sent := []string{"plain words", texts, "l" + strings.Repeat("ong ", 500) + ".", "a name too"}
+	sent := []string{"plain words\r\non two lines", texts, "l" + strings.Repeat("ong ", 500) + ".", "a name too"}
 	var filed []records.Record
 	for i, text := range sent {
 		h := edgetest.NewFake(t)
@@ -49,8 +49,8 @@ func TestTexts(t *testing.T) {
 		message.Records = []string{id}
 		filed = append(filed, records.Record{ID: id, At: time.Now().UTC().Format(time.RFC3339), SHA256: r["text_sha256"].(string)})
 		send(message)
-		message.Text = strings.ReplaceAll(message.Text, r["text_sha256"].(string), strings.Repeat("0", 64)) + "> forged\n"
-		send(message) // later, and of another text
+		message.Text += "> forged\n"
+		send(message) // later, with the same hash and another text
 	}
 	send(turn.Message{ID: "x", Subject: "other", Text: "other", Records: []string{filed[0].ID}})
 	os.WriteFile(filepath.Join(folder, "new", "zzz"), []byte("\x00 not a mail"), 0o600)
