@@ -126,9 +126,6 @@ func (l *loader) checkStages() {
 		if board.Logged() != entry.Counts {
 			l.fault(entries, "counts differ from scoreboard/"+name+".yaml", logHint)
 		}
-		if entry.AsOf != board.AsOf {
-			l.fault(entries, "as_of is "+entry.AsOf+", and in scoreboard/"+name+".yaml "+board.AsOf, logHint)
-		}
 	}
 }
 

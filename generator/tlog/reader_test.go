@@ -105,6 +105,12 @@ func TestReadProofFaults(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
+	p := maps.Clone(whole)
+	p[path] = []byte(hash + " 300 2026-11-20 registration\n")
+	const want = "lookup: entry 300: got kind registration, want charter"
+	if _, err := tlog.ReadProof(p.read, hash, b.Keys, nil); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
 	_, other := keyOf(t, 3)
 	if _, err := tlog.ReadProof(whole.read, hash, []string{other}, nil); err == nil || !strings.Contains(err.Error(), "known key") {
 		t.Errorf("error %v", err)

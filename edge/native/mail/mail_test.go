@@ -112,12 +112,19 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, address := range []string{
-		"mail.example.org", "smtp://", "http://x", "maildir:", "smtp://u:secret@h:99999999", "smtp://u:secret@h:x", "smtp://u:secret@h?tls=maybe", "",
-		"smtp://u:secret@h?helo=a%0d%0aQUIT", "smtp://u:secret@h?helo=", "smtp://u:secret@h?hello=x", "smtp://u:secret@h?ca=none.pem", "smtp://u:secret@h?ca=mail.go",
+	const want = ", want tls=mandatory, opportunistic or none, helo=NAME, or ca=FILE"
+	for address, want := range map[string]string{
+		"mail.example.org": "", "smtp://": "", "http://x": "", "maildir:": "", "": "",
+		"smtp://u:secret@h:99999999": "", "smtp://u:secret@h:x": "",
+		"smtp://u:secret@h?tls=maybe":        `got tls="maybe"` + want,
+		"smtp://u:secret@h?helo=a%0d%0aQUIT": `got helo="a\r\nQUIT"` + want,
+		"smtp://u:secret@h?helo=":            `got helo=""` + want,
+		"smtp://u:secret@h?hello=x":          `got hello="x"` + want,
+		"smtp://u:secret@h?ca=none.pem":      "read ca: open none.pem",
+		"smtp://u:secret@h?ca=mail.go":       "read ca mail.go: found no certificate, want PEM",
 	} {
-		if _, err := Open(address, ""); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", address, err)
+		if _, err := Open(address, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %q", address, err, want)
 		}
 	}
 	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {

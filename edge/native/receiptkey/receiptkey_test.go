@@ -44,6 +44,14 @@ func TestParse(t *testing.T) {
 			}
 		}
 	}
+	for text, want := range map[string]string{
+		b64(seed[:31]): "got 31 bytes, want an Ed25519 seed of 32, or 48",
+		"not base64":   "want anteroom-secret: and base64 (standard alphabet, padded, on one line)",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }
 
 // A new key is in a file of its owner's, and no file is ever overwritten.

@@ -244,6 +244,12 @@ func TestLocked(t *testing.T) {
 	for range 2 { // it stalls, and answers again
 		// The writer of other leaves the connection alone meanwhile.
 		must(t, other.script("BEGIN EXCLUSIVE"))
+		s.betweenGroups(func() {
+			const want = "another process is using the database (try again)"
+			if _, _, err := s.run(insert("refused").Statements...); withHint(err) == nil || withHint(err).Error() != want {
+				t.Errorf("refused with %v, want %s", withHint(err), want)
+			}
+		})
 		var kept sync.WaitGroup
 		housekeeping := func() {
 			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {

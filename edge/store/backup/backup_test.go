@@ -318,7 +318,7 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"as it was":     {func(string) error { return nil }, ""},
-		"truncated":     {func(path string) error { return os.Truncate(path, int64(len(text)/2)) }, "damaged"},
+		"truncated":     {func(path string) error { return os.Truncate(path, int64(len(text)/2)) }, "(take another backup)"},
 		"one page less": {func(path string) error { return os.Truncate(path, int64(len(text)-4096)) }, "damaged"},
 		"empty":         {func(path string) error { return os.Truncate(path, 0) }, "not a database"},
 		"a text":        {func(path string) error { return os.WriteFile(path, []byte("a letter"), 0o600) }, "not a database"},
@@ -326,7 +326,7 @@ func TestCheck(t *testing.T) {
 		"overwritten": {func(path string) error {
 			return os.WriteFile(path, slices.Concat(text[:8192], make([]byte, 8192), text[16384:]), 0o600)
 		}, "damaged"},
-		"newer":          {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "9999_new.sql"},
+		"newer":          {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "unknown migration 9999_new.sql (use the program that applied it, or a newer one)"},
 		"foreign":        {changed("DROP TABLE d1_migrations"), "not an Anteroom database"},
 		"two ids":        {changed("INSERT INTO store (id) VALUES ('x')"), "got 2 rows, want 1"},
 		"no id":          {changed("DELETE FROM store"), "got 0 rows, want 1"},

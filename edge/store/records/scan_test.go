@@ -71,15 +71,19 @@ func TestScanPages(t *testing.T) {
 
 // A row that is not a record is refused, and not skipped.
 func TestScanRefuses(t *testing.T) {
-	for _, row := range [][]any{
-		{nil, "1 id at sum", "lark", "key"},
-		{int64(beforeAll), "1 id at sum", "lark", "key"},
-		{"1", "1 id at sum", "lark", "key"},
-		{int64(1), nil, "lark", "key"},
-		{int64(1), "1 id at", "lark", "key"},
+	for _, c := range []struct {
+		row  []any
+		want string
+	}{
+		{[]any{nil, "1 id at sum", "lark", "key"}, " after -9007199254740992: got key <nil>"},
+		{[]any{int64(beforeAll), "1 id at sum", "lark", "key"}, " after -9007199254740992: got key -9007199254740992"},
+		{[]any{"1", "1 id at sum", "lark", "key"}, " after -9007199254740992: got key 1"},
+		{[]any{int64(1), nil, "lark", "key"}, ": number 1 lacks an identifier, time or commitment"},
+		{[]any{int64(1), "1 id at", "lark", "key"}, ": number 1 lacks an identifier"},
 	} {
-		if list, err := Scan(t.Context(), oneRow{nil, row}, registrations, 9); err == nil || !strings.HasPrefix(err.Error(), "read registrations") {
-			t.Errorf("%q: %v, %v", row, list, err)
+		list, err := Scan(t.Context(), oneRow{nil, c.row}, registrations, 9)
+		if err == nil || !strings.HasPrefix(err.Error(), "read registrations"+c.want) {
+			t.Errorf("%q: %v, %v, want %s", c.row, list, err, c.want)
 		}
 	}
 }

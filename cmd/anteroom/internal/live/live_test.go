@@ -500,7 +500,7 @@ func TestFile(t *testing.T) {
 		}
 	}), nil)
 	for path, want := range map[string]string{
-		"/passing": "<nil>", "/broken": "the response broke off after 6 bytes", "/moved": "it redirects with 301 to /there", "/forbidden": "it responds with 403",
+		"/passing": "<nil>", "/broken": "the response broke off after 6 bytes", "/moved": "it redirects with 301 to /there", "/forbidden": "it responds with 403 (try again later)",
 		"/none": "file does not exist",
 	} {
 		if _, err := s.File(t.Context(), path); !strings.Contains(fmt.Sprint(err), want) || errors.Is(err, fs.ErrNotExist) != (path == "/none") {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -124,7 +123,8 @@ func TestWriteSyncs(t *testing.T) {
 		t.Errorf("synced are %q", synced)
 	}
 	err := write(folder, day, []file{{boardFile(day), []byte("b")}})
-	if err == nil || !strings.Contains(err.Error(), boardFile(day)+" exists (move it away) (nothing was written)") || left(folder) != len(written()) {
+	want := "write verification: " + inside(folder, boardFile(day)) + " exists (move it away) (nothing was written)"
+	if err == nil || err.Error() != want || left(folder) != len(written()) {
 		t.Errorf("written over: %v", err)
 	}
 	// A note that was not written to its end names no verification.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
+	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/generator/output"
+)
+
+// A deployment that broke says what is live, and how to go on.
+func TestBrokenDeploy(t *testing.T) {
+	folder := t.TempDir()
+	script := "#!/bin/sh\ncase $1 in --version) echo " + cloudflare.WranglerVersion + " ;; *) echo broken >&2; exit 1 ;; esac\n"
+	if err := os.WriteFile(filepath.Join(folder, "wrangler"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	term := cli.New(nil, io.Discard, io.Discard)
+	d := newDeployment(term)
+	d.Environment, d.Artifact = cloudflare.Apex, &output.Artifact{}
+	var err error
+	if d.Wrangler, err = cloudflare.FindWrangler(t.Context(), "wrangler.toml"); err != nil {
+		t.Fatal(err)
+	}
+	if d.Config, err = cloudflare.ReadConfig("../../wrangler.toml"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "live now: unknown: the worker has no host to ask (run the command again to carry on)"
+	if err := d.run(t.Context(), term); err == nil || !strings.Contains(err.Error(), "broken") || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// A setting that spoils the service fails a status in which everything else is right.
+func TestStatusOfSettings(t *testing.T) {
+	for severity, want := range map[cloudflare.Severity]string{
+		cloudflare.Warning: "<nil>", cloudflare.Fault: "settings on Cloudflare spoil the service (see above)",
+	} {
+		var out bytes.Buffer
+		term := cli.New(nil, &out, io.Discard)
+		found := &status{
+			Report:   &live.Report{OK: true},
+			Settings: []cloudflare.Remark{{Severity: severity, Subject: "zone x", What: "stops agents", Next: "turn it off"}},
+		}
+		got := fmt.Sprint(new(statusOptions).print(term, found))
+		term.Out.Flush()
+		if got != want || !strings.Contains(out.String(), "zone x: stops agents (turn it off)") {
+			t.Errorf("%s: %s, want %s, after %s", severity, got, want, &out)
+		}
+	}
+}
