@@ -19,6 +19,7 @@ import (
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -28,6 +29,7 @@ type logTarget struct {
 	keys               []string
 	policy             string
 	witnesses          []string
+	receiptKeys        []string
 }
 
 func (o *logTarget) addFlags(cmd *cobra.Command) {
@@ -47,6 +49,13 @@ func (o *logTarget) addFlags(cmd *cobra.Command) {
 	for _, name := range []string{"url", "host-header", "policy", "witness"} {
 		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout decides nothing about a check
 	}
+}
+
+func (o *logTarget) addReceiptKeys(flags *pflag.FlagSet) {
+	const name = "receipt-key"
+	flags.StringArrayVar(&o.receiptKeys, name, nil, "a `key` that signed promises of the service, in base64, "+
+		"with @FIRST..LAST if it was replaced; may be given several times")
+	flags.SetAnnotation(name, cli.OnlyHere, []string{"true"})
 }
 
 func (o *logTarget) quorum() (p *tlog.Policy, err error) {

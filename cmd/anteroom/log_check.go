@@ -18,7 +18,6 @@ import (
 type logCheckOptions struct {
 	logTarget
 	out, since, proof, promise string
-	receiptKeys                []string
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -43,8 +42,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.since, "since", "", "the `file` of a checkpoint that was kept from earlier")
 	flags.StringVar(&o.promise, "promise", "", "the `file` of an answer, whose promise the log must keep; - is "+
 		"standard input")
-	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
-		"with @FIRST..LAST if it was replaced; may be given several times")
+	o.addReceiptKeys(flags)
 	flags.StringVar(&o.proof, "proof", "", "the `file` of a proof, to be checked against an answer")
 	jsonFlag(flags, &t.JSON)
 	for _, other := range []string{"since", "promise", "out"} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -36,6 +37,7 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	o.addFlags(cmd)
+	o.addReceiptKeys(flags)
 	flags.StringVar(&out, "out", "", "write the proof to this new `file`")
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, with the proof in it")
 	return cmd
@@ -65,8 +67,8 @@ func prove(
 		return nil, hintKeys(err)
 	}
 	if promise != nil {
-		if why := promise.Unverified(found.hosts, found.receiptKeys); why != "" {
-			return nil, cli.Unusable("the promise is unverified: %s", why)
+		if why := promise.Unverified(found.hosts, slices.Concat(found.receiptKeys, o.receiptKeys)); why != "" {
+			return nil, cli.Unusable("the promise is unverified: %s (--receipt-key names further keys)", why)
 		}
 	}
 	if notLogged {

@@ -23,6 +23,9 @@ func TestReadme(t *testing.T) {
 	if err := os.CopyFS(dir+"/content", os.DirFS("../../content")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(data, dir+"/data"); err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(dir)
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(strings.Join(list, ""), "http://127.0.0.1:8080", address)) {

@@ -128,7 +128,7 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 		read,
 		slices.Concat(read, api.QueryHeaders, api.KeyHeaders),
 		slices.Concat(written, api.KeyHeaders),
-		slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
+		slices.Concat(written, api.KeyHeaders, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
 	} {
 		list(&c, &names, minText, (*codec).text)
 	}
