@@ -156,6 +156,10 @@ func TestImportsGoDown(t *testing.T) {
 					t.Errorf("%s imports %s: the hosts and the generator never meet", folder, own)
 				case slices.Contains(apart[folder], own):
 					t.Errorf("%s imports %s, which it works without", folder, own)
+				case strings.HasPrefix(p, "github.com/cloudflare/") && folder != "cmd/anteroom/internal/cloudflare":
+					t.Errorf("%s imports %s: Cloudflare stays in cmd/anteroom/internal/cloudflare", folder, p)
+				case p == "github.com/cloudflare/cloudflare-go/v6":
+					t.Errorf("%s imports %s, the client of every product: import those of single ones, which are a quarter of the weight", folder, p)
 				case isOwn && strings.HasPrefix(own, "cmd/") && !strings.HasPrefix(folder, "cmd/"):
 					t.Errorf("%s imports %s: nothing imports a command", folder, own)
 				}

@@ -18,6 +18,10 @@ import (
 
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
+
+	"github.com/cloudflare/cloudflare-go/v6/accounts"
+	"github.com/cloudflare/cloudflare-go/v6/option"
+	"github.com/cloudflare/cloudflare-go/v6/shared"
 )
 
 const (
@@ -88,29 +92,24 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	if err := errors.Join(faults...); err != nil || c.account != "" {
 		return c, err
 	}
-	var list []struct{ ID string }
-	err = c.get(ctx, "accounts", &list)
-	if err == nil && len(list) != 1 {
-		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list))
+	list, err := accounts.NewAccountService(c.reading()...).List(ctx, accounts.AccountListParams{})
+	if err == nil && len(list.Result) != 1 {
+		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list.Result))
 	}
 	if err != nil {
 		err = c.explain("ask for the token's accounts", permissionAccounts, err)
 		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, accountVariable)
 	}
-	c.account = list[0].ID
+	c.account = list.Result[0].ID
 	return c, nil
 }
 
-// apiError is a refusal in the words of Cloudflare.
-type apiError struct {
-	Code    int
-	Message string
-}
+func set[T any](value *T, present *bool, v T) { *value, *present = v, true }
 
 // failure is a response of the API that refuses a call, or no response.
 type failure struct {
 	status int // 0 without a response
-	faults []apiError
+	faults []shared.ErrorData
 	err    error // why the response cannot be read
 }
 
@@ -133,8 +132,8 @@ func (f *failure) Error() string {
 	return text
 }
 
-func (f *failure) has(codes ...int) bool {
-	return slices.ContainsFunc(f.faults, func(fault apiError) bool { return slices.Contains(codes, fault.Code) })
+func (f *failure) has(codes ...int64) bool {
+	return slices.ContainsFunc(f.faults, func(fault shared.ErrorData) bool { return slices.Contains(codes, fault.Code) })
 }
 
 func (f *failure) passing() bool {
@@ -147,49 +146,57 @@ func denied(err error) bool {
 	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
 }
 
-// call makes a call, which it repeats so many times if it fails temporarily, and decodes the
-// response. A string is sent as the body itself, any other value as JSON.
-func (c *client) call(ctx context.Context, tries int, method, path string, body, into any) error {
-	text, plain := body.(string)
-	sent, kind := []byte(text), "text/plain"
-	if !plain {
-		sent, _ = json.Marshal(body) // texts, which do not fail
-		kind = "application/json"
+// writing returns the options of a call that is made once, as it may change something.
+func (c *client) writing() []option.RequestOption { return c.options(1) }
+
+// reading returns the options of a call that is repeated if it fails temporarily.
+func (c *client) reading() []option.RequestOption { return c.options(tries) }
+
+func (c *client) options(tries int) []option.RequestOption {
+	return []option.RequestOption{
+		option.WithBaseURL(c.base.String()), option.WithHTTPClient(c.http), option.WithAPIToken(c.token),
+		option.WithMaxRetries(0),
+		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			return c.try(tries, request, next)
+		}),
 	}
+}
+
+func (c *client) try(tries int, request *http.Request,
+	do func(*http.Request) (*http.Response, error),
+) (*http.Response, error) {
 	for try := 1; ; try++ {
-		request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, bytes.NewReader(sent))
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", "Bearer "+c.token)
-		request.Header.Set("Content-Type", kind)
-		err = c.judge(request, into)
+		response, err := c.judge(do(request))
 		var f *failure
 		if !errors.As(err, &f) || !f.passing() || try >= tries {
-			return err
+			return response, err
 		}
 		select {
-		case <-ctx.Done():
-			return err
+		case <-request.Context().Done():
+			return response, err
 		case <-time.After(pause << try):
+		}
+		if request.GetBody != nil {
+			request.Body, _ = request.GetBody() // a buffer, which does not fail
 		}
 	}
 }
 
-func (c *client) judge(request *http.Request, into any) error {
-	response, err := c.http.Do(request)
+func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return &failure{err: err}
+		return response, &failure{err: err}
 	}
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	var answer struct{ Errors []apiError }
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	var answer struct {
+		Errors []shared.ErrorData `json:"errors"`
+	}
 	f := &failure{status: response.StatusCode}
-	broken := err != nil || json.Unmarshal(body, &answer) != nil
-	switch {
+	switch broken := err != nil || json.Unmarshal(body, &answer) != nil; {
 	case broken && f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain"):
 		f.err = fmt.Errorf("%.200q", body) // of Analytics Engine
 	case broken && f.status >= 400:
@@ -202,9 +209,9 @@ func (c *client) judge(request *http.Request, into any) error {
 		f.faults = append(f.faults, fault)
 	}
 	if f.status >= 400 || f.err != nil || len(f.faults) > 0 {
-		return f
+		return response, f
 	}
-	return json.Unmarshal(body, into)
+	return response, nil
 }
 
 func (c *client) explain(what, permission string, err error) error {
@@ -235,8 +242,24 @@ func (c *client) explain(what, permission string, err error) error {
 func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
 
 func (c *client) get(ctx context.Context, path string, into any) error {
-	answer := struct{ Result any }{into}
-	return c.call(ctx, tries, http.MethodGet, path, "", &answer)
+	answer := struct {
+		Result any `json:"result"`
+	}{into}
+	return c.ask(ctx, http.MethodGet, path, "", &answer)
+}
+
+func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	request.Header.Set("Content-Type", "text/plain")
+	response, err := c.try(tries, request, c.http.Do)
+	if err != nil {
+		return err
+	}
+	return json.NewDecoder(response.Body).Decode(into)
 }
 
 var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Engine as %s in wrangler.toml, so %w",
@@ -280,7 +303,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 		"SUM(_sample_interval) AS n"
 	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
 	path := s.client.path("analytics_engine/sql")
-	if err := s.client.call(ctx, tries, http.MethodPost, path, query, &answer); err != nil {
+	if err := s.client.ask(ctx, http.MethodPost, path, query, &answer); err != nil {
 		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)
 	}
 	if answer.Rows == nil || *answer.Rows != len(answer.Data) {

@@ -17,6 +17,9 @@ import (
 
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
+
+	"github.com/cloudflare/cloudflare-go/v6/d1"
+	"github.com/cloudflare/cloudflare-go/v6/option"
 )
 
 // Store is the D1 database of an environment, a records.Store. Its methods may be called
@@ -120,13 +123,13 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 			return nil, fmt.Errorf("%s: %q is not one statement that only reads", what, statement.SQL)
 		}
 	}
-	results, err := s.run(ctx, what, statements, tries)
+	results, err := s.run(ctx, what, statements, s.client.reading())
 	if err != nil {
 		return nil, err
 	}
 	all := make([][][]any, len(results))
 	for i := range results {
-		if all[i], err = results[i].rows(); err != nil {
+		if all[i], err = rowsOf(&results[i].Results); err != nil {
 			return nil, fmt.Errorf("%s: statement %d: %w", what, i+1, err)
 		}
 	}
@@ -136,7 +139,7 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 // Write runs statements as one transaction, and returns the number of changed rows of each. Unless
 // D1 refused them, the error tells that the outcome is unknown.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
-	results, err := s.run(ctx, "write to "+s.Name(), statements, 1)
+	results, err := s.run(ctx, "write to "+s.Name(), statements, s.client.writing())
 	var f *failure
 	if errors.As(err, &f) && !f.refused() {
 		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
@@ -146,7 +149,7 @@ func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int6
 	}
 	changes := make([]int64, len(results))
 	for i := range results {
-		changes[i] = results[i].Meta.Changes
+		changes[i] = int64(results[i].Meta.Changes)
 	}
 	return changes, nil
 }
@@ -158,52 +161,40 @@ func (f *failure) refused() bool {
 		(!f.has(7500) || strings.Contains(f.Error(), "SQLITE_"))
 }
 
-// query is a statement as the API takes it, and result its result.
-type query struct {
-	SQL    string   `json:"sql"`
-	Params []string `json:"params"`
-}
-
-type result struct {
-	Success bool
-	Meta    struct {
-		Changes   int64
-		SizeAfter int64 `json:"size_after"`
-	}
-	Results struct {
-		Columns []string
-		Rows    [][]any
-	}
-}
-
-func (s *Store) run(ctx context.Context, what string, statements []turn.Statement, tries int) ([]result, error) {
-	if len(statements) == 0 {
-		return nil, nil
-	}
-	batch := make([]query, len(statements))
+func (s *Store) run(
+	ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption,
+) ([]d1.DatabaseRawResponse, error) {
+	batch := make([]d1.DatabaseRawParamsBodyMultipleQueriesBatch, len(statements))
 	for i, statement := range statements {
-		var err error
-		if batch[i].SQL, batch[i].Params, err = inline(statement.SQL, statement.Args); err != nil {
+		sql, texts, err := inline(statement.SQL, statement.Args)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", what, statement.SQL, err)
 		}
+		set(&batch[i].Sql.Value, &batch[i].Sql.Present, sql)
+		set(&batch[i].Params.Value, &batch[i].Params.Present, texts)
 	}
-	var answer struct{ Result []result }
-	path := s.client.path("d1/database/" + s.id + "/raw")
-	err := s.client.call(ctx, tries, http.MethodPost, path, map[string]any{"batch": batch}, &answer)
-	if err == nil && len(answer.Result) != len(batch) {
-		err = fmt.Errorf("got results of %d statements, want %d", len(answer.Result), len(batch))
+	if len(batch) == 0 {
+		return nil, nil
+	}
+	var body d1.DatabaseRawParamsBodyMultipleQueries
+	set(&body.Batch.Value, &body.Batch.Present, batch)
+	params := d1.DatabaseRawParams{Body: body}
+	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
+	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
+	if err == nil && len(page.Result) != len(batch) {
+		err = fmt.Errorf("got results of %d statements, want %d", len(page.Result), len(batch))
 		err = &failure{status: http.StatusOK, err: err}
 	}
 	if err != nil {
 		return nil, s.client.explain(what, permissionD1, err)
 	}
-	for i := range answer.Result {
-		if !answer.Result[i].Success {
+	for i := range page.Result {
+		if !page.Result[i].Success {
 			return nil, fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf("statement %d failed", i+1)})
 		}
-		s.size.Store(answer.Result[i].Meta.SizeAfter)
+		s.size.Store(int64(page.Result[i].Meta.SizeAfter))
 	}
-	return answer.Result, nil
+	return page.Result, nil
 }
 
 const maxInteger = 1 << 53 // D1 has the numbers of JavaScript
@@ -240,29 +231,28 @@ func inline(sql string, args []any) (string, []string, error) {
 	return b.String(), texts, nil
 }
 
-func (r *result) rows() ([][]any, error) {
-	columns, rows := r.Results.Columns, r.Results.Rows
-	if columns == nil || rows == nil {
+func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
+	if r.Columns == nil || r.Rows == nil {
 		return nil, errors.New("the response lacks its rows")
 	}
-	for i, row := range rows {
-		if len(row) != len(columns) {
-			return nil, fmt.Errorf("row %d has %d values for %d columns", i+1, len(row), len(columns))
+	for i, row := range r.Rows {
+		if len(row) != len(r.Columns) {
+			return nil, fmt.Errorf("row %d has %d values for %d columns", i+1, len(row), len(r.Columns))
 		}
 		for k, value := range row {
 			switch value := value.(type) {
 			case nil, string:
 			case float64:
 				if value != math.Trunc(value) || math.Abs(value) > maxInteger {
-					return nil, fmt.Errorf("row %d, column %q: not an exact integer", i+1, columns[k])
+					return nil, fmt.Errorf("row %d, column %q: not an exact integer", i+1, r.Columns[k])
 				}
 				row[k] = int64(value)
 			default:
-				return nil, fmt.Errorf("row %d, column %q: want a text, an integer or null", i+1, columns[k])
+				return nil, fmt.Errorf("row %d, column %q: want a text, an integer or null", i+1, r.Columns[k])
 			}
 		}
 	}
-	return rows, nil
+	return r.Rows, nil
 }
 
 func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
@@ -279,15 +269,18 @@ func (c *client) findDatabase(ctx context.Context, name string) (string, error) 
 }
 
 func (c *client) createDatabase(ctx context.Context, name, location, jurisdiction string) (string, error) {
-	wanted := map[string]string{"name": name}
+	var params d1.DatabaseNewParams
+	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
+	set(&params.Name.Value, &params.Name.Present, name)
 	if jurisdiction != "" {
-		wanted["jurisdiction"] = jurisdiction
+		set(&params.Jurisdiction.Value, &params.Jurisdiction.Present, d1.DatabaseNewParamsJurisdiction(jurisdiction))
 	} else {
-		wanted["primary_location_hint"] = location
+		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present,
+			d1.DatabaseNewParamsPrimaryLocationHint(location))
 	}
-	var made struct{ Result struct{ UUID string } }
-	if err := c.call(ctx, 1, http.MethodPost, c.path("d1/database"), wanted, &made); err != nil {
+	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
+	if err != nil {
 		return "", c.explain("create D1 database "+name, permissionD1, err)
 	}
-	return made.Result.UUID, nil
+	return made.UUID, nil
 }
