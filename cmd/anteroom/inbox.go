@@ -84,7 +84,8 @@ type waitingSuggestion struct {
 	Kind    string  `json:"kind"`
 	Subject string  `json:"subject"` // how the subject of its mail begins
 	Text    *string `json:"text"`    // null if no Maildir has it
-	Arrived *bool   `json:"arrived"` // whether the operator's inbox has it; null if none is named, or within an hour of filing
+	// whether the operator's inbox has it; null if none is named, or within an hour of filing
+	Arrived *bool `json:"arrived"`
 }
 
 func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail verification.Mail,

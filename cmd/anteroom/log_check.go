@@ -158,11 +158,16 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 func promiseError(p *tlog.PromiseReport) error {
 	switch p.State {
 	case tlog.Unverified:
-		return cli.Unusable("check the promise: unverified: %s (--receipt-key names further keys)", p.Why)
+		return errUnverified(p.Why)
 	case tlog.SetApart:
 		return errSetApart(p.Verification)
 	}
 	return nil
+}
+
+func errUnverified(why string) error {
+	return cli.Unusable("the promise is unverified: %s "+
+		"(anyone could have made it; --receipt-key names further keys of the service)", why)
 }
 
 func errSetApart(verification string) error {

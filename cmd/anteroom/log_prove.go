@@ -68,7 +68,7 @@ func prove(
 	}
 	if promise != nil {
 		if why := promise.Unverified(found.hosts, slices.Concat(found.receiptKeys, o.receiptKeys)); why != "" {
-			return nil, cli.Unusable("the promise is unverified: %s (--receipt-key names further keys)", why)
+			return nil, errUnverified(why)
 		}
 	}
 	if notLogged {

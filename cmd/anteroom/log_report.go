@@ -63,7 +63,8 @@ func (r *logReport) print(t *cli.Terminal) {
 			cli.Plural(c.Suggestions, "suggestion"), c.Own, cosigned)
 	}
 	if p := r.Promise; p != nil {
-		t.Printf("the promise to count the record by %s: %s%s; signed by %s of %s", p.By, p.State, countedAs(p), p.SignedBy, p.IssuedBy)
+		t.Printf("the promise to count the record by %s: %s%s; signed by %s of %s",
+			p.By, p.State, countedAs(p), p.SignedBy, p.IssuedBy)
 	}
 	for _, fault := range r.Faults {
 		t.Printf("fault: %s: %s", fault.Path, fault.What)
@@ -93,7 +94,7 @@ func printNotes(t *cli.Terminal, notes []string) {
 type provedReport struct {
 	Kind         string             `json:"kind"`
 	CountsAs     *string            `json:"counts_as"` // null if unknown
-	Standing     *string            `json:"standing"`  // the day of the verification that signed counts_as; null if none has
+	Standing     *string            `json:"standing"`  // the day of the verification that signed counts_as, or null
 	Entry        string             `json:"entry"`
 	Index        int64              `json:"index"` // in its tree
 	Verification string             `json:"verification"`
