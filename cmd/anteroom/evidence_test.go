@@ -152,6 +152,11 @@ func TestOneVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		server := httptest.NewServer(http.FileServer(http.Dir(e.publish(hash, c.kind))))
+		refused, complaint := []string{"log", "prove", file, "--receipt-key", "a key"}, &bytes.Buffer{}
+		if code := run(refused, nil, &bytes.Buffer{}, complaint); code != cli.ExitUsage ||
+			!strings.Contains(complaint.String(), "not the base64 of an Ed25519 public key") {
+			t.Errorf("%s: code %d, %s", refused, code, complaint)
+		}
 		for _, arguments := range [][]string{
 			{"log", "check", "--url", server.URL, "--key", key, "--promise", file},
 			{"log", "prove", file, "--url", server.URL, "--key", key},

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,6 +58,20 @@ func (o *logTarget) addReceiptKeys(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.receiptKeys, name, nil, "a `key` that signed promises of the service, in base64, "+
 		"with @FIRST..LAST if it was replaced; may be given several times")
 	flags.SetAnnotation(name, cli.OnlyHere, []string{"true"})
+}
+
+func (o *logTarget) checkReceiptKeys() error {
+	var faults []error
+	for _, listed := range o.receiptKeys {
+		key, _, _ := strings.Cut(listed, "@")
+		if public, err := base64.StdEncoding.DecodeString(key); err != nil || len(public) != ed25519.PublicKeySize {
+			faults = append(faults, fmt.Errorf("--receipt-key %.60q: not the base64 of an Ed25519 public key", listed))
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return cli.Usage(err)
+	}
+	return nil
 }
 
 func (o *logTarget) quorum() (p *tlog.Policy, err error) {

@@ -106,7 +106,7 @@ func promiseIn(answer *jsondoc.Value, name string) (*tlog.Promised, error) {
 	about := canon.Promised{
 		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text,
 		RecordID:   answer.Get("record_id").Text,
-		RecordedAt: said.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text,
+		RecordedAt: answer.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text,
 		CountedBy: said.Get("counted_by").Text,
 		Log:       said.Get("log").Text, Root: said.Get("root").Text,
 	}

@@ -25,6 +25,9 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [FILE|HASH]",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.checkReceiptKeys(); err != nil {
+				return err
+			}
 			switch {
 			case o.proof != "" && len(args) == 0:
 				return cli.Usage(errors.New("--proof checks one answer, FILE or HASH"))

@@ -24,6 +24,9 @@ func logProveCommand(t *cli.Terminal) *cobra.Command {
 			if o.url == "" && (len(o.keys)+len(o.witnesses) > 0 || o.policy != "") {
 				return cli.Usage(errors.New("--key, --policy and --witness are for a proof from a service, which --url names"))
 			}
+			if err := o.checkReceiptKeys(); err != nil {
+				return err
+			}
 			hash, promise, err := readRecord(t.In, args[0])
 			if err != nil {
 				return err

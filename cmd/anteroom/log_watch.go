@@ -65,6 +65,9 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	if o.url == "" || o.state == "" {
 		return cli.Usage(errors.New("log watch wants --url and --state"))
 	}
+	if o.timeout <= 0 {
+		return cli.Usage(fmt.Errorf("--timeout %s: want more than 0", o.timeout))
+	}
 	maxAge, err := age(o.maxAge)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--max-age %.40q: %w", o.maxAge, err))
@@ -123,7 +126,11 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	}
 	r.OK = r.Report.OK()
 	if r.Kept, err = o.keep(r, seen, unread == nil); err != nil {
-		return fmt.Errorf("keep the checkpoints of %s: %w", where, err)
+		err = fmt.Errorf("keep the checkpoints of %s: %w (--state names another folder)", where, err)
+		if r.OK {
+			return cli.Unusable("%w", err)
+		}
+		return err
 	}
 	if unread != nil && r.OK {
 		return cli.Unusable("check the log of %s: %w", where, unread)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,13 +93,15 @@ func ReadToolKey(t *turn.Turn, op *Operation, in *input.Input) {
 	ReadKey(op, in, KeyArgument, sent)
 	key := in.Key
 	readKeyHeader(t, op, in)
+	refuseKeyHeader(t, in, "send the argument "+KeyArgument)
 	if key != "" && in.Key != key {
 		in.Add(KeyArgument, input.Conflict, "the argument and the header "+Key.Name+" disagree: send one of them")
 	}
 }
 
-// HasKeyHeader reports whether a request has the header field of a key.
-func HasKeyHeader(t *turn.Turn) bool { return t.Request.Has(KeyHeaders[0]) }
+// HasKeyHeader reports whether a request has the header field of a key, or the one that is taken
+// for it.
+func HasKeyHeader(t *turn.Turn) bool { return slices.ContainsFunc(KeyHeaders, t.Request.Has) }
 
 // refuseKeyNames refuses what asks for a key in another way than its header field, so that no call
 // is made twice by a caller who relies on it. query is the query of a POST, or nil.
@@ -111,6 +114,10 @@ func refuseKeyNames(t *turn.Turn, op *Operation, in, query *input.Input) {
 	if query != nil {
 		query.Refuse(&input.Field{Name: KeyArgument}, why)
 	}
+	refuseKeyHeader(t, in, why)
+}
+
+func refuseKeyHeader(t *turn.Turn, in *input.Input, why string) {
 	if t.Request.Has(KeyHeaders[1]) {
 		in.Add("X-Idempotency-Key", input.UnknownField, "is not a header field of this service: "+why)
 	}

@@ -181,9 +181,9 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	case api.DryRun.Name:
 		return "true, or 1 in a query: nothing is stored, sent or counted. The request is checked and answered with its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "A UUID that stands for one call: sent again with it at any time, unchanged, the call makes no second record; " +
-			"another call with it is refused (key_reused). It is " +
-			"answered as before, with replayed true."
+		return "A random UUID, or 16 to 64 other printable ASCII characters, 8 of them different, that stand for one call of this endpoint, " +
+			"however it is sent. Sent again, unchanged, the call makes no second record and gets its answer again, with replayed " +
+			"true. Another call with the key is refused (key_reused)."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }

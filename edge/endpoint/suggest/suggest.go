@@ -99,7 +99,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		return t.Refusal
 	case state == record.Running:
 		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this Idempotency-Key is still at work: "+
-			"this call did nothing. Send it again to get the answer.", 1)
+			"this call did nothing. Send it again in a second to get the answer.", 1)
 	}
 	id := call.ID
 	if state == record.Claimed {

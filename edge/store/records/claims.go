@@ -2,7 +2,10 @@ package records
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"anteroom/edge/turn"
@@ -38,8 +41,29 @@ func Claims(ctx context.Context, r Reader, before time.Time) (claims []Claim, er
 	return claims, nil
 }
 
-// Free frees the keys of claims: a repeated call begins anew. It returns how many there were.
-func Free(ctx context.Context, s Store, ids ...string) (int64, error) {
+// Free frees the keys of claims, by their record identifiers or the first digits of these: a
+// repeated call begins anew. It returns how many there were, or an error, and then frees none, if
+// one is not a claim.
+func Free(ctx context.Context, s Store, texts ...string) (int64, error) {
+	claims, err := Claims(ctx, s, time.Unix(math.MaxInt32, 0))
+	if err != nil {
+		return 0, err
+	}
+	var ids []string
+	var faults []error
+	for _, text := range texts {
+		id, err := Unique(text, func(yield func(string) bool) {
+			for i := 0; i < len(claims) && yield(claims[i].ID); i++ {
+			}
+		})
+		if err == nil && !slices.ContainsFunc(claims, func(c Claim) bool { return c.ID == id }) {
+			err = fmt.Errorf("no claim %s", id)
+		}
+		ids, faults = append(ids, id), append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return 0, fmt.Errorf("free claims: %w (anteroom records claims list shows them)", err)
+	}
 	changes, err := s.Write(ctx, turn.Statement{
 		SQL:  "DELETE FROM used_ids WHERE record_id IN (SELECT value FROM json_each(?)) AND seq IS NULL",
 		Args: []any{jsonList(ids)},
