@@ -149,6 +149,18 @@ flows['receipts'] = async ({ base, page, fault }) => {
     if (steps !== 4) fault(`${name}: ${steps} steps are shown`);
   }
   await page.context().setOffline(false);
+  const filed = await fetch(`${base}/api/waitlist`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"agent_name":"ledger-lark"}' });
+  const { promise, ...alone } = await filed.json();
+  for (const [says, answer] of [
+    ['Valid', { ...alone, promise }],
+    ['Unverified', { ...alone, promise: { ...promise, public_key_b64: cases['another key'].public_key_b64 } }],
+    ['The hash is right', alone],
+  ]) {
+    await page.locator('#verifier textarea').fill(JSON.stringify(answer));
+    await page.getByRole('button', { name: 'Check it here' }).click();
+    const said = await page.locator('#verdict > h3').textContent();
+    if (!said.endsWith(` ${says}`)) fault(`of a registration the page says ${said}, want ${says}`);
+  }
   await page.getByRole('button', { name: 'A tampered one' }).click();
   await page.getByText('agent_name: Wren, signed as wren-the-tester').waitFor();
   await page.getByRole('button', { name: 'A valid one' }).click();

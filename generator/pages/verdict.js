@@ -117,7 +117,8 @@ export async function verdict(json, keys) {
     }
     outcome = outcomes[valid ? kind : failed === "signature" && kind === "receipt" && (o.signature ?? null) === null ? "unsigned" : failed];
   } catch (fault) {
-    outcome = ["open", "Unchecked", fault.name === "NotSupportedError"
+    const [, why] = fault.message.split(/^unverified: /);
+    outcome = why ? ["open", "Unverified", `Anyone could have made this: ${why}.`] : ["open", "Unchecked", fault.name === "NotSupportedError"
       ? "This browser does not know Ed25519. The signature was neither passed nor failed. Use the verify kit."
       : `${fault.message}.`];
   }
