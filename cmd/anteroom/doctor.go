@@ -328,7 +328,7 @@ func sound(ctx context.Context, store records.Reader, file string) error {
 	if info, err := os.Stat(file); err != nil || info.Size() > large {
 		return nil
 	}
-	rows, err := store.Read(ctx, turn.Statement{SQL: "PRAGMA quick_check(1)"})
+	rows, err := store.Read(ctx, turn.SQL("PRAGMA quick_check(1)"))
 	if err == nil && rows[0][0][0] != "ok" {
 		err = fmt.Errorf("%s is damaged: %v", file, rows[0][0][0])
 	}
@@ -354,10 +354,8 @@ func (d *doctor) checkRoom(store records.Reader) {
 func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent *records.Extent) error {
 	const check, stale = "records", 30 // days without a verification while records wait
 	now := d.t.Now()
-	rows, err := store.Read(ctx, turn.Statement{
-		SQL:  "SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?",
-		Args: []any{now.Add(-time.Hour).Unix()},
-	})
+	rows, err := store.Read(ctx, turn.SQL("SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?",
+		now.Add(-time.Hour).Unix()))
 	if err != nil {
 		return err
 	}

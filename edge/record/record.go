@@ -169,10 +169,8 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 		Args: slices.Concat([]any{id, now}, r.Values, []any{r.Hash}),
 	}}
 	if r.Address != "" {
-		statements = append(statements, turn.Statement{
-			SQL:  "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed,
-			Args: []any{id, r.Address, now},
-		}, outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
+		contact := "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed
+		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
 	}
 	failure, earlier, ok := Insert(t, call, r.Table+".recorded_at", statements)
 	switch {
@@ -262,11 +260,9 @@ func Insert(
 	if !c.keyed() {
 		// No index has the ids, so only the rows of the last minute are searched.
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
-		again = slices.Concat([]turn.Statement{{
-			SQL: "INSERT INTO used_ids (record_id) SELECT record_id FROM " + table +
-				" WHERE record_id = ? AND seq > coalesce((" + older + "), 0)",
-			Args: []any{c.ID, civil.FormatTime(t.Now - 60)},
-		}}, inserts, []turn.Statement{c.use(table)})
+		useUp := turn.SQL("INSERT INTO used_ids (record_id) SELECT record_id FROM "+table+
+			" WHERE record_id = ? AND seq > coalesce(("+older+"), 0)", c.ID, civil.FormatTime(t.Now-60))
+		again = slices.Concat([]turn.Statement{useUp}, inserts, []turn.Statement{c.use(table)})
 	}
 	if stored, ok = t.Do(turn.Exec{Statements: again}); !ok {
 		return turn.None, nil, false
@@ -284,10 +280,8 @@ func Insert(
 
 // use uses the id of a record up: the newest of its table.
 func (c *Call) use(table string) turn.Statement {
-	return turn.Statement{
-		SQL:  "INSERT INTO used_ids (record_id, call, seq) SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM " + table + ")" + UnlessUsed,
-		Args: []any{c.ID, c.fingerprint},
-	}
+	return turn.SQL("INSERT INTO used_ids (record_id, call, seq) "+
+		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+table+")"+UnlessUsed, c.ID, c.fingerprint)
 }
 
 func (c *Call) keyed() bool { return c.fingerprint != "" }
@@ -307,11 +301,8 @@ func (c *Call) unlessOld(statements []turn.Statement) (all []turn.Statement) {
 // find selects an earlier call with the same key: its record_id, its fingerprint, and columns of
 // the record, which are NULL if it was not stored.
 func (c *Call) find(table string, columns ...string) turn.Statement {
-	return turn.Statement{
-		SQL: "SELECT used_ids.record_id, call, " + strings.Join(columns, ", ") + " FROM used_ids LEFT JOIN " + table +
-			" USING (seq) WHERE used_ids.record_id IN (?, ?)",
-		Args: []any{c.ID, c.old},
-	}
+	return turn.SQL("SELECT used_ids.record_id, call, "+strings.Join(columns, ", ")+" FROM used_ids LEFT JOIN "+table+
+		" USING (seq) WHERE used_ids.record_id IN (?, ?)", c.ID, c.old)
 }
 
 // previous returns the row of find, or nil.
@@ -357,10 +348,8 @@ func Claim(
 	all := append([]string{"seq", "claimed_at", "relayed_at"}, columns...)
 	statements := []turn.Statement{c.find(table, all...)}
 	if t.Refusal == nil {
-		statements = append(statements, c.unlessOld([]turn.Statement{{
-			SQL:  "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed,
-			Args: []any{c.ID, c.fingerprint, t.Now},
-		}})...)
+		claim := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
+		statements = append(statements, c.unlessOld([]turn.Statement{turn.SQL(claim, c.ID, c.fingerprint, t.Now)})...)
 	}
 	claimed, ok := t.Do(turn.Exec{Statements: statements})
 	t.StoreDown = ok && claimed.Failure == turn.Timeout
@@ -382,11 +371,11 @@ func Claim(
 	case since > t.Now-ClaimSeconds:
 		return Running, turn.None, nil, true
 	}
-	taken, ok := t.Do(turn.Exec{Statements: []turn.Statement{{
-		SQL: "UPDATE used_ids SET record_id = ?, call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
-			" AND relayed_at IS NULL AND coalesce(claimed_at, 0) = ? RETURNING record_id",
-		Args: []any{c.ID, c.fingerprint, t.Now, id, since},
-	}}})
+	const takeOver = "UPDATE used_ids SET record_id = ?, call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
+		" AND relayed_at IS NULL AND coalesce(claimed_at, 0) = ? RETURNING record_id"
+	taken, ok := t.Do(turn.Exec{Statements: []turn.Statement{
+		turn.SQL(takeOver, c.ID, c.fingerprint, t.Now, id, since),
+	}})
 	if ok && taken.Failure == turn.None && len(taken.Rows[0]) == 0 {
 		return Running, turn.None, nil, true
 	}
@@ -395,12 +384,10 @@ func Claim(
 
 // Unclaim frees a claimed id whose record is not stored.
 func Unclaim(id string) turn.Statement {
-	return turn.Statement{SQL: "DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", Args: []any{id}}
+	return turn.SQL("DELETE FROM used_ids WHERE record_id = ? AND seq IS NULL", id)
 }
 
 // MarkRelayed notes that a claimed record was relayed, so that a repeated call only stores it.
 func MarkRelayed(t *turn.Turn, id string) turn.Statement {
-	return turn.Statement{
-		SQL: "UPDATE used_ids SET relayed_at = ? WHERE record_id = ? AND seq IS NULL", Args: []any{t.Now, id},
-	}
+	return turn.SQL("UPDATE used_ids SET relayed_at = ? WHERE record_id = ? AND seq IS NULL", t.Now, id)
 }

@@ -39,6 +39,21 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// newStore returns an empty store, which the end of the test closes without a fault.
+func newStore(t *testing.T) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
 // requests are a request for a record of each table.
 func requests() map[string][2]string {
 	charter := `{"org_name":"Tern","owner_email":"o@example.org","roster":[`
@@ -69,10 +84,7 @@ func TestKey(t *testing.T) {
 		}
 		for fates, statuses := range cases {
 			h := edgetest.NewFake(t)
-			store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := newStore(t)
 			left, now := strings.Fields(fates), edgetest.Now
 			var late []turn.Exec
 			h.Exec = func(e turn.Exec) turn.Result {
@@ -126,9 +138,6 @@ func TestKey(t *testing.T) {
 			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 && !again || third["email_on_file"] == true || third["contact_on_file"] == true {
 				t.Errorf("%s, %s: %v records, addresses and messages, %d mails, %v", table, fates, got, len(h.Messages), third)
 			}
-			if err := store.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
 }
@@ -139,10 +148,7 @@ func TestEarlierProgram(t *testing.T) {
 	const key = "0123456789abcdef"
 	for table, request := range requests() {
 		h := edgetest.NewFake(t)
-		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := newStore(t)
 		h.Exec = store.Exec
 		first := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
 		kind := strings.TrimSuffix(table, "s")
@@ -167,9 +173,6 @@ func TestEarlierProgram(t *testing.T) {
 				t.Errorf("a claim without an end: %d %s", r.Status, r.Body)
 			}
 		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -178,10 +181,7 @@ func TestEarlierProgram(t *testing.T) {
 func TestReplayBeyondTheLimit(t *testing.T) {
 	for table, request := range requests() {
 		h := edgetest.NewFake(t)
-		store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := newStore(t)
 		h.Exec = store.Exec
 		first := h.Do("POST", request[0], request[1], "idempotency-key", "0123456789abcdef")
 		h.Left = 0
@@ -190,20 +190,13 @@ func TestReplayBeyondTheLimit(t *testing.T) {
 		if first.Status != 200 || again.Status != 200 || other.Status != 429 || edgetest.Decode(t, again)["replayed"] != true {
 			t.Errorf("%s: %d, %d %s, another %d %s", table, first.Status, again.Status, again.Body, other.Status, other.Body)
 		}
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
 // A suggestion whose relay refused it gives its key back. One whose relay timed out keeps it: a
 // retry is told to wait, and after a minute it mails again under the same Message-ID.
 func TestRelayFails(t *testing.T) {
-	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	store := newStore(t)
 	h := edgetest.NewFake(t)
 	h.Exec, h.Fail = store.Exec, map[string]turn.Failure{"relay": turn.Timeout}
 	for _, c := range []struct {
@@ -258,10 +251,7 @@ func TestLostAnswers(t *testing.T) {
 			{"lost refused", false, 1},
 		} {
 			h := edgetest.NewFake(t)
-			store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := newStore(t)
 			do := func() *turn.Response {
 				asked := turn.Request{Method: "POST", Target: request[0], Host: "www.example.org", Body: []byte(request[1])}
 				return h.Run(&turn.Turn{Request: asked, Now: edgetest.Now, Entropy: [16]byte{byte(len(h.Statements))}}, h.Edge.Handle)
@@ -307,9 +297,6 @@ func TestLostAnswers(t *testing.T) {
 			want := int64(2 + c.rows)
 			if addresses := map[bool]int64{true: want, false: 0}[table != "suggestions"]; got[0] != want || got[1] != addresses || got[2] != addresses {
 				t.Errorf("%s, %s: %v records, addresses and messages, want %d", table, c.fates, got, want)
-			}
-			if err := store.Close(); err != nil {
-				t.Error(err)
 			}
 		}
 	}

@@ -120,11 +120,8 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		}
 	}
 	now := civil.FormatTime(t.Now)
-	insert := []turn.Statement{{
-		SQL: "INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)" +
-			" SELECT ?, ?, ?, ?, ?" + record.UnlessUsed,
-		Args: []any{id, now, filedAs, kind, hash},
-	}}
+	insert := []turn.Statement{turn.SQL("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)"+
+		" SELECT ?, ?, ?, ?, ?"+record.UnlessUsed, id, now, filedAs, kind, hash)}
 	if in.Key != "" {
 		insert = append([]turn.Statement{record.Unclaim(id)}, insert...)
 	}

@@ -24,11 +24,8 @@ const ForgottenAfter = time.Hour
 
 // Claims returns the claims that were made before a time, oldest first.
 func Claims(ctx context.Context, r Reader, before time.Time) (claims []Claim, err error) {
-	rows, err := r.Read(ctx, turn.Statement{
-		SQL: "SELECT record_id, claimed_at, relayed_at IS NOT NULL FROM used_ids WHERE seq IS NULL AND claimed_at < ? " +
-			"ORDER BY claimed_at",
-		Args: []any{before.Unix()},
-	})
+	rows, err := r.Read(ctx, turn.SQL("SELECT record_id, claimed_at, relayed_at IS NOT NULL FROM used_ids "+
+		"WHERE seq IS NULL AND claimed_at < ? ORDER BY claimed_at", before.Unix()))
 	if err != nil {
 		return nil, fmt.Errorf("read claims: %w", err)
 	}
@@ -64,10 +61,8 @@ func Free(ctx context.Context, s Store, texts ...string) (int64, error) {
 	if err := errors.Join(faults...); err != nil {
 		return 0, fmt.Errorf("free claims: %w (anteroom records claims list shows them)", err)
 	}
-	changes, err := s.Write(ctx, turn.Statement{
-		SQL:  "DELETE FROM used_ids WHERE record_id IN (SELECT value FROM json_each(?)) AND seq IS NULL",
-		Args: []any{jsonList(ids)},
-	})
+	changes, err := s.Write(ctx, turn.SQL("DELETE FROM used_ids WHERE record_id IN (SELECT value FROM json_each(?)) "+
+		"AND seq IS NULL", jsonList(ids)))
 	if err != nil {
 		return 0, fmt.Errorf("free claims: %w", err)
 	}

@@ -71,7 +71,7 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 
 func (s *Store) checkMigrations(ctx context.Context) error {
 	apply := "run anteroom deploy --env " + s.environment
-	rows, err := s.Read(ctx, turn.Statement{SQL: migrations.Select})
+	rows, err := s.Read(ctx, turn.SQL(migrations.Select))
 	if err != nil && strings.Contains(err.Error(), "no such table: "+migrations.Table) {
 		return fmt.Errorf("%s has no tables yet (%s)", s.Name(), apply)
 	}

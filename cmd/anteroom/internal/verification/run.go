@@ -257,7 +257,7 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 		return fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
 			r.Name(), host, s.Service.CanonicalHost)
 	}
-	rows, err := r.Read(ctx, turn.Statement{SQL: "SELECT unixepoch()"})
+	rows, err := r.Read(ctx, turn.SQL("SELECT unixepoch()"))
 	if err != nil {
 		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
 	}
