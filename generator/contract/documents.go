@@ -37,7 +37,7 @@ func (g *Answers) document(id string, route *api.Route) any {
 	case "quest":
 		return g.Quest()
 	case "aup":
-		return g.aup()
+		return g.Site.AUP.AUP
 	case "roster":
 		return g.Roster()
 	case "org":
@@ -104,12 +104,6 @@ func (g *Answers) nextActions() []respond.Action {
 		{Rel: "learn", Href: g.URL(api.Twin("/field-guide.html"))},
 		{Rel: "openapi", Href: g.URL(output.OpenAPIPath)},
 	}
-}
-
-func (g *Answers) aup() model.AUP {
-	policy := g.Site.AUP.AUP
-	policy.Version = model.AUPVersion
-	return policy
 }
 
 // OrgRules returns the document of GET /api/org.

@@ -86,7 +86,7 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 		},
 		Versions: model.Versions{
 			PublicDescription:        model.DescriptionVersion,
-			AUP:                      model.AUPVersion,
+			AUP:                      g.Site.AUP.Version,
 			Quest:                    model.QuestVersion,
 			Receipt:                  receipt.Spec,
 			ReceiptCanonicalization:  canon.ReceiptRule,

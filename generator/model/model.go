@@ -21,7 +21,7 @@ import (
 // Versions of what the service publishes.
 const (
 	DescriptionVersion = "0.2.0" // of the public description of the service
-	AUPVersion         = "0.2"
+	AUPVersion         = "0.2"   // of a policy that names none
 	QuestVersion       = "1.0"
 )
 
@@ -105,7 +105,7 @@ type QuestCompletion struct {
 
 // AUP is the answer of GET /api/aup.
 type AUP struct {
-	Version       string       `json:"version" doc:"Version of the policy."`
+	Version       string       `json:"version" yaml:"version,omitempty" is:"line" max:"20" doc:"Version of the policy, which moves with its rules."`
 	Policy        string       `json:"policy" is:"text" doc:"The policy in one paragraph."`
 	Prohibited    []Prohibited `json:"prohibited" is:"group" doc:"The prohibitions."`
 	Enforcement   string       `json:"enforcement" is:"text" doc:"What happens on a violation."`

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -178,6 +179,7 @@ func operationIDs() (ids []string) {
 }
 
 func checkAUP(d *document, a *AUP) {
+	a.Version = cmp.Or(a.Version, model.AUPVersion)
 	var codes []string
 	for i, p := range a.Prohibited {
 		at := fmt.Sprintf("prohibited[%d].code", i)

@@ -193,7 +193,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"founding_agent_slots": model.FoundingAgentSlots,
 		"founding_org_slots":   model.FoundingOrgSlots,
 		"description_version":  model.DescriptionVersion,
-		"aup_version":          model.AUPVersion,
+		"aup_version":          s.AUP.Version,
 		"quest_version":        model.QuestVersion,
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            len(api.Tools),

@@ -14,12 +14,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/contract"
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -30,6 +32,7 @@ const (
 	Board    = "board"    // a dated scoreboard changes or vanishes
 	Document = "document" // another document vanishes
 	Key      = "key"      // a receipt key vanishes: its receipts would not verify any more
+	Policy   = "policy"   // the rules of the acceptable-use policy change under their version
 	Log      = "log"      // the public log vanishes, or does not extend its signed checkpoints
 	Schema   = "schema"   // the database has migrations that the program does not know
 )
@@ -40,8 +43,18 @@ type Facts struct {
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
 	Manifest    string            // SHA-256 in hex of the manifest itself; "" if there is none
 	Keys        []string          // the receipt keys: the current and the retired ones
+	Revoked     []string          // those of them whose receipts are invalid
+	Policy      Rules             // of acceptable use
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log, by path: the newest of each tree, and one for each known size
+}
+
+// Rules are the part of the answer of GET /api/aup that its version stands for. Encoding/json reads
+// them.
+type Rules struct {
+	Version    string             `json:"version"` // "" if no policy is published
+	Policy     string             `json:"policy"`
+	Prohibited []model.Prohibited `json:"prohibited"`
 }
 
 // Trees returns the sizes of the trees of the log, by their paths.
@@ -86,6 +99,7 @@ func Refuse(found []Regression, allowed ...string) error {
 const (
 	manifestPath = "/manifest.json"
 	boardPath    = "/scoreboard.json" // the newest one
+	policyPath   = "/api/aup"
 )
 
 const (
@@ -93,7 +107,9 @@ const (
 		"anteroom verify makes a new board"
 	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, " +
 		"with a line revoked: REASON"
-	hintLog = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they exist, " +
+	hintRevoked = "under receipt_keys.retired of service.yaml, give it the line revoked: REASON again"
+	hintPolicy  = "set the next version in aup.yaml"
+	hintLog     = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they exist, " +
 		"a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
 
@@ -124,6 +140,15 @@ func Check(published, next Facts) []Regression {
 			add(Key, manifestPath, hintKey,
 				"the receipt key %s is published, and would not be listed: receipts that it signed would not verify", key)
 		}
+	}
+	for _, key := range published.Revoked {
+		if slices.Contains(next.Keys, key) && !slices.Contains(next.Revoked, key) {
+			add(Key, manifestPath, hintRevoked,
+				"the receipt key %s is revoked, and would not be: receipts that its thief signed would verify", key)
+		}
+	}
+	if published.Policy.Version == next.Policy.Version && !reflect.DeepEqual(published.Policy, next.Policy) {
+		add(Policy, policyPath, hintPolicy, "the policy %s is published with other rules", next.Policy.Version)
 	}
 	checkLog(&published, &next, func(path, hint, format string, args ...any) { add(Log, path, hint, format, args...) })
 	slices.SortFunc(found, func(a, b Regression) int {
@@ -180,6 +205,14 @@ func (f *Facts) extends(tree string, checkpoint []byte) error {
 	return nil
 }
 
+// Retire adds a key that signs no more.
+func (f *Facts) Retire(key model.RetiredKey) {
+	f.Keys = append(f.Keys, key.PublicKey)
+	if key.Revoked != "" {
+		f.Revoked = append(f.Revoked, key.PublicKey)
+	}
+}
+
 // FromFiles returns the facts of generated documents. The manifest has only the current receipt
 // key, the snapshot all; it may be nil.
 func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
@@ -188,8 +221,9 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 		facts.AsOf = known.AsOf
 		facts.Keys = []string{known.CurrentKey}
 		for _, key := range known.RetiredKeys {
-			facts.Keys = append(facts.Keys, key.PublicKey)
+			facts.Retire(model.RetiredKey(key))
 		}
+		_ = json.Unmarshal(known.Documents["aup"], &facts.Policy) // absent from the snapshots of a test
 	}
 	for i := range files {
 		f := &files[i]

@@ -13,6 +13,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/assets"
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
 
@@ -58,6 +59,8 @@ func TestCheck(t *testing.T) {
 	}
 	published := continuity.Facts{
 		AsOf: "2026-11-20", Keys: []string{"current", "retired"},
+		Revoked:   []string{"retired"},
+		Policy:    continuity.Rules{Version: "0.2", Prohibited: []model.Prohibited{{Code: "illegal", Rule: "No crime."}}},
 		Documents: map[string]string{"/scoreboard/2026-11-20.json": "1", "/scoreboard.json": "2", "/scoreboard.html": "3"},
 	}
 	withLog(logFiles(t, key, signer, "", 3, 400))(&published)
@@ -75,13 +78,19 @@ func TestCheck(t *testing.T) {
 		"document gone":     {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard.html") }, `^document /scoreboard.html `},
 		"key retired":       {func(f *continuity.Facts) { f.Keys = []string{"new", "current", "retired"} }, `^$`},
 		"key gone":          {func(f *continuity.Facts) { f.Keys = []string{"current"} }, `^key /manifest.json .*key retired is published`},
-		"log grown":         {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
-		"log gone":          {withLog(nil), `^log /log/vkey .*vanish`},
-		"log behind":        {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, the next log 4: published entries are missing`},
-		"newest lost":       {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
-		"log forked":        {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
-		"other stages":      {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
-		"another key":       {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*not signed by a known key`},
+		"key trusted again": {func(f *continuity.Facts) { f.Revoked = nil }, `^key /manifest.json .*key retired is revoked, and would not be`},
+		"other policy": {func(f *continuity.Facts) {
+			f.Policy = continuity.Rules{Version: "0.3", Policy: "All.", Prohibited: []model.Prohibited{{Code: "illegal"}}}
+		}, `^$`},
+		"other rules":  {func(f *continuity.Facts) { f.Policy.Prohibited = []model.Prohibited{{Code: "illegal"}} }, `^policy /api/aup the policy 0.2 is published with other rules \(set the next version in aup.yaml\)$`},
+		"other scope":  {func(f *continuity.Facts) { f.Policy.Policy = "All." }, `^policy /api/aup `},
+		"log grown":    {withLog(logFiles(t, key, signer, "", 3, 400, 5)), `^$`},
+		"log gone":     {withLog(nil), `^log /log/vkey .*vanish`},
+		"log behind":   {withLog(logFiles(t, key, signer, "", 3)), `^log /log/checkpoint .*is published: it has 405 entries, the next log 4: published entries are missing`},
+		"newest lost":  {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
+		"log forked":   {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
+		"other stages": {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
+		"another key":  {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*not signed by a known key`},
 	} {
 		next := published
 		next.Documents, next.Checkpoints = maps.Clone(published.Documents), maps.Clone(published.Checkpoints)

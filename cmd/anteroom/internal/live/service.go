@@ -287,6 +287,7 @@ func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
 const (
 	scoreboard  = "/scoreboard.json" // the newest one
 	rosterPath  = "/api/roster"
+	policyPath  = "/api/aup"
 	receiptPath = "/api/receipt" // lists the receipt keys
 )
 
@@ -340,8 +341,9 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 		facts.Keys = append(facts.Keys, p.manifest.ReceiptKey, k.Current)
 	}
 	for _, key := range k.Retired {
-		facts.Keys = append(facts.Keys, key.PublicKey)
+		facts.Retire(key)
 	}
+	errs = append(errs, a.optional(ctx, policyPath, &facts.Policy))
 	return errors.Join(errs...)
 }
 
