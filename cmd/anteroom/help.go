@@ -133,15 +133,16 @@ func places(cmd *cobra.Command) []string {
 	return strings.Fields(use)[1:]
 }
 
+// argumentsOf has the rule of a command's arguments, which its Use line names.
 func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
-	switch list := places(cmd); {
-	case len(list) == 0:
-		return cobra.NoArgs
-	case strings.Contains(list[0], "..."):
-		return cobra.ArbitraryArgs
-	case list[0][0] == '[':
-		return cobra.MaximumNArgs(len(list))
-	default:
-		return cobra.ExactArgs(len(list))
+	list := places(cmd)
+	return func(_ *cobra.Command, args []string) error {
+		switch given := len(args); {
+		case given < len(list) && list[given][0] != '[':
+			return fmt.Errorf("missing argument %s", list[given])
+		case given > len(list) && !strings.Contains(cmd.Use, "..."):
+			return fmt.Errorf("unexpected argument %q", args[len(list)])
+		}
+		return nil
 	}
 }

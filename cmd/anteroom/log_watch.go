@@ -42,7 +42,7 @@ const lookTimeout = 10 * time.Minute
 func logWatchCommand(t *cli.Terminal) *cobra.Command {
 	var o logWatch
 	cmd := &cobra.Command{
-		Use: "watch", Args: cobra.NoArgs,
+		Use:  "watch",
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), t) },
 	}
 	flags := cmd.Flags()
