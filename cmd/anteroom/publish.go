@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,8 +29,8 @@ type publication struct {
 	store             *storeFlags
 	generation        generation
 	deployment        *deployment
-	reload, live      string
-	address           string // of the server on this machine
+	reload            string
+	at                liveFlags
 	noCommit, noLive  bool
 	site              *site.Site
 	public            verification.Published
@@ -61,9 +60,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
-	flags.StringVar(&p.address, "addr", defaultAddress, "the `address` at which the server on this machine listens")
-	flags.StringVar(&p.live, "live", "", "the `URL` of the service (default the server at --addr or, with "+
-		"--remote, the canonical host)")
+	p.at.add(flags)
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
 	return cmd
@@ -169,21 +166,14 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	}
 	p.close = append(p.close, func() error { unlock(); return nil })
 	p.site = s
-	address := p.live
-	if address == "" && p.store.remote == "" {
-		host, port, err := net.SplitHostPort(p.address)
-		if err != nil {
-			return "", fmt.Errorf("--addr %q is not of the form HOST:PORT", p.address)
-		}
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			host = "127.0.0.1"
-		}
-		address = "http://" + net.JoinHostPort(host, port)
+	address, err := p.at.service(p.store.remote)
+	if err != nil {
+		return "", err
 	}
 	if p.service, err = live.New(cmp.Or(address, s.Service.BaseURL())); err != nil {
 		return "", err
 	}
-	if p.live == "" && p.store.remote != "" {
+	if address == "" {
 		p.service = reach(s.Service.CanonicalHost)
 	}
 	p.verify.Live = p.service.Facts

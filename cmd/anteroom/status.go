@@ -24,6 +24,7 @@ type statusOptions struct {
 	inspect  live.Options
 	asJSON   bool
 	store    storeFlags
+	at       liveFlags
 }
 
 // status is the result. A member is null if it was not asked for.
@@ -47,6 +48,11 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 				return err
 			}
 			address := strings.Join(args, "")
+			if address == "" && (flags.Changed("live") || flags.Changed("addr")) {
+				if address, err = o.at.service(o.store.remote); err != nil {
+					return cli.Usage(err)
+				}
+			}
 			if address == "" && artifact == nil {
 				return cli.Usage(fmt.Errorf("no folder %s and no address of a service (name one of them)", o.artifact.public))
 			} else if address == "" {
@@ -79,6 +85,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)
+	o.at.add(flags)
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -68,6 +69,30 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
 	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
+}
+
+// liveFlags choose the live service.
+type liveFlags struct{ url, local string }
+
+func (l *liveFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` at which the server on this machine listens")
+	flags.StringVar(&l.url, "live", "", "the `URL` of the service, instead of the server at --addr or, with "+
+		"--remote, the canonical host")
+}
+
+// service returns the address of the service, or "" for the canonical host.
+func (l *liveFlags) service(remote string) (string, error) {
+	if l.url != "" || remote != "" {
+		return l.url, nil
+	}
+	host, port, err := net.SplitHostPort(l.local)
+	if err != nil {
+		return "", fmt.Errorf("--addr %q is not of the form HOST:PORT", l.local)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
 }
 
 // storeFlags choose the store of a command.

@@ -373,6 +373,9 @@ func oneLine(most int) func(string) string {
 
 func wwwHost(host string) string {
 	apex, www := strings.CutPrefix(host, "www.")
+	if !www && site.Wanted("host", "www."+host) == "" {
+		return fmt.Sprintf("want www.%s, to which %[1]s redirects", host)
+	}
 	if !www || site.Wanted("host", host) != "" || site.Wanted("host", apex) != "" {
 		return "want www. and a bare domain in lower case, as in www.example.org"
 	}
