@@ -200,13 +200,17 @@ func (r *inbox) print(t *cli.Terminal) {
 
 func sinceThen(at string, now time.Time) string {
 	then, err := time.Parse(time.RFC3339, at)
-	switch hours := int(now.Sub(then).Hours()); {
-	case err != nil || hours < 0:
+	switch age := now.Sub(then); {
+	case err != nil || age < 0:
 		return "in the future"
-	case hours < 48:
-		return cli.Plural(hours, "hour")
+	case age < time.Minute:
+		return "under a minute"
+	case age < 2*time.Hour:
+		return cli.Plural(int(age.Minutes()), "minute")
+	case age < 48*time.Hour:
+		return cli.Plural(int(age.Hours()), "hour")
 	default:
-		return cli.Plural(hours/24, "day")
+		return cli.Plural(int(age.Hours()/24), "day")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -76,7 +77,11 @@ func printVerdict(t *cli.Terminal, v *jsondoc.Value) {
 		t.PrintJSON(v.Raw)
 		return
 	}
-	t.Printf("%s", v.Get("verdict").Text)
+	verdict := v.Get("verdict").Text
+	t.Printf("%s", verdict)
+	if strings.HasPrefix(verdict, "Not a receipt") { // no check of one says more
+		return
+	}
 	for _, name := range []string{
 		"fields_match", "hash_ok", "signature_ok", "checked_against_public_key",
 		"recomputed_sha256",

@@ -39,7 +39,7 @@ func claimsCommand(w *storeWork) *cobra.Command {
 func claimsFreeCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	return &cobra.Command{
-		Use: "free RECORD_ID...", Args: cobra.MinimumNArgs(1),
+		Use: "free RECORD_ID...",
 		RunE: work.changes(nil, func(ctx context.Context, store records.Store, ids []string) error {
 			n, err := records.Free(ctx, store, ids...)
 			if err != nil {

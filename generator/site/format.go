@@ -46,9 +46,9 @@ var formats = map[string]format{
 		ok:   regexp.MustCompile(`^[A-Za-z0-9-]{8,128}$`).MatchString,
 		want: "want 8 to 128 letters, digits and hyphens",
 	},
-	"upstream": {ok: validUpstream, want: "want an absolute https URL, or http on a loopback address"},
+	"upstream": {ok: validUpstream, want: "want an https URL with a host name, or http or https on a loopback address"},
 	"contact":  {ok: validContact, want: "want a URI: mailto:…, tel:… or https://…"},
-	"url":      {ok: validURL, want: "want an absolute https URL", format: "uri"},
+	"url":      {ok: validURL, want: "want an https URL with a host name", format: "uri"},
 	"id": {
 		ok: validID, want: "want lower-case letters, digits and single hyphens",
 		pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
@@ -139,7 +139,8 @@ func validUpstream(s string) bool {
 		return false // a fragment is never sent
 	}
 	u, err := url.Parse(s)
-	return validURL(s) || err == nil && u.Scheme == "http" && u.User == nil && loopback(u.Hostname())
+	local := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil && loopback(u.Hostname())
+	return local || validURL(s)
 }
 
 func loopback(host string) bool {

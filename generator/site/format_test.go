@@ -34,10 +34,10 @@ func TestFormats(t *testing.T) {
 		"key":          {[]string{"iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w="}, []string{"", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "JuiVj8KyJ7BFw/SJ8u+Y8NXfrAXTxjM5sTgCiG1T/AU=", "7P///////////////////////////////////////38=", "BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ=", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIA=", "7f///////////////////////////////////////38=", "/////////////////////////////////////////38=", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", "AAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\nA=", long("A", 44), long("A", 44) + "AA=="}},
 		"indexnow-key": {[]string{"aZ0-zA9-", long("a", 128)}, []string{"", "aZ0-zA9", long("a", 129), "aZ0_zA9-", "aZ0.zA9-", "aZ0-zA9é"}},
 		"upstream": {
-			[]string{"https://index.example.org/indexnow", "https://a.b", "http://127.0.0.1:8080/x", "http://localhost", "http://[::1]:1/", "http://127.9.9.9/?q"},
+			[]string{"https://index.example.org/indexnow", "https://a.b", "http://127.0.0.1:8080/x", "http://localhost", "http://[::1]:1/", "http://127.9.9.9/?q", "https://127.0.0.1:8443"},
 			[]string{
 				"", "https://a.b/#x", "https://a.b/#", "http://127.0.0.1/#x", "http://127.0.0.1/#", "http://user:secret@127.0.0.1/", "http://user@localhost/", "https://user:secret@a.b/",
-				"http://a.b/", "http://128.0.0.1/", "http://[::2]/", "ftp://127.0.0.1/", "//127.0.0.1/", "127.0.0.1", "http://localhost.example/", "http://%zz/",
+				"http://a.b/", "http://128.0.0.1/", "https://128.0.0.1/", "http://[::2]/", "ftp://127.0.0.1/", "//127.0.0.1/", "127.0.0.1", "http://localhost.example/", "http://%zz/",
 			},
 		},
 		"contact": {
