@@ -1,14 +1,32 @@
-// Package notify reports the state of the process to the service manager (sd_notify(3)), if that
-// has set NOTIFY_SOCKET.
+// Package notify talks with the service manager: it reports the state of the process
+// (sd_notify(3)), if the manager has set NOTIFY_SOCKET, and takes the socket that the manager has
+// opened (sd_listen_fds(3)).
 package notify
 
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
 )
+
+// Listener returns the TCP socket that the service manager has opened, or nil if it has opened
+// none. Callers wait at such a socket while the process restarts.
+func Listener() (net.Listener, error) {
+	listeners, _ := activation.Listeners() // never fails
+	if len(listeners) == 0 {
+		return nil, nil
+	}
+	_, isTCP := listeners[0].(*net.TCPListener)
+	if !isTCP || len(listeners) > 1 {
+		return nil, fmt.Errorf("take the socket of the service manager: got %d, want one TCP socket "+
+			"(one ListenStream=HOST:PORT in the socket unit)", len(listeners))
+	}
+	return listeners[0], nil
+}
 
 // Ready reports that the process serves, at its start and after each Reloading.
 func Ready() error { return tell(daemon.SdNotifyReady) }

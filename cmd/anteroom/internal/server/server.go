@@ -64,7 +64,10 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		Hosts: o.Hosts, ClientIPHeader: o.ClientIPHeader, WritesPerMinute: o.WritesPerMinute, Log: s.log,
 	}
 	// First, so that a second server on the same port does not touch the data.
-	listener, err := native.Listen(o.Address)
+	listener, err := notify.Listener()
+	if listener == nil && err == nil {
+		listener, err = native.Listen(o.Address)
+	}
 	if err != nil {
 		return err
 	}
