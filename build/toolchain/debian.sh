@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# nginx, Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. An installed program is
+# nginx, HAProxy, Apache, promtool, Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. An installed program is
 # used, except for the mail servers, which need their own settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
@@ -28,14 +28,21 @@ unpack() {
   return $result
 }
 
-# unpack_mail unpacks the mail servers with what they need that is not installed.
+# unpack_whole FOLDER PACKAGE… unpacks packages with what they need that is not installed.
+unpack_whole() {
+  local into=$1 needed
+  shift
+  needed=$(apt-get install -s -qq --no-install-recommends "$@" | awk '/^Inst/ { print $2 }') || return
+  # shellcheck disable=SC2046,SC2086 # the names of packages
+  unpack "$into" $(printf '%s\n' "$@" $needed | sort -u)
+}
+
 unpack_mail() {
-  local new=$mail.new servers="postfix exim4-daemon-light" tools="sasl2-bin libsasl2-modules libsasl2-modules-db libnss-wrapper" server needed
+  local new=$mail.new tools="sasl2-bin libsasl2-modules libsasl2-modules-db libnss-wrapper" server
   rm -rf "$new"
-  for server in $servers; do
+  for server in postfix exim4-daemon-light; do
     # shellcheck disable=SC2086 # the names of packages
-    needed=$(apt-get install -s -qq --no-install-recommends $server $tools | awk '/^Inst/ { print $2 }') &&
-      unpack "$new" $(printf '%s\n' $server $tools $needed | sort -u) || return
+    unpack_whole "$new" $server $tools || return
   done
   mv "$new" "$mail"
 }
@@ -44,15 +51,20 @@ root() { [ "$(id -u)" = 0 ]; }
 
 has_systemd() { command -v systemd-analyze >/dev/null && command -v systemd-sysusers >/dev/null; }
 
-# proxy NAME unpacks a reverse proxy, unless it is installed.
-proxy() {
-  if command -v "$1" >/dev/null || [ -x "$folder/usr/bin/$1" ] || [ -x "$folder/usr/sbin/$1" ]; then return; fi
-  say "fetch $1…"
-  command -v apt-get >/dev/null || fail "$1 is missing: install it"
-  unpack "$folder" "$1" 2>/dev/null || { root && apt-get update -qq && unpack "$folder" "$1"; } || fail "$1 cannot be fetched. Install it (apt-get install $1)."
+# program NAME UNPACK PACKAGE unpacks the package of a program, unless that is installed.
+program() {
+  local name=$1
+  shift
+  if command -v "$name" >/dev/null || [ -x "$folder/usr/bin/$name" ] || [ -x "$folder/usr/sbin/$name" ]; then return; fi
+  say "fetch $name…"
+  command -v apt-get >/dev/null || fail "$name is missing: install it"
+  "$1" "$folder" "$2" 2>/dev/null || { root && apt-get update -qq && "$1" "$folder" "$2"; } || fail "$name cannot be fetched. Install it (apt-get install $2)."
 }
-proxy caddy # 2.6 or later
-proxy nginx
+program caddy unpack caddy # 2.6 or later
+program nginx unpack nginx
+program haproxy unpack_whole haproxy
+program apache2 unpack_whole apache2-bin
+program promtool unpack prometheus
 if [ ! -d "$mail" ]; then
   say "fetch Postfix and Exim…"
   command -v apt-get >/dev/null || fail "Postfix and Exim come from Debian's packages, and there is no apt-get here"
