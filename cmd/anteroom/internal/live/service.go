@@ -78,6 +78,23 @@ func (s *Service) Version(ctx context.Context) (string, error) {
 	return manifest.Get(health.Version).Text, err
 }
 
+// Ready returns an error if the service reports that it cannot do its work, or does not answer. It
+// sends one request.
+func (s *Service) Ready(ctx context.Context) error {
+	got, err := s.asker(readyTimeout, 0).askOnce(ctx, "GET", health.Ready, "", nil)
+	if err != nil {
+		return err
+	}
+	var said liveness
+	switch wrong := got.wrong(); {
+	case got.status == http.StatusServiceUnavailable && json.Unmarshal(got.body, &said) == nil:
+		return fmt.Errorf("%s reports failures: %s", s, strings.Join(said.Failing, ", "))
+	case wrong != "":
+		return fmt.Errorf("%s%s %s", s, health.Ready, wrong)
+	}
+	return nil
+}
+
 func (s *Service) name() string {
 	host := s.Base.Hostname()
 	if s.Host != "" {
@@ -95,6 +112,8 @@ const (
 
 	Timeout   = 15 * time.Second // default for one response
 	pause     = time.Second      // default between two tries
+
+	readyTimeout = 5 * time.Second
 	userAgent = "anteroom-live"
 )
 
