@@ -255,7 +255,10 @@ func begin(t *testing.T, c *exec.Cmd) *output {
 	t.Helper()
 	said := &output{}
 	c.Stdout, c.Stderr = said, said
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.SysProcAttr == nil {
+		c.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	c.SysProcAttr.Setpgid = true
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

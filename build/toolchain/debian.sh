@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# nginx, HAProxy, Apache, promtool, Postfix, Exim, systemd-analyze with systemd-sysusers, and Chromium. An installed program is
+# nginx, HAProxy, Apache, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers, and
+# Chromium. An installed program is
 # used, except for the mail servers, which need their own settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
@@ -65,6 +66,7 @@ program nginx unpack nginx
 program haproxy unpack_whole haproxy
 program apache2 unpack_whole apache2-bin
 program promtool unpack prometheus
+program buildah unpack_whole buildah
 if [ ! -d "$mail" ]; then
   say "fetch Postfix and Exim…"
   command -v apt-get >/dev/null || fail "Postfix and Exim come from Debian's packages, and there is no apt-get here"
