@@ -3,10 +3,12 @@ package native
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -21,14 +23,69 @@ func (h *Host) measure() (err error) {
 	if h.reader, err = h.store.Reader(); err != nil {
 		return err
 	}
-	m.Outbox(func() (pending, dead int64, err error) {
-		rows, err := h.reader.Read(context.Background(), records.CountUndelivered)
-		if err != nil {
-			return 0, 0, err
+	m.Collect(h.readStore)
+	m.Collect(func(add func(*metrics.Series, float64, ...string)) error {
+		failing := h.failing()
+		for _, check := range []string{health.Store, health.Key, health.Documents} {
+			passes := 1.0
+			if slices.Contains(failing, check) {
+				passes = 0
+			}
+			add(metrics.Ready, passes, check)
 		}
-		return rows[0][0][0].(int64), rows[0][0][1].(int64), nil
+		return nil
 	})
 	return nil
+}
+
+func (h *Host) readStore(add func(*metrics.Series, float64, ...string)) error {
+	ctx := context.Background()
+	rows, err := h.reader.Read(ctx, records.CountUndelivered,
+		turn.SQL("SELECT coalesce(min(created_at), 0) FROM outbox WHERE state = 'pending'"))
+	if err != nil {
+		return err
+	}
+	number := func(value any) float64 { n, _ := value.(int64); return float64(n) }
+	add(metrics.Messages, number(rows[0][0][0]), "pending")
+	add(metrics.Messages, number(rows[0][0][1]), "dead")
+	add(metrics.OldestMessage, number(rows[1][0][0]))
+	covered := h.site.Load().snapshot.Covered
+	extent, err := records.Measure(ctx, h.reader, covered[:])
+	if err != nil {
+		return err
+	}
+	for _, waiting := range extent.Waiting {
+		oldest := 0.0
+		if at, err := time.Parse(time.RFC3339, waiting.Oldest); err == nil {
+			oldest = float64(at.Unix())
+		}
+		add(metrics.Unverified, float64(waiting.New), waiting.Kind)
+		add(metrics.OldestRecord, oldest, waiting.Kind)
+	}
+	since, err := records.Unfinished(ctx, h.reader)
+	if err != nil {
+		return err
+	}
+	add(metrics.Erasure, float64(since)/1000)
+	used, most, err := h.reader.Room()
+	if err != nil {
+		return err
+	}
+	add(metrics.StoreBytes, float64(used))
+	add(metrics.StoreRoom, float64(most))
+	return nil
+}
+
+// failing returns the checks of /readyz that fail.
+func (h *Host) failing() []string {
+	on := h.site.Load()
+	t := h.turn(on, turn.Request{Method: http.MethodGet, Target: health.Ready, Host: on.snapshot.CanonicalHost})
+	said, _ := jsondoc.Parse(h.answer(on, t, health.Ready).Body)
+	var list []string
+	for _, check := range said.Get("failing").Items {
+		list = append(list, check.Text)
+	}
+	return list
 }
 
 func (h *Host) count(on *site, method, host, path string, status int, took time.Duration) {

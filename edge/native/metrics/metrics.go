@@ -199,22 +199,50 @@ func (m *Metrics) Reload(err error) {
 	}
 }
 
-var messages = prometheus.NewDesc("anteroom_outbox_messages",
-	"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).",
-	[]string{"state"}, nil)
+// Series are values that a scrape reads. A time is in seconds since 1970, and 0 if there is none.
+type Series = prometheus.Desc
 
-// Outbox has each scrape call count.
-func (m *Metrics) Outbox(count func() (pending, dead int64, err error)) {
-	m.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
-		pending, dead, err := count()
+func series(name, help string, labels ...string) *Series {
+	return prometheus.NewDesc("anteroom_"+name, help, labels, nil)
+}
+
+// The series that a host or a command has Collect read.
+var (
+	Messages = series("outbox_messages",
+		"Messages to the operator: pending (they wait for the relay) or dead (given up until they are revived).", "state")
+	OldestMessage = series("outbox_oldest_message_timestamp_seconds", "Time of the oldest pending message.")
+	Unverified    = series("records_unverified", "Records that no verification covers.", "kind")
+	OldestRecord  = series("records_unverified_oldest_timestamp_seconds", "Time of the oldest such record.", "kind")
+	Ready         = series("ready", "Whether a check of /readyz passes: 1 or 0.", "check")
+	StoreBytes    = series("store_bytes", "Size of the database.")
+	StoreRoom     = series("store_room_bytes", "Size that the database can have, by the free space of its disk.")
+	Erasure       = series("erasure_unfinished_timestamp_seconds", "Time of an erasure whose address is still in the database file.")
+	Backup        = series("backup_newest_timestamp_seconds", "Time of the newest backup in --backups.")
+	Replica       = series("replica_newest_timestamp_seconds", "Time of the newest file in --replica.")
+	SecurityTxt   = series("security_txt_expires_timestamp_seconds", "End of security.txt.")
+)
+
+// Collect has each scrape call read, which adds values of series. After an error a scrape lacks the
+// values that were not added.
+func (m *Metrics) Collect(read func(add func(of *Series, value float64, labels ...string)) error) {
+	m.registry.MustRegister(collector(func(to chan<- prometheus.Metric) {
+		err := read(func(of *Series, value float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, value, labels...)
+		})
 		if err != nil {
-			to <- prometheus.NewInvalidMetric(messages, err)
-			return
+			to <- prometheus.NewInvalidMetric(failed, err)
 		}
-		to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(pending), "pending")
-		to <- prometheus.MustNewConstMetric(messages, prometheus.GaugeValue, float64(dead), "dead")
 	}))
 }
+
+// collector is unchecked: it describes no series, and is not read before the first scrape.
+type collector func(to chan<- prometheus.Metric)
+
+func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
+func (collector) Describe(chan<- *prometheus.Desc)      {}
+
+// failed stands for the values that an error prevents.
+var failed = series("unread", "")
 
 // Handler serves the metrics at /metrics. A count that fails is left out and logged.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {

@@ -43,7 +43,11 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestPage(t *testing.T) {
 	m := New("v1.2.3", "abc")
-	m.Outbox(func() (int64, int64, error) { return 7, 2, nil })
+	m.Collect(func(add func(*Series, float64, ...string)) error {
+		add(Messages, 7, "pending")
+		add(Messages, 2, "dead")
+		return nil
+	})
 	m.Request(m.Route("/api/waitlist"), "POST", 200, 3*time.Millisecond)
 	m.Request(m.Route("/api/waitlist"), "POST", 200, 3*time.Millisecond)
 	m.Request(m.Route("/api/nowhere"), "GET", 404, time.Second)
@@ -116,9 +120,9 @@ func TestBounded(t *testing.T) {
 }
 
 // A count of the outbox that fails leaves the other numbers as they are.
-func TestOutbox(t *testing.T) {
+func TestCollectFails(t *testing.T) {
 	m := New("", "")
-	m.Outbox(func() (int64, int64, error) { return 0, 0, errors.New("disk gone") })
+	m.Collect(func(func(*Series, float64, ...string)) error { return errors.New("disk gone") })
 	var log strings.Builder
 	text := page(t, m, slog.New(slog.NewTextHandler(&log, nil)))
 	if strings.Contains(text, "\nanteroom_outbox_messages{") || !strings.Contains(text, "anteroom_limiter_refusals_total 0") || !strings.Contains(log.String(), "disk gone") {
