@@ -40,7 +40,6 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	d.store.add(flags)
 	d.logKey.AddFlag(flags)
 	d.webhook.AddFlag(flags)
-	flags.StringVar(&d.backups, "backups", "", "a `folder` that anteroom backup writes to")
 	inboxFlag(flags, &d.inbox)
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -54,7 +53,6 @@ type doctor struct {
 	store   storeFlags
 	logKey  keys.Log
 	webhook keys.Webhook
-	backups string // a folder, or ""
 	inbox   string // the Maildir that the operator reads, or ""
 
 	site     *site.Site // nil if the content cannot be loaded
@@ -105,6 +103,7 @@ func (d *doctor) run(ctx context.Context) error {
 	}
 	d.checkGit(ctx)
 	d.checkBackups()
+	d.checkReplica(ctx)
 	d.checkStore(ctx)
 	if d.store.remote == "" {
 		d.checkMail(ctx)
@@ -241,23 +240,34 @@ func (d *doctor) checkKeys() {
 
 func (d *doctor) checkBackups() {
 	const check, fix, stale = "backups", "run anteroom backup", 7 * 24 * time.Hour
-	if d.backups == "" {
+	if d.host.Backups == "" {
 		return
 	}
-	files, _ := filepath.Glob(filepath.Join(d.backups, "*.db")) // fails for a bad pattern alone
-	newest, name := time.Time{}, ""
-	for _, file := range files {
-		if info, err := os.Stat(file); err == nil && info.ModTime().After(newest) {
-			newest, name = info.ModTime(), file
-		}
-	}
+	name, newest := server.NewestBackup(d.host.Backups)
 	switch age := d.t.Now().Sub(newest); {
 	case name == "":
-		d.add(check, warning, fix, "no backup in %s", d.backups)
+		d.add(check, warning, fix, "no backup in %s", d.host.Backups)
 	case age > stale:
 		d.add(check, warning, fix, "the newest is %s, %s old", name, cli.Plural(int(age.Hours()/24), "day"))
 	default:
 		d.add(check, healthy, "", "the newest is %s, of %s", name, newest.UTC().Format(time.RFC3339))
+	}
+}
+
+// checkReplica reports how old the copy is that Litestream keeps elsewhere.
+func (d *doctor) checkReplica(ctx context.Context) {
+	const check, stale = "replica", time.Minute
+	if d.host.Replica == "" || d.store.remote != "" {
+		return
+	}
+	at, err := server.Replicated(ctx, d.host.Replica, d.host.Database())
+	switch age := d.t.Now().Sub(at); {
+	case err != nil:
+		d.addError(check, faulty, err, "look at the log of Litestream")
+	case age > stale:
+		d.add(check, faulty, "look at the log of Litestream", "the replica is %s old", age.Round(time.Second))
+	default:
+		d.add(check, healthy, "", "Litestream has replicated the database up to %s", at.UTC().Format(time.RFC3339))
 	}
 }
 

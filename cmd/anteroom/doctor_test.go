@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -128,6 +130,24 @@ func TestDoctorOfTheHealthy(t *testing.T) {
 	}
 }
 
+// litestream answers at litestream.sock as Litestream that has replicated the database up to a time.
+func litestream(t *testing.T, at time.Time) {
+	t.Helper()
+	listener, err := net.Listen("unix", "litestream.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := filepath.Abs("data/anteroom.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	litestream := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"databases":[{"path":%q,"last_sync_at":%q}]}`, database, at.Format(time.RFC3339Nano))
+	})}
+	go litestream.Serve(listener)
+	t.Cleanup(func() { litestream.Close() })
+}
+
 // Everything that is wrong is found, with its fix.
 func TestDoctorFinds(t *testing.T) {
 	write := func(name, text string) func(*testing.T) {
@@ -215,6 +235,12 @@ func TestDoctorFinds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "--backups .", `^warning backups: the newest is b.db, 8 days old \(run anteroom backup`},
+
+		"a replica that stands": {func(t *testing.T) {
+			newStore(t)
+			litestream(t, time.Now().Add(-2*time.Minute))
+		}, "--replica litestream.sock", `^fault replica: the replica is 2m0s old \(look at the log of Litestream\)`},
+		"no replication": {store(), "--replica litestream.sock", `^fault replica: ask Litestream at litestream.sock: .* \(is it running\?`},
 
 		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^warning mail: mail server 127.0.0.1:1: unreachable \(check the host`},
 		"a refused login":            {nothing, "--smtp smtp://u:secret@" + refuses.Address + "?tls=none", `^fault mail: .* AUTH: 535 5.7.8 wrong \(see Mail in OPERATIONS.md`},

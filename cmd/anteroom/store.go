@@ -67,6 +67,8 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
 	flags.StringVar(&o.Outbox, "outbox", "",
 		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
+	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
+	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
 	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
 	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
 }

@@ -110,11 +110,11 @@ const (
 	maxDocuments = 10_000   // of a manifest
 	tries        = 3        // of a request that fails temporarily
 
-	Timeout   = 15 * time.Second // default for one response
-	pause     = time.Second      // default between two tries
+	Timeout = 15 * time.Second // default for one response
+	pause   = time.Second      // default between two tries
 
 	readyTimeout = 5 * time.Second
-	userAgent = "anteroom-live"
+	userAgent    = "anteroom-live"
 )
 
 var defaultClient = &http.Client{Transport: &http.Transport{

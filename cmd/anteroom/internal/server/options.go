@@ -35,6 +35,8 @@ type Options struct {
 	WritesPerMinute  *int64 // nil for the limit of the content
 	LogFormat        string // LogText or logJSON; "" is text
 	MetricsAddress   string // "" for none
+	Backups          string // the folder of backups, or ""
+	Replica          string // the control socket of Litestream, or ""
 	Version, Commit  string // of this program, for the metrics
 }
 
@@ -149,6 +151,9 @@ func (o *Options) Copies() string {
 	return o.Outbox
 }
 
+// Database returns the file of the database.
+func (o *Options) Database() string { return filepath.Join(o.Data, sqlite.FileName) }
+
 func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }
 
 // ReadKey reads the named receipt key, or the one in the data folder, which may be nil.
@@ -164,7 +169,7 @@ func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 }
 
 func (o *Options) privateFiles() []string {
-	database := filepath.Join(o.Data, sqlite.FileName)
+	database := o.Database()
 	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
 	files := []string{o.Data, database, database + "-wal", database + "-shm", o.keyFile(), mail}
 	for _, name := range []string{"tmp", "new", "cur"} {

@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
@@ -40,6 +42,8 @@ type server struct {
 	host    *native.Host
 	monitor *monitor
 	serving *site
+
+	securityEnds atomic.Pointer[time.Time] // of the security.txt that is served
 }
 
 // Run serves until ctx is done.
@@ -81,6 +85,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	defer s.monitor.close()
 	config.Metrics = s.monitor.metrics
 	config.Metrics.Read()
+	s.measure()
 	newKey := s.key == nil && !o.Unsigned
 	if newKey {
 		s.key = receiptkey.New()
@@ -137,6 +142,36 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		s.log.Info("stopped", "reason", context.Cause(ctx))
 	}
 	return err
+}
+
+// measure has the metrics show what the host does not know.
+func (s *server) measure() {
+	m := s.monitor.metrics
+	m.Collect(func(add func(*metrics.Series, float64, ...string)) error {
+		if ends := s.securityEnds.Load(); ends != nil {
+			add(metrics.SecurityTxt, float64(ends.Unix()))
+		}
+		if s.o.Backups != "" {
+			at := 0.0
+			if name, newest := NewestBackup(s.o.Backups); name != "" {
+				at = float64(newest.Unix())
+			}
+			add(metrics.Backup, at)
+		}
+		return nil
+	})
+	if s.o.Replica == "" {
+		return
+	}
+	m.Collect(func(add func(*metrics.Series, float64, ...string)) error {
+		at, err := Replicated(context.Background(), s.o.Replica, s.o.Database())
+		if err == nil {
+			add(metrics.Replica, float64(at.UnixMilli())/1000)
+		} else {
+			add(metrics.Replica, 0)
+		}
+		return err
+	})
 }
 
 func (s *server) readSecrets() (relay string, err error) {
@@ -229,7 +264,9 @@ func (s *server) read() (*site, error) {
 		return nil, err
 	}
 	if text := artifact.File(output.SecurityTxtPath); text != nil {
-		if _, notice := project.Expiry(output.SecurityTxtExpires(text), s.t.Now()); notice != "" {
+		ends := output.SecurityTxtExpires(text)
+		s.securityEnds.Store(&ends)
+		if _, notice := project.Expiry(ends, s.t.Now()); notice != "" {
 			s.log.Warn(notice)
 		}
 	}

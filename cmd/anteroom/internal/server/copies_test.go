@@ -1,0 +1,53 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A replica is as old as Litestream says of this database, whatever path it has there.
+func TestReplicated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	database, link := filepath.Join(dir, "anteroom.db"), filepath.Join(dir, "link.db")
+	if err := os.WriteFile(database, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(database, link); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ body, want string }{
+		{`{"databases":[{"path":"/other.db","last_sync_at":"2026-11-26T08:00:00Z"},{"path":"` + link + `","last_sync_at":"2026-11-26T08:02:03.5Z"}]}`, "2026-11-26 08:02:03.5 +0000 UTC <nil>"},
+		{`{"databases":[{"path":"` + database + `","status":"stopped"}]}`, "litestream has not replicated " + database + " yet (look at its log)"},
+		{`{"databases":[]}`, "litestream does not replicate " + database + " (name it in litestream.yml)"},
+		{`<html>`, "read its databases: "},
+		{"", "no such file or directory (is it running? --replica names its control socket)"},
+	} {
+		socket := filepath.Join(dir, fmt.Sprint(i))
+		if c.body != "" {
+			listener, err := net.Listen("unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/list" {
+					fmt.Fprint(w, c.body)
+				}
+			})}
+			go server.Serve(listener)
+			t.Cleanup(func() { server.Close() })
+		}
+		at, err := Replicated(t.Context(), socket, database)
+		if got := fmt.Sprint(at.UTC(), " ", err); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.body, got, c.want)
+		}
+	}
+	if _, err := Replicated(t.Context(), filepath.Join(dir, "0"), filepath.Join(dir, "none.db")); err == nil {
+		t.Error("a database that there is not is replicated")
+	}
+}
