@@ -78,6 +78,10 @@ documents() {
     node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 "${pages[@]}"
 }
 
+# replication builds Litestream, with which the database is replicated.
+export ANTEROOM_LITESTREAM=$PWD/build/out/gate/litestream
+replication() { go build -C build/replica -o "$ANTEROOM_LITESTREAM" github.com/benbjohnson/litestream/cmd/litestream; }
+
 # calendars compares the closed days with outside sources.
 calendars() { go -C build/calendars test -count=1 .; }
 
@@ -113,6 +117,7 @@ full)
   run "Debian's programs" build/toolchain/debian.sh
   run "documents, types" documents &
   run "calendars" calendars &
+  run "Litestream" replication &
   static
   run "program, bundle" bundle
   run "public/ is up to date" "$ANTEROOM_BIN" generate --check

@@ -106,7 +106,7 @@ func TestUnits(t *testing.T) {
 	dir, verify := t.TempDir(), []string{"verify", "--man=no"}
 	for _, name := range slices.Concat(services, timers, sockets) {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text(t, name), installed, program())), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.NewReplacer(installed, program(), "/usr/local/bin/litestream", program()).Replace(text(t, name))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		verify = append(verify, path)
@@ -272,6 +272,7 @@ func begin(t *testing.T, c *exec.Cmd) *output {
 // host is a running host.
 type host struct {
 	*exec.Cmd
+	said    *output
 	address string
 }
 
@@ -301,7 +302,8 @@ func startWith(t *testing.T, socket *os.File, data string, settings ...string) *
 	}
 	h.Env = append(h.Env, "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_METRICS_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true", fmt.Sprint("ANTEROOM_WRITE_LIMIT=", writeLimit))
 	h.Env = append(h.Env, settings...)
-	h.address = begin(t, h.Cmd).until(t, `serving \S+ at http://(\S+) `)
+	h.said = begin(t, h.Cmd)
+	h.address = h.said.until(t, `serving \S+ at http://(\S+) `)
 	return h
 }
 
