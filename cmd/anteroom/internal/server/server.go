@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -322,16 +323,40 @@ func faultLine(err error) string {
 }
 
 func (o *Options) logger(t *cli.Terminal) *slog.Logger {
-	if o.LogFormat != logJSON {
-		return t.Logger()
+	out := t.Err
+	if os.Getenv("JOURNAL_STREAM") != "" {
+		out = journalLines{out}
 	}
-	return slog.New(slog.NewJSONHandler(visibleJSONLines{t.Err},
+	if o.LogFormat != logJSON {
+		return slog.New(slog.NewTextHandler(out, nil))
+	}
+	return slog.New(slog.NewJSONHandler(visibleJSONLines{out},
 		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Value.Kind() == slog.KindDuration {
 				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 			}
 			return a
 		}}))
+}
+
+// journalLines begins each line with its priority for the journal (sd-daemon(3)).
+type journalLines struct{ io.Writer }
+
+func (w journalLines) Write(p []byte) (int, error) {
+	priority, head := "<6>", p
+	if end := bytes.Index(p, []byte("msg")); end >= 0 {
+		head = p[:end] // time and level
+	}
+	switch {
+	case bytes.Contains(head, []byte(slog.LevelError.String())):
+		priority = "<3>"
+	case bytes.Contains(head, []byte(slog.LevelWarn.String())):
+		priority = "<4>"
+	}
+	if _, err := w.Writer.Write(append([]byte(priority), p...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // visibleJSONLines writes the invisible characters of JSON as escapes.
