@@ -53,6 +53,9 @@ type Config struct {
 	// Copies is a Maildir for a copy of each suggestion that a mail server gets, or "". A copy stays
 	// for the snapshot's CopyDays.
 	Copies string
+	// PauseReplication has another process that reads the database close it until resume is called, or
+	// is nil. An erased address leaves the file only while nobody reads it.
+	PauseReplication func(context.Context) (resume func() error, err error)
 	// Key signs receipts, or is nil. Package receipt has the rule for a key that is not published.
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
@@ -356,6 +359,9 @@ func (h *Host) finishErasures(ctx context.Context) {
 	said := ""
 	repeat(ctx, h.deliveryPause, nil, func() {
 		reader, err := records.Finish(ctx, h.store)
+		if reader != "" && h.config.PauseReplication != nil {
+			reader, err = h.finishAlone(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
@@ -367,6 +373,16 @@ func (h *Host) finishErasures(ctx context.Context) {
 		}
 		said = reader
 	})
+}
+
+// finishAlone finishes erasures while the replication does not read the database.
+func (h *Host) finishAlone(ctx context.Context) (reader string, err error) {
+	resume, err := h.config.PauseReplication(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, resume()) }()
+	return records.Finish(ctx, h.store)
 }
 
 func (h *Host) deliver(ctx context.Context) {

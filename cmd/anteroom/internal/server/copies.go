@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -25,47 +27,90 @@ func NewestBackup(folder string) (name string, at time.Time) {
 // Replicated asks Litestream at its control socket for the time up to which it has replicated a
 // database (Litestream 0.5, GET /list).
 func Replicated(ctx context.Context, socket, database string) (time.Time, error) {
-	const timeout = 2 * time.Second
-	client := &http.Client{Timeout: timeout, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		},
-	}}
-	fail := func(err error) (time.Time, error) {
-		return time.Time{}, fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
+	_, at, err := findReplica(ctx, socket, database)
+	if err == nil && at.IsZero() {
+		err = fmt.Errorf("litestream has not replicated %s yet (look at its log)", database)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/list", http.NoBody)
+	return at, err
+}
+
+// pauseReplication has Litestream close a database until resume is called (POST /stop and /start).
+// It reads a database as long as that is open.
+func pauseReplication(ctx context.Context, socket, database string) (resume func() error, err error) {
+	path, _, err := findReplica(ctx, socket, database)
+	if err == nil {
+		err = tellLitestream(ctx, socket, "/stop", path)
+	}
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return fail(err)
-	}
-	defer answer.Body.Close()
+	return func() error { return tellLitestream(context.WithoutCancel(ctx), socket, "/start", path) }, nil
+}
+
+func tellLitestream(ctx context.Context, socket, action, path string) error {
+	return askLitestream(ctx, socket, http.MethodPost, action, map[string]string{"path": path}, nil)
+}
+
+// findReplica returns the path by which Litestream knows a database, and the time up to which it has
+// replicated it.
+func findReplica(ctx context.Context, socket, database string) (path string, at time.Time, err error) {
 	var list struct {
 		Databases []struct {
 			Path     string    `json:"path"`
 			LastSync time.Time `json:"last_sync_at"`
 		} `json:"databases"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&list); err != nil {
-		return fail(fmt.Errorf("read its databases: %w", err))
+	if err := askLitestream(ctx, socket, http.MethodGet, "/list", nil, &list); err != nil {
+		return "", at, err
 	}
 	ours, err := os.Stat(database)
 	if err != nil {
-		return time.Time{}, err
+		return "", at, err
 	}
 	for _, d := range list.Databases {
-		theirs, err := os.Stat(d.Path)
-		switch {
-		case err != nil || !os.SameFile(ours, theirs):
-		case d.LastSync.IsZero():
-			return time.Time{}, fmt.Errorf("litestream has not replicated %s yet (look at its log)", database)
-		default:
-			return d.LastSync, nil
+		if theirs, err := os.Stat(d.Path); err == nil && os.SameFile(ours, theirs) {
+			return d.Path, d.LastSync, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("litestream does not replicate %s (name it in litestream.yml)", database)
+	return "", at, fmt.Errorf("litestream does not replicate %s (name it in litestream.yml)", database)
 }
+
+func askLitestream(ctx context.Context, socket, method, path string, body, into any) (err error) {
+	const timeout = 10 * time.Second
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
+		}
+	}()
+	client := &http.Client{Timeout: timeout, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	sent, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return err
+	case answer.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s %s: %s: %.200q", method, path, answer.Status, text)
+	case into != nil:
+		return json.Unmarshal(text, into)
+	}
+	return nil
+}
+
+const maxAnswer = 1 << 20 // bytes

@@ -25,7 +25,7 @@ func TestReplicated(t *testing.T) {
 		{`{"databases":[{"path":"/other.db","last_sync_at":"2026-11-26T08:00:00Z"},{"path":"` + link + `","last_sync_at":"2026-11-26T08:02:03.5Z"}]}`, "2026-11-26 08:02:03.5 +0000 UTC <nil>"},
 		{`{"databases":[{"path":"` + database + `","status":"stopped"}]}`, "litestream has not replicated " + database + " yet (look at its log)"},
 		{`{"databases":[]}`, "litestream does not replicate " + database + " (name it in litestream.yml)"},
-		{`<html>`, "read its databases: "},
+		{`<html>`, "invalid character"},
 		{"", "no such file or directory (is it running? --replica names its control socket)"},
 	} {
 		socket := filepath.Join(dir, fmt.Sprint(i))
