@@ -105,8 +105,8 @@ func replicate(t *testing.T, dir, data, replica, socket string) *exec.Cmd {
 	return copier
 }
 
-// An erased address leaves the database file although Litestream reads it, does not come back by the
-// replica, and the replication goes on.
+// An erased address leaves the database file although Litestream reads it, does not come back by
+// the replica, and the replication goes on.
 func TestEraseReplicated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -459,8 +459,8 @@ func register(t *testing.T, client *http.Client, base string) {
 	}
 }
 
-// Behind each proxy a caller has a limit of its own, the apex redirects, another host is refused, and
-// what is too large is refused by the host.
+// Behind each proxy a caller has a limit of its own, the apex redirects, another host is refused,
+// and what is too large is refused by the host.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Caddy", "nginx", "HAProxy"} {

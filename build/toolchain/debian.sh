@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# nginx, HAProxy, Apache, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers, and
-# Chromium. An installed program is
-# used, except for the mail servers, which need their own settings.
+# nginx, HAProxy, Apache, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers,
+# and Chromium. An installed program is used, except for the mail servers, which need their own
+# settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
 # machine, and the mail servers exclude each other. For the others, this script installs packages as

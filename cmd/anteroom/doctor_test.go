@@ -130,7 +130,8 @@ func TestDoctorOfTheHealthy(t *testing.T) {
 	}
 }
 
-// litestream answers at litestream.sock as Litestream that has replicated the database up to a time.
+// litestream answers at litestream.sock as Litestream that has replicated the database up to a
+// time.
 func litestream(t *testing.T, at time.Time) {
 	t.Helper()
 	listener, err := net.Listen("unix", "litestream.sock")

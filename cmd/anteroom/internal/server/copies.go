@@ -51,8 +51,8 @@ func tellLitestream(ctx context.Context, socket, action, path string) error {
 	return askLitestream(ctx, socket, http.MethodPost, action, map[string]string{"path": path}, nil)
 }
 
-// findReplica returns the path by which Litestream knows a database, and the time up to which it has
-// replicated it.
+// findReplica returns the path by which Litestream knows a database, and the time up to which it
+// has replicated it.
 func findReplica(ctx context.Context, socket, database string) (path string, at time.Time, err error) {
 	var list struct {
 		Databases []struct {
