@@ -259,6 +259,7 @@ func (l *loader) scoreboards() {
 
 func (l *loader) verifications() {
 	names := l.dated("verifications/", ".yaml")
+	known := map[string]string{}
 	l.site.Verifications = make([]Verification, len(names))
 	for i, name := range names {
 		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
@@ -269,6 +270,7 @@ func (l *loader) verifications() {
 		}
 		v.SHA256 = assets.SumOf(src)
 		d.decode(src, v)
+		v.hashRecords(known)
 		sumHolds := func(text []byte) bool { return sumHolds(text, v.Sum) }
 		switch {
 		case !d.decoded || sumHolds(src):
@@ -276,8 +278,8 @@ func (l *loader) verifications() {
 			d.report(place{}, lineends.What, lineends.Restore)
 			d.decoded = false // the next file compares its hash
 		default:
-			d.fault("sum", "the file was edited after anteroom verify wrote it",
-				"bring it back (git has it); a correction is a new verification")
+			d.fault("sum", "the lines above do not match their sum",
+				"restore the file from git; a correction is a new verification")
 		}
 	}
 }
@@ -300,7 +302,7 @@ func (s *Site) checkVerifications() {
 		checkScoreboard(d, board, before)
 		boards[name], before = board, board
 	}
-	ledger := newLedger()
+	ledger, entered := newLedger(), true
 	var previous *Verification
 	for i := range s.Verifications {
 		v := &s.Verifications[i]
@@ -308,11 +310,11 @@ func (s *Site) checkVerifications() {
 		if !d.decoded {
 			return // the later ones depend on it
 		}
-		checkVerification(d, v, previous, ledger)
+		entered = checkVerification(d, v, previous, ledger) && entered
 		previous = v
 		if shown == nil {
 			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
-		} else if board := boards[v.File]; board != nil {
+		} else if board := boards[v.File]; board != nil && entered {
 			checkCounts(shown, board, v, ledger)
 		}
 	}

@@ -139,7 +139,8 @@ type ReceiptKeys struct {
 
 // Scoreboard is a hand verification's board: content/scoreboard/<as_of>[-2].yaml.
 type Scoreboard struct {
-	File string `yaml:"-"` // base name without extension: "2026-11-20", "2026-11-20-2"
+	File   string `yaml:"-"`                        // base name without extension: "2026-11-20", "2026-11-20-2"
+	Format int    `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
 	model.Roster
 }
 

@@ -26,6 +26,7 @@ import (
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 
+	Format int `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
 	Host    string `yaml:"host" is:"host"`    // canonical host of the service
 	Store   string `yaml:"store,omitempty"`   // identifier of the store; "" where no store was looked at
 	Through string `yaml:"through" is:"time"` // it covers records until then
@@ -156,6 +157,26 @@ func RecordHash(kind, id, commitment string) string {
 		commitment = ""
 	}
 	return tlog.RecordHash(id, commitment)
+}
+
+// hashRecords replaces lines of a record_id and a commitment, which files had until 2026-11-24, by
+// the hashes of their records. known has the hash of each such record_id, of earlier files too.
+func (v *Verification) hashRecords(known map[string]string) {
+	for i := range v.Decisions {
+		d := &v.Decisions[i]
+		lines := strings.Split(strings.TrimSpace(d.Records), "\n")
+		for n, line := range lines {
+			id, commitment, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if len(id) == 32 && validSHA256(id+id) && validSHA256(commitment) {
+				known[id] = RecordHash(d.Kind, id, commitment)
+				lines[n] = known[id]
+			}
+		}
+		d.Records = strings.Join(lines, "\n")
+	}
+	for i := range v.Decisions {
+		v.Decisions[i].Agent = cmp.Or(known[v.Decisions[i].Agent], v.Decisions[i].Agent)
+	}
 }
 
 func (d *Decision) list() (hashes []string, ok bool) {
@@ -310,11 +331,13 @@ const madeApart = "if the other one is published, take its side of both: " +
 	"git restore --source @{upstream} --staged --worktree " +
 	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
 
-func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
+// checkVerification enters a verification into the ledger. It reports whether all its decisions
+// count there.
+func checkVerification(d *document, v, previous *Verification, ledger *Ledger) (entered bool) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
 		"a verification is named after the day that it goes through")
-	const again = "bring the file back as anteroom verify wrote it (git has it)"
+	const again = "compare it with git; if it has not changed, install the anteroom that wrote it"
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256
@@ -331,7 +354,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
 		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows,
 			cmp.Or(v.Follows, "none")), madeApart)
-		return
+		return false
 	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
 		"the verification before it has changed: its hash does not match", "restore both files from git")
@@ -346,13 +369,15 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 		}
 	}
 	exactKeys(d, "told", v.Told, told)
-	for _, fault := range ledger.Enter(v) {
+	faults := ledger.Enter(v)
+	for _, fault := range faults {
 		d.fault("decisions", fault, again)
 	}
+	return len(faults) == 0
 }
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
-	const hint = "no board is edited: anteroom verify makes a new one"
+	const hint = "compare both files with git; only anteroom verify changes a count, on a new board"
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -158,8 +158,9 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
-	case e.Kind == Verification && read.Version != Version:
-		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (upgrade anteroom)", read.Version, Version)
+	case e.Kind == Verification && read.Version > Version:
+		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (install a later anteroom)",
+			read.Version, Version)
 	case e.Kind == Verification &&
 		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
 		return Entry{}, errors.New("told, receipt_keys or manifest_sha256 is missing or malformed")
