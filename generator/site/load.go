@@ -253,7 +253,8 @@ func (l *loader) scoreboards() {
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i], nil)
+		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i],
+			func(d *document, board *Scoreboard) { d.refuseLater(board.Format) })
 	}
 }
 
@@ -270,6 +271,7 @@ func (l *loader) verifications() {
 		}
 		v.SHA256 = assets.SumOf(src)
 		d.decode(src, v)
+		d.refuseLater(v.Format)
 		v.hashRecords(known)
 		sumHolds := func(text []byte) bool { return sumHolds(text, v.Sum) }
 		switch {
@@ -281,6 +283,17 @@ func (l *loader) verifications() {
 			d.fault("sum", "the lines above do not match their sum",
 				"restore the file from git; a correction is a new verification")
 		}
+	}
+}
+
+// newestFormat is the newest format of verifications and boards. A file without one has format 1.
+const newestFormat = 1
+
+// refuseLater puts one fault in place of those that a file of a later format has as one of this.
+func (d *document) refuseLater(format int) {
+	if format > newestFormat {
+		d.faults, d.decoded = nil, false
+		d.fault("format", fmt.Sprintf("format %d, newest supported %d", format, newestFormat), "install a later anteroom")
 	}
 }
 
@@ -302,7 +315,7 @@ func (s *Site) checkVerifications() {
 		checkScoreboard(d, board, before)
 		boards[name], before = board, board
 	}
-	ledger, entered := newLedger(), true
+	ledger := newLedger()
 	var previous *Verification
 	for i := range s.Verifications {
 		v := &s.Verifications[i]
@@ -310,11 +323,11 @@ func (s *Site) checkVerifications() {
 		if !d.decoded {
 			return // the later ones depend on it
 		}
-		entered = checkVerification(d, v, previous, ledger) && entered
+		checkVerification(d, v, previous, ledger)
 		previous = v
 		if shown == nil {
 			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
-		} else if board := boards[v.File]; board != nil && entered {
+		} else if board := boards[v.File]; board != nil {
 			checkCounts(shown, board, v, ledger)
 		}
 	}

@@ -26,10 +26,10 @@ import (
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 
-	Format int `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
-	Host    string `yaml:"host" is:"host"`    // canonical host of the service
-	Store   string `yaml:"store,omitempty"`   // identifier of the store; "" where no store was looked at
-	Through string `yaml:"through" is:"time"` // it covers records until then
+	Format  int    `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
+	Host    string `yaml:"host" is:"host"`           // canonical host of the service
+	Store   string `yaml:"store,omitempty"`          // identifier of the store; "" where no store was looked at
+	Through string `yaml:"through" is:"time"`        // it covers records until then
 	// The verification before this one; "" for the first.
 	Follows       string   `yaml:"follows,omitempty"`
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
@@ -331,9 +331,7 @@ const madeApart = "if the other one is published, take its side of both: " +
 	"git restore --source @{upstream} --staged --worktree " +
 	"'content/*/20*' public build/snapshot.txt; commit, and run anteroom publish"
 
-// checkVerification enters a verification into the ledger. It reports whether all its decisions
-// count there.
-func checkVerification(d *document, v, previous *Verification, ledger *Ledger) (entered bool) {
+func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
 		"a verification is named after the day that it goes through")
@@ -354,7 +352,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) (
 	if previous != nil && v.Follows == previous.Follows && v.FollowsSHA256 == previous.FollowsSHA256 {
 		d.fault("follows", fmt.Sprintf("conflicts with verifications/%s.yaml: both follow %s", follows,
 			cmp.Or(v.Follows, "none")), madeApart)
-		return false
+		return
 	}
 	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
 		"the verification before it has changed: its hash does not match", "restore both files from git")
@@ -369,11 +367,9 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) (
 		}
 	}
 	exactKeys(d, "told", v.Told, told)
-	faults := ledger.Enter(v)
-	for _, fault := range faults {
+	for _, fault := range ledger.Enter(v) {
 		d.fault("decisions", fault, again)
 	}
-	return len(faults) == 0
 }
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {

@@ -89,7 +89,7 @@ func (d *document) placeOf(path string) place {
 // The tag "is" names the format of a string. Without a value, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
 	body := d.parse(src)
-	if body == nil || d.laterFormat(body, target) {
+	if body == nil {
 		return
 	}
 	first := len(d.faults)
@@ -98,26 +98,6 @@ func (d *document) decode(src []byte, target any) {
 	for _, f := range d.faults[first:] {
 		d.faultyPlaces = append(d.faultyPlaces, f.place)
 	}
-}
-
-// newestFormat is the newest format of verifications and boards. A file that names none is of the
-// first.
-const newestFormat = 1
-
-func (d *document) laterFormat(body *yaml.Node, target any) bool {
-	has := func(m member) bool { return m.name == "format" }
-	t := reflect.TypeOf(target).Elem()
-	if kindOf(body) != kindMapping || t.Kind() != reflect.Struct || !slices.ContainsFunc(membersOf(t), has) {
-		return false
-	}
-	for pair := range slices.Chunk(body.Content, 2) {
-		if format, err := strconv.Atoi(pair[1].Value); pair[0].Value == "format" && err == nil && format > newestFormat {
-			d.report(nodePlace(pair[1]), fmt.Sprintf("format %d, newest supported %d", format, newestFormat),
-				"install a later anteroom")
-			return true
-		}
-	}
-	return false
 }
 
 func (d *document) parse(src []byte) *yaml.Node {

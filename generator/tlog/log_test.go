@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		"no version": {func(s *stage) {
 			at := bytes.Index(s.lines, []byte(`,"version"`))
 			s.lines = append(s.lines[:at:at], "}\n"...)
-		}, "5: told, receipt_keys or manifest_sha256 is missing or malformed\n"},
+		}, "5: entry version 1 after version 2\n"},
 		"an earlier version": {replaced(`"version":2`, `"version":1`), "5: entry is not in canonical form\n"},
 		"a later version":    {replaced(`"version":2`, `"version":3`), "5: entry version 3, newest supported 2 (install a later anteroom)\n"},
 		"an entry that counts for nothing": {
