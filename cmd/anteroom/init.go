@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/project"
@@ -16,10 +19,21 @@ import (
 func initCommand(t *cli.Terminal) *cobra.Command {
 	s := &project.Service{}
 	questions := s.Questions()
-	var yes bool
+	var yes, update, dryRun bool
 	cmd := &cobra.Command{
 		Use: "init DIR",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if update {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if update {
+				return updateTexts(t, filepath.Join(append(args, ".")...), dryRun)
+			} else if dryRun {
+				return cli.Usage(errors.New("--dry-run needs --update"))
+			}
 			ask := t.Interactive && !yes
 			dir, err := project.Vacant(args[0])
 			if err = errors.Join(err, checkAnswers(questions, ask, yes)); err != nil {
@@ -40,12 +54,59 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&update, "update", false, "bring the neutral texts of a service to those of this program")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --update, change nothing")
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.Value, q.Flag, "", q.Text)
+		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
 	}
 	cmd.Flags().SetAnnotation("host", cli.OnlyHere, []string{"true"}) // serve has a --host too, for other hosts
 	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: take the proposal for what no flag says")
 	return cmd
+}
+
+func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
+	changes, err := project.Updates(dir, t.Now())
+	differences := ""
+	for i := 0; err == nil && i < len(changes); i++ {
+		if changes[i].What == project.Differs {
+			var found string
+			found, err = difference(dir, &changes[i])
+			differences += found
+		}
+	}
+	for i := 0; err == nil && i < len(changes); i++ {
+		t.Printf("%s: %s", changes[i].File, changes[i].What)
+		if !dryRun {
+			err = changes[i].Apply(dir)
+		}
+	}
+	if err != nil {
+		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
+	}
+	if differences != "" {
+		t.Printf("From each text that was kept to the neutral one (git apply takes what you leave of this):")
+	}
+	for line := range strings.Lines(differences) {
+		t.Printf("%s", strings.TrimSuffix(line, "\n"))
+	}
+	if dryRun {
+		t.Printf("nothing was written")
+		return nil
+	}
+	t.Printf("%s: up to date, but for what was kept; service.yaml and wrangler.toml are not compared. Run next:", dir)
+	t.Printf("  anteroom generate --check")
+	return nil
+}
+
+func difference(dir string, c *project.Change) (string, error) {
+	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--", c.File, "-")
+	git.Dir, git.Stdin = dir, bytes.NewReader(c.Neutral)
+	out, err := git.Output()
+	if _, hunks, found := strings.Cut(string(out), "\n+++ b/-\n"); found {
+		return "--- a/" + c.File + "\n+++ b/" + c.File + "\n" + hunks, nil
+	}
+	return "", fmt.Errorf("compare %s: %w (install git)", c.File, err)
 }
 
 func checkAnswers(questions []*project.Question, ask, yes bool) (faults error) {
