@@ -162,11 +162,11 @@ func (d *doctor) checkDocuments() {
 // checkTexts names neutral texts that nobody edited and that this program has in another form.
 func (d *doctor) checkTexts() {
 	const check = "texts"
-	dir, folder := filepath.Split(filepath.Clean(d.content))
-	if _, err := os.Stat(filepath.Join(dir, project.Record)); err != nil || folder != contentFolder {
-		return // init of this program did not write them
+	dir := filepath.Dir(d.content)
+	if _, err := os.Stat(filepath.Join(dir, project.Record)); err != nil {
+		return // without it, no text is known to be unedited
 	}
-	changes, err := project.Updates(filepath.Clean(dir), d.t.Now())
+	changes, err := project.Updates(dir, d.t.Now())
 	if err != nil {
 		d.addError(check, warning, err, "run anteroom init --update")
 		return

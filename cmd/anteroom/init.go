@@ -68,17 +68,19 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 	changes, err := project.Updates(dir, t.Now())
 	differences := ""
-	for i := 0; err == nil && i < len(changes); i++ {
-		if changes[i].What == project.Differs {
+	for _, c := range changes {
+		if c.What == project.Differs && err == nil {
 			var found string
-			found, err = difference(dir, &changes[i])
+			found, err = difference(dir, &c)
 			differences += found
 		}
 	}
-	for i := 0; err == nil && i < len(changes); i++ {
-		t.Printf("%s: %s", changes[i].File, changes[i].What)
-		if !dryRun {
-			err = changes[i].Apply(dir)
+	for _, c := range changes {
+		if !dryRun && err == nil {
+			err = c.Apply(dir)
+		}
+		if err == nil {
+			t.Printf("%s: %s", c.File, c.What)
 		}
 	}
 	if err != nil {
@@ -100,7 +102,8 @@ func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 }
 
 func difference(dir string, c *project.Change) (string, error) {
-	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--no-textconv", "--", c.File, "-")
+	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--text", "--src-prefix=a/",
+		"--dst-prefix=b/", "--", c.File, "-")
 	git.Dir, git.Stdin = dir, bytes.NewReader(c.Neutral)
 	out, err := git.Output()
 	if _, hunks, found := strings.Cut(string(out), "\n+++ b/-\n"); found {
