@@ -21,18 +21,15 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	questions := s.Questions()
 	var yes, update, dryRun bool
 	cmd := &cobra.Command{
-		Use: "init DIR",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if update {
-				return cobra.MaximumNArgs(1)(cmd, args)
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+		Use: "init [DIR]",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if update {
+			switch {
+			case update:
 				return updateTexts(t, filepath.Join(append(args, ".")...), dryRun)
-			} else if dryRun {
+			case dryRun:
 				return cli.Usage(errors.New("--dry-run needs --update"))
+			case len(args) == 0:
+				return cli.Usage(errors.New("missing argument DIR"))
 			}
 			ask := t.Interactive && !yes
 			dir, err := project.Vacant(args[0])
