@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,20 +160,19 @@ func RecordHash(kind, id, commitment string) string {
 	return tlog.RecordHash(id, commitment)
 }
 
-// hashRecords replaces lines of a record_id and a commitment, which files had until 2026-11-24, by
-// the hashes of their records. known has the hash of each such record_id, of earlier files too.
+// recordLine has a record_id and a commitment, as files had until 2026-11-24.
+var recordLine = regexp.MustCompile(`(?m)^[0-9a-f]{32} [0-9a-f]{64}$`)
+
+// hashRecords replaces such lines by hashes. known has the hash of each record_id in the files so
+// far.
 func (v *Verification) hashRecords(known map[string]string) {
 	for i := range v.Decisions {
 		d := &v.Decisions[i]
-		lines := strings.Split(strings.TrimSpace(d.Records), "\n")
-		for n, line := range lines {
-			id, commitment, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if len(id) == 32 && validSHA256(id+id) && validSHA256(commitment) {
-				known[id] = RecordHash(d.Kind, id, commitment)
-				lines[n] = known[id]
-			}
-		}
-		d.Records = strings.Join(lines, "\n")
+		d.Records = recordLine.ReplaceAllStringFunc(d.Records, func(line string) string {
+			id, commitment, _ := strings.Cut(line, " ")
+			known[id] = RecordHash(d.Kind, id, commitment)
+			return known[id]
+		})
 	}
 	for i := range v.Decisions {
 		v.Decisions[i].Agent = cmp.Or(known[v.Decisions[i].Agent], v.Decisions[i].Agent)
