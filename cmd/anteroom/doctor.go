@@ -173,7 +173,7 @@ func (d *doctor) checkTexts() {
 	}
 	var stale []string
 	for _, c := range changes {
-		if c.What != project.Differs && c.What != project.Dropped && c.File != project.Record {
+		if !c.Kept && c.File != project.Record {
 			stale = append(stale, c.File)
 		}
 	}

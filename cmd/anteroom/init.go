@@ -66,7 +66,7 @@ func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 	changes, err := project.Updates(dir, t.Now())
 	differences := ""
 	for _, c := range changes {
-		if c.What == project.Differs && err == nil {
+		if c.Kept && c.Neutral != nil && err == nil {
 			var found string
 			found, err = difference(dir, &c)
 			differences += found

@@ -40,20 +40,12 @@ func recordOf(files map[string][]byte) (record []byte) {
 	return record
 }
 
-// Change is what an update does with a file. Neutral is the text of this program, or nil.
+// Change is what an update does with a file.
 type Change struct {
 	File, What string
-	Neutral    []byte
+	Neutral    []byte // of this program; nil if it has none
+	Kept       bool   // the text here is not a neutral one, and stays
 }
-
-// What an update does.
-const (
-	Added    = "added"
-	Replaced = "replaced"
-	Removed  = "removed"
-	Dropped  = "not used any more, and kept as you edited it"
-	Differs  = "not the neutral text, and kept"
-)
 
 // Updates compares the folder of a service with the neutral texts of this program. Its content may
 // have faults, which the update repairs. The record is the last change.
@@ -87,50 +79,50 @@ func Updates(dir string, now time.Time) (changes []Change, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		what := compare(here, files[name], recorded[name])
+		what, kept := compare(here, files[name], recorded[name])
 		_, noList := os.Stat(filepath.Join(dir, strings.TrimSuffix(name, ".yaml")+".json"))
-		if what != "" && !theirs.MatchString(name) && (what != Added || noList != nil) {
-			changes = append(changes, Change{name, what, files[name]})
+		if what != "" && !theirs.MatchString(name) && (here != nil || noList != nil) {
+			changes = append(changes, Change{name, what, files[name], kept})
 		}
 	}
 	if !bytes.Equal(record, files[Record]) {
-		changes = append(changes, Change{Record, Replaced, files[Record]})
+		changes = append(changes, Change{File: Record, What: "replaced", Neutral: files[Record]})
 	}
 	return changes, nil
 }
 
 // compare decides as dpkg does about a conffile: see deb-conffiles(5). A text that is nil is not
 // there.
-func compare(here, neutral []byte, recorded string) string {
+func compare(here, neutral []byte, recorded string) (what string, kept bool) {
 	sum, sumHere := neutralSum(neutral), neutralSum(here)
 	switch {
 	case here == nil && neutral != nil && recorded == "":
-		return Added
+		return "added", false
 	case here == nil || neutral != nil && sumHere == sum: // removed by the operator, or the same
-		return ""
+		return "", false
 	case sumHere == recorded && neutral == nil:
-		return Removed
+		return "removed", false
 	case sumHere == recorded:
-		return Replaced
+		return "replaced", false
 	case neutral == nil:
-		return Dropped
+		return "not used any more, and kept as you edited it", true
 	case sum != recorded:
-		return Differs
+		return "not the neutral text, and kept", true
 	}
-	return ""
+	return "", true
 }
 
 // Apply makes the change in the folder of a service.
 func (c *Change) Apply(dir string) error {
 	path := filepath.Join(dir, c.File)
-	switch c.What {
-	case Removed:
+	switch {
+	case c.Kept:
+		return nil
+	case c.Neutral == nil:
 		return os.Remove(path)
-	case Added, Replaced:
-		if err := disk.Replace(path, c.Neutral); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, c.Neutral, 0o666))
 	}
-	return nil
+	if err := disk.Replace(path, c.Neutral); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, c.Neutral, 0o666))
 }
