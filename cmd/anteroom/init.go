@@ -99,12 +99,11 @@ func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 }
 
 func difference(dir string, c *project.Change) (string, error) {
-	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--text", "--src-prefix=a/",
-		"--dst-prefix=b/", "--", c.File, "-")
+	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--text", "--", c.File, "-")
 	git.Dir, git.Stdin = dir, bytes.NewReader(c.Neutral)
 	out, err := git.Output()
-	if _, hunks, found := strings.Cut(string(out), "\n+++ b/-\n"); found {
-		return "--- a/" + c.File + "\n+++ b/" + c.File + "\n" + hunks, nil
+	if _, hunks, found := strings.Cut(string(out), "\n@@ "); found { // git's own names depend on where it runs
+		return "--- a/" + c.File + "\n+++ b/" + c.File + "\n@@ " + hunks, nil
 	}
 	return "", fmt.Errorf("compare %s: %w (install git)", c.File, err)
 }
