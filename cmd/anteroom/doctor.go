@@ -14,6 +14,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
@@ -103,6 +104,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.site != nil {
 		d.checkKeys()
 	}
+	d.checkTexts()
 	d.checkGit(ctx)
 	d.checkBackups()
 	d.checkStore(ctx)
@@ -154,6 +156,32 @@ func (d *doctor) checkDocuments() {
 	}
 	for _, warned := range report.Warnings {
 		d.addError(check, warning, errors.New(warned), fix)
+	}
+}
+
+// checkTexts names neutral texts that nobody edited and that this program has in another form.
+func (d *doctor) checkTexts() {
+	const check = "texts"
+	dir := filepath.Dir(d.content)
+	if _, err := os.Stat(filepath.Join(dir, project.Record)); err != nil {
+		return // without it, no text is known to be unedited
+	}
+	changes, err := project.Updates(dir, d.t.Now())
+	if err != nil {
+		d.addError(check, warning, err, "run anteroom init --update")
+		return
+	}
+	var stale []string
+	for _, c := range changes {
+		if !c.Kept && c.File != project.Record {
+			stale = append(stale, c.File)
+		}
+	}
+	if len(stale) > 0 {
+		d.add(check, warning, "run anteroom init --update", "unedited, and older than this program: %s",
+			strings.Join(stale, ", "))
+	} else {
+		d.add(check, healthy, "", "what you have not edited is as this program has it")
 	}
 }
 
