@@ -17,6 +17,7 @@ import (
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
@@ -26,6 +27,7 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func doctorCommand(t *cli.Terminal) *cobra.Command {
@@ -58,6 +60,7 @@ type doctor struct {
 	inbox   string // the Maildir that the operator reads, or ""
 
 	site     *site.Site // nil if the content cannot be loaded
+	reads    string     // how this user reads the store; "" if not at all
 	findings []finding
 }
 
@@ -82,15 +85,28 @@ func (d *doctor) add(check string, h health, fix, format string, args ...any) {
 	d.findings = append(d.findings, finding{check, h, fmt.Sprintf(format, args...), fix})
 }
 
-// addError adds each line of an error. fix is for lines without a hint in brackets.
+// addError adds each line of an error. fix is for lines without a hint in brackets. What only the
+// user of the service may see is no fault.
 func (d *doctor) addError(check string, h health, err error, fix string) {
-	if errors.Is(err, fs.ErrPermission) {
-		fix = "run doctor as the user of the service"
+	unseen := errors.Is(err, fs.ErrPermission) && os.Geteuid() != d.server()
+	if unseen {
+		h, fix = warning, "run doctor as root, or as the user of the service"
 	}
 	for line := range strings.Lines(err.Error()) {
 		what, hint := cli.SplitHint(strings.TrimSpace(line))
+		if unseen && check != "store" {
+			hint = ""
+		}
 		d.add(check, h, cmp.Or(hint, fix), "%s", what)
 	}
+}
+
+// server returns the user that the server runs as, by the owner of the data folder, or -1.
+func (d *doctor) server() int {
+	if info, err := os.Stat(d.store.data); err == nil && d.store.remote == "" {
+		return disk.Owner(info)
+	}
+	return -1
 }
 
 func (d *doctor) run(ctx context.Context) error {
@@ -109,6 +125,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.store.remote == "" {
 		d.checkMail(ctx)
 	}
+	d.checkPublish(ctx)
 	count := map[health]int{}
 	for _, f := range d.findings {
 		count[f.Status]++
@@ -244,6 +261,10 @@ func (d *doctor) checkBackups() {
 	if d.backups == "" {
 		return
 	}
+	if _, err := os.ReadDir(d.backups); errors.Is(err, fs.ErrPermission) {
+		d.addError(check, warning, err, "")
+		return
+	}
 	files, _ := filepath.Glob(filepath.Join(d.backups, "*.db")) // fails for a bad pattern alone
 	newest, name := time.Time{}, ""
 	for _, file := range files {
@@ -270,6 +291,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 	}
 	store, err := d.store.reader(ctx)
 	if errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData {
+		d.reads = "begun by serve"
 		d.add(check, healthy, "", "anteroom serve will begin %s", name)
 		return
 	} else if err != nil {
@@ -277,6 +299,11 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	}
 	defer store.Close()
+	d.reads = "read directly"
+	_, isCopy := store.(*storeCopy)
+	if isCopy {
+		d.reads, name = "read by store-command", store.Name()
+	}
 	if err := sound(ctx, store, name); err != nil {
 		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
 			"with anteroom restore")
@@ -305,7 +332,9 @@ func (d *doctor) checkStore(ctx context.Context) {
 	default:
 		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
 	}
-	d.checkRoom(store)
+	if !isCopy {
+		d.checkRoom(store)
+	}
 	if since, err := records.Unfinished(ctx, store); err != nil {
 		d.addError(check, faulty, err, "try again")
 	} else if since > 0 && !remote {
@@ -452,4 +481,85 @@ func (d *doctor) checkMail(ctx context.Context) {
 	default:
 		d.add(check, healthy, "", "the mail server would take a message; nothing was sent")
 	}
+}
+
+// checkPublish reports whether this user may take the steps of publish, and whether the user of the
+// server may read what they make.
+func (d *doctor) checkPublish(ctx context.Context) {
+	const check = "publish"
+	content, err := os.Stat(d.content)
+	if err != nil {
+		return // see the check of the content
+	}
+	self, owner, server := os.Geteuid(), disk.Owner(content), d.server()
+	if hidden := d.hidden(); hidden != "" && server != owner && server > 0 {
+		d.add(check, warning, "run chmod a+rX on it; a restart of the server before that may be an outage",
+			"only its owner and its group may read %s, and the server runs as %s", hidden, userName(server))
+		return
+	}
+	if self != owner && (self == 0 || self == server) {
+		d.add(check, healthy, "", "%s owns the content: publish as that user or another of the group, not as %s",
+			userName(owner), userName(self))
+		return
+	}
+	folders := []string{d.content, d.host.Public}
+	if tree, err := findWorkTree(ctx, filepath.Dir(d.content)); tree != nil && err == nil { // see the check of git
+		if git, err := tree.run(ctx, "rev-parse", "--absolute-git-dir"); err == nil {
+			folders = append(folders, git)
+		}
+	}
+	locked := ""
+	for _, folder := range folders {
+		locked = cmp.Or(locked, firstIn(folder, func(name string, info fs.FileInfo) bool {
+			return info.IsDir() && isLocked(name)
+		}))
+	}
+	if made := filepath.Dir(d.host.Snapshot); locked == "" && isLocked(made) {
+		locked = made
+	}
+	switch {
+	case locked != "":
+		d.add(check, warning, fmt.Sprintf("add %s to its group, and let that write by chmod g+ws; or run this as %s",
+			userName(self), userName(owner)), "%s may not write into %s", userName(self), locked)
+	case d.reads == "":
+		d.add(check, warning, "see the check store", "%s may write the content, and not read the store", userName(self))
+	default:
+		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", userName(self), d.reads)
+	}
+}
+
+func isLocked(folder string) bool {
+	return errors.Is(unix.Access(folder, unix.W_OK|unix.X_OK), fs.ErrPermission)
+}
+
+// firstIn returns the first file of a folder, or the folder, that is wrong or cannot be looked at.
+func firstIn(root string, wrong func(name string, info fs.FileInfo) bool) (found string) {
+	filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if entry == nil {
+			return nil // it is not made yet
+		}
+		info, infoErr := entry.Info()
+		if err == nil && infoErr == nil && !wrong(name, info) {
+			return nil
+		}
+		found = name
+		return fs.SkipAll
+	})
+	return found
+}
+
+// hidden returns a generated file, or a folder above one, that not all users may read.
+func (d *doctor) hidden() (found string) {
+	for _, root := range []string{d.host.Public, d.host.Snapshot} {
+		found = cmp.Or(found, firstIn(root, func(_ string, info fs.FileInfo) bool {
+			return info.IsDir() && info.Mode()&0o005 != 0o005 || info.Mode().IsRegular() && info.Mode()&0o004 == 0
+		}))
+		root, _ = filepath.Abs(root)
+		for above := filepath.Dir(root); above != filepath.Dir(above); above = filepath.Dir(above) {
+			if info, err := os.Stat(above); err == nil && info.Mode()&0o001 == 0 {
+				found = above
+			}
+		}
+	}
+	return found
 }
