@@ -40,11 +40,11 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 			}
 			file := filepath.Join(data, sqlite.FileName)
 			if args[0] == "-" {
-				return asOwner(streamBackup(cmd.Context(), t, file), data, "")
+				return streamBackup(cmd.Context(), t, file)
 			}
 			c, err := backup.Write(cmd.Context(), file, args[0])
 			if err != nil {
-				return asOwner(err, data, "")
+				return err
 			}
 			return printBackup(t, "backed up to "+args[0], args[0], c)
 		},

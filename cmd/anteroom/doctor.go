@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,10 +96,10 @@ func (d *doctor) addError(check string, h health, err error, fix string) {
 	}
 	for line := range strings.Lines(err.Error()) {
 		what, hint := cli.SplitHint(strings.TrimSpace(line))
-		if unseen && check != "store" {
-			hint = ""
+		if hint == "" || unseen {
+			hint = fix
 		}
-		d.add(check, h, cmp.Or(hint, fix), "%s", what)
+		d.add(check, h, hint, "%s", what)
 	}
 }
 
@@ -125,7 +127,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.store.remote == "" {
 		d.checkMail(ctx)
 	}
-	d.checkPublish(ctx)
+	d.checkPublish()
 	count := map[health]int{}
 	for _, f := range d.findings {
 		count[f.Status]++
@@ -300,9 +302,10 @@ func (d *doctor) checkStore(ctx context.Context) {
 	}
 	defer store.Close()
 	d.reads = "read directly"
+	shown := name
 	_, isCopy := store.(*storeCopy)
 	if isCopy {
-		d.reads, name = "read by store-command", store.Name()
+		d.reads, shown = "read by store-command", store.Name()
 	}
 	if err := sound(ctx, store, name); err != nil {
 		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
@@ -330,7 +333,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 	case foreign != nil: // the service may have moved
 		d.addError(check, warning, foreign, "")
 	default:
-		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
+		d.add(check, healthy, "", "%s opens, and belongs to this service", shown)
 	}
 	if !isCopy {
 		d.checkRoom(store)
@@ -485,7 +488,7 @@ func (d *doctor) checkMail(ctx context.Context) {
 
 // checkPublish reports whether this user may take the steps of publish, and whether the user of the
 // server may read what they make.
-func (d *doctor) checkPublish(ctx context.Context) {
+func (d *doctor) checkPublish() {
 	const check = "publish"
 	content, err := os.Stat(d.content)
 	if err != nil {
@@ -502,34 +505,35 @@ func (d *doctor) checkPublish(ctx context.Context) {
 			userName(owner), userName(self))
 		return
 	}
-	folders := []string{d.content, d.host.Public}
-	if tree, err := findWorkTree(ctx, filepath.Dir(d.content)); tree != nil && err == nil { // see the check of git
-		if git, err := tree.run(ctx, "rev-parse", "--absolute-git-dir"); err == nil {
-			folders = append(folders, git)
-		}
-	}
 	locked := ""
-	for _, folder := range folders {
-		locked = cmp.Or(locked, firstIn(folder, func(name string, info fs.FileInfo) bool {
-			return info.IsDir() && isLocked(name)
+	for _, root := range []string{
+		d.content, d.host.Public, d.host.Snapshot, filepath.Join(filepath.Dir(d.content), ".git"),
+	} {
+		locked = cmp.Or(locked, firstIn(root, func(name string, info fs.FileInfo) bool {
+			if !info.IsDir() { // it is replaced
+				name = filepath.Dir(name)
+			}
+			return errors.Is(unix.Access(name, unix.W_OK|unix.X_OK), fs.ErrPermission)
 		}))
 	}
-	if made := filepath.Dir(d.host.Snapshot); locked == "" && isLocked(made) {
-		locked = made
-	}
-	switch {
+	switch name := userName(self); {
 	case locked != "":
-		d.add(check, warning, fmt.Sprintf("add %s to its group, and let that write by chmod g+ws; or run this as %s",
-			userName(self), userName(owner)), "%s may not write into %s", userName(self), locked)
+		d.add(check, warning, fmt.Sprintf("add %s to its group, which needs chmod g+ws there, or run this as %s", name,
+			userName(owner)), "%s may not write into %s", name, locked)
 	case d.reads == "":
-		d.add(check, warning, "see the check store", "%s may write the content, and not read the store", userName(self))
+		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
+			"%s may write the content, and not read the store", name)
 	default:
-		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", userName(self), d.reads)
+		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", name, d.reads)
 	}
 }
 
-func isLocked(folder string) bool {
-	return errors.Is(unix.Access(folder, unix.W_OK|unix.X_OK), fs.ErrPermission)
+func userName(id int) string {
+	name := strconv.Itoa(id)
+	if account, err := user.LookupId(name); err == nil {
+		name = account.Username
+	}
+	return name
 }
 
 // firstIn returns the first file of a folder, or the folder, that is wrong or cannot be looked at.
@@ -548,18 +552,16 @@ func firstIn(root string, wrong func(name string, info fs.FileInfo) bool) (found
 	return found
 }
 
-// hidden returns a generated file, or a folder above one, that not all users may read.
-func (d *doctor) hidden() (found string) {
-	for _, root := range []string{d.host.Public, d.host.Snapshot} {
-		found = cmp.Or(found, firstIn(root, func(_ string, info fs.FileInfo) bool {
-			return info.IsDir() && info.Mode()&0o005 != 0o005 || info.Mode().IsRegular() && info.Mode()&0o004 == 0
-		}))
-		root, _ = filepath.Abs(root)
-		for above := filepath.Dir(root); above != filepath.Dir(above); above = filepath.Dir(above) {
-			if info, err := os.Stat(above); err == nil && info.Mode()&0o001 == 0 {
-				found = above
-			}
+// hidden returns a generated file, or a folder above one, that only some users may read.
+func (d *doctor) hidden() string {
+	closed := func(_ string, info fs.FileInfo) bool {
+		return info.IsDir() && info.Mode()&0o001 == 0 || info.Mode().IsRegular() && info.Mode()&0o004 == 0
+	}
+	above, _ := filepath.Abs(d.host.Snapshot)
+	for ; above != filepath.Dir(above); above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && closed(above, info) {
+			return above
 		}
 	}
-	return found
+	return firstIn(d.host.Public, closed)
 }

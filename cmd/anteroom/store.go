@@ -10,9 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +23,6 @@ import (
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -122,28 +119,9 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if errors.Is(err, fs.ErrPermission) && s.command != "" {
 		return s.copied(ctx, file)
 	} else if err != nil {
-		return nil, asOwner(err, s.data, ", or read a copy: --store-command")
+		return nil, err
 	}
 	return r, nil
-}
-
-// asOwner adds to an error about a database that this user may not read who may, and another way,
-// which may be "".
-func asOwner(err error, data, other string) error {
-	info, statErr := os.Stat(data)
-	unread := unix.Access(filepath.Join(data, sqlite.FileName), unix.R_OK)
-	if err == nil || statErr != nil || !errors.Is(unread, fs.ErrPermission) {
-		return err
-	}
-	return fmt.Errorf("%w (run this as the user of the service: sudo -u %s%s)", err, userName(disk.Owner(info)), other)
-}
-
-func userName(id int) string {
-	u, err := user.LookupId(strconv.Itoa(id))
-	if err != nil {
-		return strconv.Itoa(id)
-	}
-	return u.Username
 }
 
 // storeCopy is a copy of a store that another user may open.
@@ -202,7 +180,7 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 	if errors.Is(err, sqlite.ErrNone) {
 		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", err)
 	}
-	return store, asOwner(err, s.data, "")
+	return store, err
 }
 
 func (s *storeFlags) create(log *slog.Logger) error {

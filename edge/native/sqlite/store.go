@@ -144,13 +144,17 @@ func Exists(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		return false, notOurs(err)
 	}
 	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
 		return false, fmt.Errorf("%s has records, but its database is missing or empty "+
 			"(bring the database back)", path+logSuffix)
 	}
 	return false, nil
+}
+
+func notOurs(err error) error {
+	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 }
 
 // checkLog refuses a log next to a file whose header says that it has none, such as a backup (byte
@@ -165,7 +169,7 @@ func checkLog(path string) error {
 		f.Close()
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return err
+		return notOurs(err)
 	} else if err != nil || head[18] != 1 || logSize(path) == 0 {
 		return nil // SQLite reports other faults
 	}
