@@ -47,7 +47,7 @@ func newMachine(t *testing.T) *machine {
 		"-u anteroom anteroom ", "-u "+m.user("server")+" "+root+"/bin/anteroom ", "(anteroom)", "("+m.user("server")+")",
 		"/usr/bin/systemctl reload anteroom", root+"/bin/reload", "systemctl reload anteroom", root+"/bin/reload",
 		"/var/lib/anteroom", root+"/data", "/srv/anteroom", root+"/srv",
-		"service/sudoers", root+"/sudoers", "/etc/sudoers.d/anteroom", "/etc/sudoers.d/"+m.user("test"),
+		"/etc/anteroom/secrets", root+"/secrets", "service/sudoers", root+"/sudoers", "/etc/sudoers.d/anteroom", "/etc/sudoers.d/"+m.user("test"),
 		"anteroom-ops", m.user("ops"), "dana", m.user("dana"), "eve", m.user("eve"), "mallory", m.user("mallory"),
 	)
 	t.Cleanup(func() {
@@ -84,7 +84,7 @@ func newMachine(t *testing.T) *machine {
 		}
 	}
 	server := m.user("server")
-	m.expect("root", 0, "install -d -m 0700 -o "+server+" -g "+server+" "+root+"/data")
+	m.expect("root", 0, "install -d -m 0700 -o "+server+" -g "+server+" /var/lib/anteroom /var/lib/anteroom-backup")
 	return m
 }
 
@@ -143,13 +143,13 @@ func section(t *testing.T, title, kind string) string {
 // install begins a service and follows OPERATIONS.md, where dana has a narrow umask.
 func (m *machine) install(address string) {
 	m.t.Helper()
-	settings := regexp.MustCompile(`(?m)^ *((?:reload|store-command) = .*)$`).FindAllString(section(m.t, "Open on a machine", "toml"), -1)
-	settings = append(settings, `data = "/var/lib/anteroom"`, `addr = "`+address+`"`, `wait = "1s"`)
+	settings := regexp.MustCompile(`(?m)^ *smtp-file = .*\n`).ReplaceAllString(section(m.t, "Open on a machine", "toml"), "") +
+		`addr = "` + address + `"` + "\nwait = \"1s\"\n"
 	home := m.root + "/home/dana"
 	script := `git config --global user.name Dana && git config --global user.email dana@tern.test
-anteroom init tern --name Tern --host www.tern.test --contact ada@tern.test --yes && cd tern && anteroom generate &&
-cat >anteroom.toml <<'end'
-` + strings.Join(settings, "\n") + "\nend\n"
+anteroom init tern --name Tern --host www.tern.test --contact ada@tern.test --yes && cd tern &&
+anteroom key rotate --out receipt.key && anteroom generate && cat >anteroom.toml <<'end'
+` + settings + "end\n"
 	commands := []string{script}
 	for line := range strings.Lines(section(m.t, "Share the machine", "console")) {
 		commands = append(commands, strings.TrimSpace(line))
@@ -168,6 +168,9 @@ cat >anteroom.toml <<'end'
 		}
 	}
 	m.expect("eve", 0, "git config --global user.name Eve && git config --global user.email eve@tern.test")
+	// systemd hands the server a copy of the secret.
+	m.expect("root", 0, "install -d -m 0700 /etc/anteroom/secrets && install -m 0400 receipt.key /etc/anteroom/secrets && "+
+		"install -m 0400 -o "+m.user("server")+" receipt.key "+m.root+"/credential")
 }
 
 // Two deployers share a machine as OPERATIONS.md says. Neither is root; one carries on where the
@@ -179,7 +182,7 @@ func TestShare(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	m.install(address)
 
-	serve := m.as("server", m.root+"/srv", "umask 077; exec anteroom serve --unsigned --create --write-limit 0")
+	serve := m.as("server", m.root+"/srv", "umask 077; ANTEROOM_KEY_FILE="+m.root+"/credential exec anteroom serve --create --write-limit 0")
 	log := begin(t, serve)
 	log.until(t, `serving \S+ at (http)`)
 	if err := os.WriteFile(m.root+"/pid", fmt.Append(nil, serve.Process.Pid), 0o600); err != nil {
@@ -235,8 +238,9 @@ umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 r
 	if authors := m.expect("eve", 0, "git log --format=%an"); authors != "Dana\nDana\nEve\nDana\n" {
 		t.Errorf("the authors are %q", authors)
 	}
-	if closed := m.expect("root", 0, "find . -path ./.git -prune -o ! -perm -664 -print; find .git -type d ! -perm -2770"); closed != "" {
-		t.Errorf("the server may not read, or the group not write: %s", closed)
+	if closed := m.expect("root", 0, "find . -path ./.git -prune -o ! -name receipt.key ! -perm -664 -print; find .git -type d ! -perm -2770; "+
+		"find receipt.key -perm /077"); closed != "" {
+		t.Errorf("the server may not read it, the group not write it, or others may read a key: %s", closed)
 	}
 	m.expect("server", 1, "touch content/x 2>&1 || exit 1")
 	m.expect("server", 0, "anteroom records audit", `^/\S+/data/anteroom.db: all records match their verifications`)
@@ -249,7 +253,8 @@ umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 r
 	} {
 		m.expect("dana", 1, "anteroom "+command, permission)
 	}
-	m.expect("dana", 0, "anteroom doctor --store-command ''", `^warning store: .*permission denied \(run doctor as root, or as the user of the service\)$`,
+	m.expect("dana", 0, "anteroom doctor --store-command ''", `^warning store: .*permission denied \(run doctor as root\)$`,
+		`^warning key: read receipt key: .*permission denied \(run doctor as root\)$`, `^warning backups: .*permission denied \(run doctor as root\)$`,
 		`^warning publish: dana may write the content, and not read the store \(name a store-command: see Share the machine in OPERATIONS.md\)$`)
 	m.expect("dana", 1, "anteroom records list registrations --follow",
 		`the copy of \S+ gets no more records \(leave --follow out, or run this as the user of the service\)$`)
