@@ -210,6 +210,8 @@ func TestShare(t *testing.T) {
 		m.expect(user, code, "anteroom doctor", line)
 	}
 
+	m.expect("dana", 0, "umask 077; rm .git/COMMIT_EDITMSG; git commit --quiet --allow-empty --message 'By hand'")
+
 	// Dana is killed at her editor. Eve is shown her answers.
 	register(t, http.DefaultClient, "http://"+address)
 	m.expect("dana", 128+9, `export EDITOR='sed -i "s/leave, reason: \"\"/vouch, reason: known/" "$1"; kill -9 $PPID; :'
@@ -235,11 +237,11 @@ umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 r
 	m.expect("root", 0, "chmod 2775 build")
 	m.expect("eve", 0, "anteroom publish", shows+"4$")
 
-	if authors := m.expect("eve", 0, "git log --format=%an"); authors != "Dana\nDana\nEve\nDana\n" {
+	if authors := m.expect("eve", 0, "git log --format=%an"); authors != "Dana\nDana\nEve\nDana\nDana\n" {
 		t.Errorf("the authors are %q", authors)
 	}
 	if closed := m.expect("root", 0, "find . -path ./.git -prune -o ! -name receipt.key ! -perm -664 -print; find .git -type d ! -perm -2770; "+
-		"find receipt.key -perm /077"); closed != "" {
+		"find .git/COMMIT_EDITMSG ! -perm 660; find receipt.key -perm /077"); closed != "" {
 		t.Errorf("the server may not read it, the group not write it, or others may read a key: %s", closed)
 	}
 	m.expect("server", 1, "touch content/x 2>&1 || exit 1")

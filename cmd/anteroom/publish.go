@@ -292,11 +292,14 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	// Git makes this file under the umask: the next user of a shared repository may not write to it.
-	former, err := tree.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "COMMIT_EDITMSG")
+	// Git makes this file under the umask, even in a shared repository.
+	note, err := tree.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "COMMIT_EDITMSG")
 	if err == nil {
-		os.Remove(former)
+		os.Remove(note)
 		_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
+	}
+	if err == nil {
+		err = output.Permit(note, 0o600)
 	}
 	return message, err
 }
