@@ -143,8 +143,8 @@ func section(t *testing.T, title, kind string) string {
 // install begins a service and follows OPERATIONS.md, where dana has a narrow umask.
 func (m *machine) install(address string) {
 	m.t.Helper()
-	settings := regexp.MustCompile(`(?m)^ *smtp-file = .*\n`).ReplaceAllString(section(m.t, "Open on a machine", "toml"), "") +
-		`addr = "` + address + `"` + "\nwait = \"1s\"\n"
+	settings := section(m.t, "Open on a machine", "toml") +
+		`addr = "` + address + "\"\n"
 	home := m.root + "/home/dana"
 	script := `git config --global user.name Dana && git config --global user.email dana@tern.test
 anteroom init tern --name Tern --host www.tern.test --contact ada@tern.test --yes && cd tern &&
@@ -168,9 +168,10 @@ anteroom key rotate --out receipt.key && anteroom generate && cat >anteroom.toml
 		}
 	}
 	m.expect("eve", 0, "git config --global user.name Eve && git config --global user.email eve@tern.test")
-	// systemd hands the server a copy of the secret.
-	m.expect("root", 0, "install -d -m 0700 /etc/anteroom/secrets && install -m 0400 receipt.key /etc/anteroom/secrets && "+
-		"install -m 0400 -o "+m.user("server")+" receipt.key "+m.root+"/credential")
+	// systemd hands the server copies of the secrets.
+	m.expect("root", 0, `umask 077; mkdir /etc/anteroom/secrets && cp receipt.key /etc/anteroom/secrets &&
+echo 'smtp://127.0.0.1:1?tls=none' >/etc/anteroom/secrets/smtp && cp -r /etc/anteroom/secrets `+m.root+`/credentials &&
+chown -R `+m.user("server")+` `+m.root+`/credentials`)
 }
 
 // Two deployers share a machine as OPERATIONS.md says. Neither is root; one carries on where the
@@ -182,7 +183,8 @@ func TestShare(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	m.install(address)
 
-	serve := m.as("server", m.root+"/srv", "umask 077; ANTEROOM_KEY_FILE="+m.root+"/credential exec anteroom serve --create --write-limit 0")
+	serve := m.as("server", m.root+"/srv", "umask 077; cd ../credentials; export ANTEROOM_KEY_FILE=$PWD/receipt.key ANTEROOM_SMTP_FILE=$PWD/smtp; cd ../srv; "+
+		"exec anteroom serve --create --write-limit 0")
 	log := begin(t, serve)
 	log.until(t, `serving \S+ at (http)`)
 	if err := os.WriteFile(m.root+"/pid", fmt.Append(nil, serve.Process.Pid), 0o600); err != nil {
@@ -228,7 +230,7 @@ umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 r
 	// The server cannot read the snapshot. It says so, and goes on.
 	arrive()
 	m.expect("root", 0, "chmod 2770 build")
-	m.expect("dana", 1, publish, `^commit    Hand verification of \S+-4$`,
+	m.expect("dana", 1, publish+" --wait 1s", `^commit    Hand verification of \S+-4$`,
 		`http://`+address+` still shows content [0-9a-f]+ after "sudo -n \S+/reload": the server refused the new documents, or has `+
 			`not reloaded \(do not restart it: its log or systemctl status names the reason\)$`, `publish stopped at live`)
 	log.until(t, `msg="(reload refused: the old documents stay served)" content=\S+ faults="read the snapshot: .*build/snapshot.txt: permission denied`)
