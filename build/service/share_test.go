@@ -201,7 +201,7 @@ func TestShare(t *testing.T) {
 	for user, line := range map[string]string{
 		"dana":    `^ok      publish: dana may write content, documents and snapshot; the store is read by store-command$`,
 		"eve":     `^ok      publish: eve may write content, documents and snapshot; the store is read by store-command$`,
-		"mallory": `^warning publish: mallory may not write into content \(add mallory to its group, which needs chmod g\+ws there, or run this as dana\)$`,
+		"mallory": `^warning publish: mallory may not write into content \(add mallory to the group anteroom-ops, and run chmod g\+ws on it; or run this as dana\)$`,
 		"server":  `^ok      publish: dana owns the content: publish as that user or another of the group, not as ` + m.user("server") + `$`,
 		"root":    `^ok      publish: dana owns the content: publish as that user or another of the group, not as root$`,
 	} {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -518,7 +519,11 @@ func (d *doctor) checkPublish() {
 	}
 	switch name := userName(self); {
 	case locked != "":
-		d.add(check, warning, fmt.Sprintf("add %s to its group, which needs chmod g+ws there, or run this as %s", name,
+		group := strconv.Itoa(int(content.Sys().(*syscall.Stat_t).Gid))
+		if known, err := user.LookupGroupId(group); err == nil {
+			group = known.Name
+		}
+		d.add(check, warning, fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s", name, group,
 			userName(owner)), "%s may not write into %s", name, locked)
 	case d.reads == "":
 		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
