@@ -78,7 +78,7 @@ func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
 		return err
 	}
 	defer f.Close()
-	os.Remove(name)
+	os.Remove(name) // also if the program is killed
 	if _, err = io.Copy(t.Out, f); err == nil {
 		err = t.Out.Flush()
 	}

@@ -297,9 +297,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if err == nil {
 		os.Remove(note)
 		_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
-	}
-	if err == nil {
-		err = output.Permit(note, 0o600)
+		output.Permit(note, 0o600)
 	}
 	return message, err
 }

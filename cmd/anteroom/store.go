@@ -160,7 +160,6 @@ func (s *storeFlags) copied(ctx context.Context, of string) (records.Reader, err
 	return c, nil
 }
 
-// shell runs a line of the shell, until ctx is done.
 func shell(ctx context.Context, line string, out, words io.Writer) error {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.Env = gitEnvironment(ctx) // it may well be a git push
