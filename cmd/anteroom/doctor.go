@@ -502,8 +502,8 @@ func (d *doctor) checkPublish() {
 		return
 	}
 	if self != owner && (self == 0 || self == server) {
-		d.add(check, healthy, "", "%s owns the content: publish as that user or another of the group, not as %s",
-			userName(owner), userName(self))
+		d.add(check, healthy, "",
+			"%s owns the content: publish as that user or another of the group, not as %s", userName(owner), userName(self))
 		return
 	}
 	locked := ""
@@ -523,8 +523,9 @@ func (d *doctor) checkPublish() {
 		if known, err := user.LookupGroupId(group); err == nil {
 			group = known.Name
 		}
-		d.add(check, warning, fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s", name, group,
-			userName(owner)), "%s may not write into %s", name, locked)
+		fix := fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s",
+			name, group, userName(owner))
+		d.add(check, warning, fix, "%s may not write into %s", name, locked)
 	case d.reads == "":
 		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
 			"%s may write the content, and not read the store", name)

@@ -329,8 +329,9 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 			return "ran " + p.reload, ctx.Err()
 		} else if time.Now().After(end) {
 			if err == nil {
-				err = fmt.Errorf("%s still shows content %s after %q: the server refused the new documents, or has not "+
-					"reloaded (do not restart it: its log or systemctl status names the reason)", p.service, version, p.reload)
+				err = fmt.Errorf("%s still shows content %s after %q: the server refused the new documents, or "+
+					"has not reloaded (do not restart it: its log or systemctl status names the reason)",
+					p.service, version, p.reload)
 			}
 			return "", err
 		}
