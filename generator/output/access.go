@@ -26,8 +26,8 @@ func MakeFolder(path string) error {
 	return Permit(path, ForAll)
 }
 
-// Permit gives the file or folder at path the permissions of mode, whatever the umask of its maker.
-// If a group may write into the folder above, it may do what the owner may, to go on with that.
+// Permit adds the permissions of mode to the file or folder at path, whatever the umask of its
+// maker. If a group may write into the folder above, it may do what the owner may, to go on there.
 func Permit(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -43,9 +43,8 @@ func Permit(path string, mode fs.FileMode) error {
 	if info.IsDir() {
 		mode |= mode >> 2 & 0o111
 	}
-	// A folder keeps the bit that gives its files its group.
-	if mode |= info.Mode() &^ fs.ModePerm; mode == info.Mode() {
-		return nil
+	if mode |= info.Mode(); mode == info.Mode() {
+		return nil // also on a disk without permissions
 	}
 	return os.Chmod(path, mode)
 }
