@@ -65,7 +65,8 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
-	if err != nil {
+	// Who may not read the key cannot publish it, and serve refuses documents with it.
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
 	if disk.Inside(g.content, g.public) || disk.Inside(g.public, g.content) {
@@ -121,7 +122,7 @@ func loadContent(folder string, now time.Time) (*site.Site, error) { return proj
 
 func hintPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w (the folder and the one that holds it must be writable)", err)
+		return fmt.Errorf("%w (the file must be readable, and its folder must be writable)", err)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -55,7 +56,9 @@ func forget(content string, s *site.Site) error {
 func edit(draft string, template []byte, open func() error, decide func(*answers) (*decided, error)) (*decided, error) {
 	text, err := os.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = template, disk.WriteNew(draft, template)
+		if text, err = template, disk.WriteNew(draft, template); err == nil {
+			err = output.Permit(draft, 0o600)
+		}
 	}
 	for marked := false; err == nil; marked = true {
 		if err = open(); err != nil {
