@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -123,17 +124,20 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
 	now := t.Now()
 	var key note.Signer
+	var keyless error
 	if !o.Template {
 		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
-		if err != nil {
-			return nil, err
-		} else if signer != nil {
+		if keyless = err; signer != nil {
 			key = signer
 		}
 	}
 	a, through, err := o.read(t)
-	if err != nil {
+	if err = errors.Join(keyless, err); err != nil {
 		return nil, err
+	}
+	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
+		return nil, fmt.Errorf("verify: these answers were verified as %s already (anteroom verify --template "+
+			"writes new ones)", s.Verifications[n-1].File)
 	}
 	r, err := o.Open(ctx)
 	if err != nil {
@@ -215,11 +219,15 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 	switch {
 	case o.Answers != "":
 		var read []byte
-		if read, err = cli.ReadFile(t.In, o.Answers, maxAnswers); err == nil {
-			a, err = parseAnswers(read)
-		}
-		if err != nil {
+		if read, err = cli.ReadFile(t.In, o.Answers, maxAnswers); err != nil {
 			return nil, through, fmt.Errorf("read answers: %w", err)
+		}
+		name := o.Answers
+		if name == "-" {
+			name = "standard input"
+		}
+		if a, err = parseAnswers(name, read); err != nil {
+			return nil, through, err
 		}
 		text = a.Through
 	case !o.Template && !t.Interactive:
@@ -269,6 +277,9 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
+const atOnce = "the editor ended at once, and the file is as it was (if its window is still open, set EDITOR " +
+	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it`
+
 func (o *Options) decide(
 	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
 ) (*site.Site, error) {
@@ -292,7 +303,20 @@ func (o *Options) decide(
 		if a != nil {
 			d, err = decide(a)
 		} else {
-			d, err = edit(draft, v.template(), func() error { return t.Edit(draft) }, decide)
+			e := &editing{
+				open: func(line int) error { return t.Edit(draft, line) },
+				atOnce: func() error {
+					_, err := t.Ask(ctx, bufio.NewReader(t.In), atOnce, "", func(string) string { return "" })
+					return err
+				},
+				refused: func(wrong error) (bool, error) {
+					t.Complain("", wrong.Error())
+					answer, err := t.Choose(ctx, "What now?", "edit", "edit", "quit", "x")
+					return answer == "e", err
+				},
+				decide: decide,
+			}
+			d, err = e.edit(draft, v.template())
 		}
 		if errors.Is(err, cli.ErrInterrupted) {
 			err = errors.New("the editor was interrupted, and nothing was written")
@@ -318,7 +342,7 @@ func (o *Options) decide(
 		if !o.Yes && !t.Interactive {
 			return nil, errors.New("verify: nothing was written (--yes writes it)")
 		} else if !o.Yes {
-			if choice, err = t.Choose(ctx, "Write this verification?", "yes", "no", "edit"); err != nil {
+			if choice, err = t.Choose(ctx, "Write this verification?", "", "yes", "no", "edit"); err != nil {
 				return nil, kept(fmt.Errorf("%w: nothing was written", err))
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +57,14 @@ func newService(t testing.TB) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.read("The numbers say what came.")
 	return s
+}
+
+// read writes the honest read of the current board.
+func (s *service) read(text string) {
+	file := s.content[boardFile(s.site().Current().File)]
+	file.Data = regexp.MustCompile(`(?m)^  honest_read: .*$`).ReplaceAll(file.Data, []byte("  honest_read: "+text))
 }
 
 func (s *service) exec(statement string, args ...any) {
@@ -135,7 +143,7 @@ func answersOf(t testing.TB, text string) *answers {
 	if !strings.Contains(text, "texts:") {
 		text += "\ntexts: unchanged\n"
 	}
-	a, err := parseAnswers([]byte(text))
+	a, err := parseAnswers("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,16 +275,16 @@ func FuzzParseAnswers(f *testing.F) {
 	f.Add("registrations: [{pubkey: \"*\", decision: own}, {record_id: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, earlier: true, decision: leave, reason: a}]")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := parseAnswers([]byte(text))
+		a, err := parseAnswers("f", []byte(text))
 		if err != nil {
 			return
 		}
 		for _, kind := range site.Kinds {
 			for _, answer := range a.of(kind) {
-				if answer.about() == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
+				if answer.String() == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
 					t.Fatalf("taken: %+v", answer)
 				}
-				like(answer.About["agent_name"])
+				like(answer.AgentName)
 			}
 		}
 	})
