@@ -28,6 +28,7 @@ type generation struct {
 	content, public, snapshot string
 	secret                    keys.Receipt
 	check                     bool
+	withdraw                  bool // boards and a log that the content does not have any more
 }
 
 func generateCommand(t *cli.Terminal) *cobra.Command {
@@ -92,7 +93,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 	if err != nil {
 		return nil, err
 	}
-	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now)
+	r, err := project.Publish(t, g.public, g.snapshot, s, output, project.Mode{Check: g.check, Withdraw: g.withdraw}, now)
 	return r, hintPermission(err)
 }
 

@@ -103,9 +103,9 @@ func (d *document) decode(src []byte, target any) {
 // Empty is the fault of a file without a value.
 const Empty = "empty"
 
-// Decode reads a YAML text that is not content, by the rules of content, into the struct that target
-// points to. The error is Errors. placeOf returns the line and the column of the value at a path, or
-// of the nearest value around it, or 0 if that is the whole text.
+// Decode reads a YAML text that is not content, by the rules of content, into the struct that
+// target points to. The error is Errors. placeOf returns the line and the column of the value at a
+// path, or of the nearest value around it, or 0 if that is the whole text.
 func Decode(file string, src []byte, target any) (placeOf func(path string) (line, column int), err error) {
 	d := newDocument(file)
 	d.decode(src, target)

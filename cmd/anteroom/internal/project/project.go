@@ -123,11 +123,16 @@ type Report struct {
 	Warnings  []string              `json:"warnings"`
 }
 
-// Publish writes the generated files to the folder of the documents and the snapshot file, or with
-// check compares them. It refuses regressions (package continuity), and hidden or secret files in
-// the folder.
+// Mode says what Publish does.
+type Mode struct {
+	Check    bool // compare only
+	Withdraw bool // remove boards and files of a log that are not generated
+}
+
+// Publish writes the generated files to the folder of the documents and the snapshot file. It
+// refuses regressions (package continuity), and hidden or secret files in the folder.
 func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
-	check bool, now time.Time,
+	mode Mode, now time.Time,
 ) (*Report, error) {
 	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
 	warnings := []string{}
@@ -149,23 +154,32 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	if err != nil {
 		return nil, err
 	}
-	if err := continuity.Refuse(continuity.Check(published, next), continuity.Document); err != nil {
+	allowed := []string{continuity.Document}
+	if mode.Withdraw {
+		allowed = append(allowed, continuity.AsOf, continuity.Board, continuity.Log)
+	}
+	if err := continuity.Refuse(continuity.Check(published, next), allowed...); err != nil {
 		return nil, err
 	}
 	plan, err := output.Prepare(public, snapshotFile, made.Documents, made.Snapshot)
 	if err != nil {
 		return nil, err
 	}
+	for i := range plan.Entries {
+		if e := &plan.Entries[i]; mode.Withdraw && e.Status == output.Kept && (tlog.IsBoard(e.Path) || tlog.Published(e.Path)) {
+			e.Status = output.Removed
+		}
+	}
 	if err := refuseUnpublishable(public, plan.Entries); err != nil {
 		return nil, err
 	}
-	if !check {
+	if !mode.Check {
 		if err := plan.Apply(); err != nil {
 			return nil, err
 		}
 	}
 	r := &Report{
-		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
+		Out: public, Content: made.Snapshot.Version, Check: mode.Check, Documents: plan.Entries, Snapshot: plan.Snapshot,
 		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
 	}
 	for _, e := range plan.Entries {

@@ -80,7 +80,7 @@ func TestTemplateFolds(t *testing.T) {
 	pending := s.take("12:00:00")
 	text := pending.template()
 	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
-	if n := strings.Count(string(text), "- {decision: leave"); n != maxListed || listed < 0 ||
+	if n := strings.Count(string(text), "\n  - {decision: leave"); n != maxListed || listed < 0 ||
 		!strings.Contains(string(text), "\n  # 501 more agents get the proposed decision unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
 		t.Errorf("%d are listed:\n%.3000s", n, text)
 	}
@@ -132,8 +132,8 @@ func same(text string) string { return text }
 
 func lineOf(text, part string) int { return strings.Count(text[:strings.Index(text, part)], "\n") + 1 }
 
-// Faults are shown by their places, as often as there are some, and the draft is opened again at the
-// first one. What was answered stays.
+// Faults are shown by their places, as often as there are some, and the draft is opened again at
+// the first one. What was answered stays.
 func TestEdit(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "10:00:00")
@@ -195,7 +195,7 @@ func TestEditMissing(t *testing.T) {
 	s.register(2, "wren", "", "11:30:00")
 	pending := s.take("12:00:00")
 	for cut, want := range map[string]struct{ fault, at string }{
-		`(?m)^correction: .*\n|internally: 1`: {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
+		`(?m)^correction: .*\n|internally: 1`:             {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
 		`(?m)^through: .*\n|^  - .*\n`:                    {"through: missing, and no answer decides about 1 new registration", ""},
 		`(?ms)^texts:.*`:                                  {"texts: missing: say", ""},
 		`(?m)^  observed_attention.honest_read: >-\n.*\n`: {"texts.observed_attention.honest_read: numbers next to it change", "texts:"},

@@ -37,6 +37,8 @@ type Options struct {
 
 	Open func(context.Context) (records.Reader, error)       // opens the store
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+	// Committed returns the commit of git that has a file, "" without one; known is false without git.
+	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
 }
 
 // Check refuses options that exclude each other.
@@ -377,30 +379,43 @@ func (o *Options) write(t *cli.Terminal, d *decided) error {
 	return nil
 }
 
-// Undo removes the newest verification, unless it is public: in the folder of documents, or by the
-// service.
-func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
+// Undo removes the newest verification from a content folder, unless the service shows it or git
+// has it. If withdraw is true, the folder of documents has its board: generate it again without.
+func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err error) {
+	part, _ := os.ReadFile(inside(o.Content, project.Unfinished)) // which Begin removes
 	s, unlock, err := Begin(o.Content, t.Now())
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unlock()
+	if part := strings.TrimSpace(string(part)); part != "" {
+		t.Printf("Removed the part of verification %s that was written.", part)
+		return false, nil
+	}
 	name := s.Current().File
+	const corrects = "the next anteroom verify corrects it, with a correction for readers"
 	if len(s.Verifications) < 2 {
-		return fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
+		return false, fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
 	}
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
-		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
+		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
 	}
 	public, err := o.Compare(ctx, s)
-	place := s.Service.BaseURL()
-	if public.InFolder {
-		place = o.Public
-	}
-	if public.InFolder || public.ByService {
-		return fmt.Errorf("undo: %s is public, in %s (the next verification corrects it)", name, place)
+	if public.ByService {
+		return false, fmt.Errorf("undo: %s is public, at %s (%s)", name, s.Service.BaseURL(), corrects)
 	} else if err != nil {
-		return err
+		return false, err
+	}
+	commit, known, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
+	switch {
+	case err != nil:
+		return false, err
+	case commit != "":
+		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset %[2]s~1, "+
+			"then anteroom verify --undo; otherwise %s)", name, commit, corrects)
+	case public.InFolder && o.Offline && !known:
+		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline, which asks the service; "+
+			"if it is public, %s)", name, o.Public, corrects)
 	}
 	var gone []string
 	for _, file := range filesOf(name) {
@@ -410,10 +425,10 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 		}
 	}
 	if err := errors.Join(begin(o.Content, name), finish(o.Content)); err != nil {
-		return fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
+		return false, fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
 	}
 	t.Printf("Undid verification %s: removed %s.", name, strings.Join(gone, ", "))
-	return nil
+	return public.InFolder, nil
 }
 
 func (v *survey) summary(d *decided, show func(changed bool, line string)) {

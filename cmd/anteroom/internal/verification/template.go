@@ -25,6 +25,7 @@ import (
 const (
 	maxListed     = 500     // agents, charters or suggestions with an answer each
 	maxFolds      = 50      // patterns
+	maxVouched    = 50      // agents that were vouched for
 	maxLookAlikes = 5       // similar names of an agent
 	maxClients    = 20      // names of clients
 	maxTexts      = 1 << 20 // bytes of the texts of suggestions
@@ -122,6 +123,7 @@ func (v *survey) registrations(s *sheet) {
 		v.propose(s, k, a.fresh[0])
 	}
 	v.proposeOwn(s, k)
+	s.vouched(k)
 }
 
 func (s *sheet) others(a *subject, how string, names []string) {
@@ -178,12 +180,42 @@ func (s *sheet) describe(a *subject) {
 	} else {
 		s.note("  ", "  1 registration, %s", first)
 	}
-	if n := len(a.old); n > 0 {
-		vouched := ""
-		if a.vouched != "" {
-			vouched = "; you vouched for it"
+	before := map[string]int{}
+	for _, r := range a.old {
+		before[past[r.was]+" on "+r.on]++
+	}
+	how := slices.Sorted(maps.Keys(before))
+	for _, how := range how[:min(maxLookAlikes, len(how))] {
+		s.note("  ", "  %s verified before, %s", cli.Plural(before[how], "registration"), how)
+	}
+}
+
+// past are decisions about registrations, as they were made.
+var past = map[string]string{site.Leave: "left", site.Vouch: "vouched for", site.Own: "set apart as your own"}
+
+// vouched lists the agents that were vouched for, with what would change that.
+func (s *sheet) vouched(k *scanned) {
+	n := 0
+	for _, a := range k.subjects {
+		i := slices.IndexFunc(a.old, func(r *row) bool { return r.was == site.Vouch })
+		if i < 0 {
+			continue
 		}
-		s.note("  ", "  %s verified before%s", cli.Plural(n, "registration"), vouched)
+		if n++; n == 1 {
+			s.note("  ", "Vouched for before. To change that, remove a # and say why:")
+		} else if n > maxVouched {
+			continue
+		}
+		about := fmt.Sprintf("agent_name: %q", a.text)
+		// A name that is written otherwise, that is a pattern or that YAML would trim.
+		if a.nameless || about != `agent_name: "`+strings.TrimSpace(a.text)+`"` || strings.Contains(a.text, "*") {
+			s.note("  ", "%q", a.text)
+			about = fmt.Sprintf("agent: %q", a.old[i].ID)
+		}
+		s.line(`  #- {decision: leave, earlier: true, reason: "", %s}`, about)
+	}
+	if n > maxVouched {
+		s.note("  ", "and %d more (anteroom records list registrations)", n-maxVouched)
 	}
 }
 

@@ -139,9 +139,9 @@ var (
 	soFar  = regexp.MustCompile(`(?i)\b(yet|so far|until now)\b`)
 )
 
-// contradictions asks about texts that deny what is counted for the first time. Besides the honest
-// read, which is about all numbers, only a sentence about the time until now is taken for one: others
-// are rules, such as "no activity is generated". A dated update stays true of its day.
+// contradictions asks about texts that deny what is counted for the first time. The honest read is
+// about all numbers. In other texts only a sentence about the time until now denies something: the
+// rest are rules, such as "no activity is generated". A dated update stays true of its day.
 func (b *board) contradictions(a *answers) {
 	for _, path := range b.texts {
 		if strings.HasPrefix(path, updates) || slices.Contains(a.Confirm, "texts."+path) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -307,16 +309,22 @@ func BenchmarkSurvey(b *testing.B) {
 	}
 }
 
-// TestUndo: a verification that is public, or may be, is not taken back.
+// TestUndo: a verification that is public, or may be, is not taken back. The folder of documents
+// alone does not make it public.
 func TestUndo(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "2026-12-01T10:00:00Z")
 	loaded := s.verify("2026-12-01T12:00:00Z", `registrations: [{agent_name: lark, decision: leave}]`)
-	folder := t.TempDir()
+	folder, public := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(folder, s.content); err != nil {
 		t.Fatal(err)
 	}
-	files := filesOf(loaded.Current().File)[:2] // it has no log
+	name := loaded.Current().File
+	if err := errors.Join(os.Mkdir(filepath.Join(public, "scoreboard"), 0o777),
+		os.WriteFile(filepath.Join(public, "scoreboard", name+".json"), contract.BoardDocument(loaded.Current()), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	files := filesOf(name)[:2] // it has no log
 	there := func() (n int) {
 		for _, file := range files {
 			if _, err := os.Stat(inside(folder, file)); err == nil {
@@ -329,21 +337,27 @@ func TestUndo(t *testing.T) {
 	terminal := cli.New(strings.NewReader(""), &said, &said)
 	terminal.Now = func() time.Time { return moment("2026-12-01T13:00:00Z") }
 	for _, c := range []struct {
-		facts continuity.Facts
-		err   error
-		want  string
+		facts   continuity.Facts
+		err     error
+		offline bool
+		commit  string
+		git     bool
+		want    string
 	}{
-		{err: live.ErrUnreachable, want: "the service is unreachable"},
-		{facts: continuity.FromSite(loaded), want: " is public, in https://www.anteroom.example ("},
+		{err: live.ErrUnreachable, git: true, want: "the service is unreachable"},
+		{facts: continuity.FromSite(loaded), git: true, want: "undo: 2026-12-01 is public, at https://www.anteroom.example (the next anteroom verify corrects it, with a correction for readers)"},
+		{err: live.ErrNothing, git: true, commit: "abc123", want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live: git reset abc123~1, then anteroom verify --undo; otherwise"},
+		{offline: true, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --offline, which asks the service; "},
 		{err: live.ErrNothing},
 	} {
-		err := Undo(t.Context(), terminal, &Options{
-			Content: folder, Public: t.TempDir(),
-			Live: func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+		withdraw, err := Undo(t.Context(), terminal, &Options{
+			Content: folder, Public: public, Offline: c.offline,
+			Live:      func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+			Committed: func(context.Context, string) (string, bool, error) { return c.commit, c.git, nil },
 		})
 		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left {
-			t.Errorf("%v: %v, %d files are left", c.err, err, there())
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left || withdraw != (c.want == "") {
+			t.Errorf("%+v: %v, %v, %d files are left", c, withdraw, err, there())
 		}
 	}
 }
