@@ -8,7 +8,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// Decisions returns the decision about a record, and the board that has it. Both are "" for a record
+// Decisions returns the decision about a record, and its board. Both are "" for a record
 // that no verification covers.
 type Decisions func(kind string, seq int64, id, commitment string) (decision, board string)
 

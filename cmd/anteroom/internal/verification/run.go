@@ -137,10 +137,6 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	if err = errors.Join(keyless, err); err != nil {
 		return nil, err
 	}
-	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
-		return nil, fmt.Errorf("verify: these answers were verified as %s already (anteroom verify --template "+
-			"writes new ones)", s.Verifications[n-1].File)
-	}
 	r, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -151,6 +147,10 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
+		return nil, fmt.Errorf("verify: these answers were verified as %s already (anteroom verify --template "+
+			"writes new ones)", s.Verifications[n-1].File)
 	}
 	v.manifest = public.manifest
 	if v.unseen != nil {

@@ -346,7 +346,7 @@ func (v *survey) numbers(s *sheet, counts map[string]int) (changed map[string]bo
 
 func (v *survey) writeTexts(s *sheet, changed map[string]bool) {
 	b := v.currentBoard()
-	file := "content/" + boardFile(v.site.Current().File)
+	file := boardFile(v.site.Current().File)
 	if !slices.Contains(slices.Collect(maps.Values(changed)), true) {
 		s.note("", "\nNo number of the board changes, and its texts stay. To change one, list it here by its\n"+
 			"place in %s: {%s: NEW TEXT}", file, honestRead)

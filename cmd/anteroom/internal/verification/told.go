@@ -14,57 +14,47 @@ import (
 	"anteroom/generator/site"
 )
 
-// proposed returns what the records say of a number that the operator enters, and why; without a
+// proposed returns what the records say of a number that the operator enters, and why. Without a
 // reason they say nothing, and it is the last number. names are the clients on the new board.
 func (v *survey) proposed(path string, was int, names []string) (n int, why string) {
-	n = was
-	switch path {
+	since := v.site.Current().AsOf
+	switch n = was; path {
 	case securityReports:
 		for _, r := range v.kinds[2].all {
-			decision := r.was
+			counted, counts := r.by != "" && r.was == site.External, r.was == site.External
 			if r.answer != nil {
-				decision = r.answer.Decision
+				counts = r.answer.Decision == site.External
 			}
-			if r.Values[0] == suggest.KindSecurity {
-				n += outside(decision)
-				if r.by != "" {
-					n -= outside(r.was)
-				}
+			switch {
+			case r.Values[0] != suggest.KindSecurity:
+			case counts && !counted:
+				n++
+			case counted && !counts:
+				n--
 			}
 		}
-		if why = cli.Plural(n-was, "suggestion") + " of kind " + suggest.KindSecurity + " are new"; n-was == 1 {
-			why = "1 suggestion of kind " + suggest.KindSecurity + " is new"
-		}
+		return n, cli.Plural(n-was, "new suggestion") + " of kind " + suggest.KindSecurity
 	case namedClients:
 		n += len(v.newClients())
 	case completedHandshake, toolCalls:
-		all := v.observed(path, names, func(string) bool { return true })
-		before := v.observed(path, names, func(day string) bool { return day < v.site.Current().AsOf })
-		n = max(was, min(all, was+all-before))
+		all := v.observed(path, names, "")
+		n = max(was, min(all, was+all-v.observed(path, names, since)))
+	default:
+		return n, ""
 	}
-	if strings.HasPrefix(path, "observed_attention.") && why == "" {
-		why = fmt.Sprintf("%d more observed since %s", n-was, v.site.Current().AsOf)
-	}
-	return n, why
+	return n, fmt.Sprintf("%d more observed since %s", n-was, since)
 }
 
-func outside(decision string) int {
-	if decision == site.External {
-		return 1
-	}
-	return 0
-}
-
-// observed counts tool calls, or those of names that completed a handshake, on some days.
-func (v *survey) observed(path string, names []string, on func(day string) bool) int {
+// observed counts tool calls, or those of names that completed a handshake, before a day or ever.
+func (v *survey) observed(path string, names []string, before string) int {
 	list := slices.DeleteFunc(slices.Clone(v.seen), func(o records.Observation) bool {
-		return !on(o.Day) || path == completedHandshake && !slices.Contains(names, o.Client)
+		return before != "" && o.Day >= before || path == completedHandshake && !slices.Contains(names, o.Client)
 	})
-	if a := records.AttentionOf(list); path == toolCalls {
+	a := records.AttentionOf(list)
+	if path == toolCalls {
 		return int(a.ToolCalls)
-	} else {
-		return a.CompletedHandshake
 	}
+	return a.CompletedHandshake
 }
 
 // clients returns the names of clients, those with the most requests first, with their requests.
@@ -105,6 +95,10 @@ func (v *survey) newClients() []string {
 // doubt explains why an entered number may be a slip. names are the clients on the new board.
 func (v *survey) doubt(c change, names []string) string {
 	expected, why := v.proposed(c.path, c.was, names)
+	a := records.AttentionOf(v.seen)
+	most, observed := map[string]int{
+		completedHandshake: a.CompletedHandshake, toolCalls: int(a.ToolCalls),
+	}[c.path]
 	switch {
 	case why != "" && (c.is < expected || c.is > expected && c.path == securityReports):
 		return fmt.Sprintf("got %d, expected %d: %s", c.is, expected, why)
@@ -116,18 +110,10 @@ func (v *survey) doubt(c change, names []string) string {
 				return fmt.Sprintf("no client named %q was seen", name)
 			}
 		}
+	case observed && v.seen != nil && c.is > max(c.was, most):
+		return fmt.Sprintf("got %d, observed %d", c.is, most)
 	}
-	if c.is <= c.was || c.is == expected {
-		return ""
-	}
-	if c.path == completedHandshake || c.path == toolCalls {
-		names, _ = v.clients()
-		most := v.observed(c.path, names, func(string) bool { return true })
-		if v.seen != nil && c.is > most {
-			return fmt.Sprintf("got %d, observed %d", c.is, most)
-		}
-	}
-	if c.is > 10*max(1, c.was) {
+	if c.is > 10*max(1, c.was) && c.is != expected {
 		return fmt.Sprintf("got %d, more than ten times the last %d", c.is, c.was)
 	}
 	return ""
