@@ -28,7 +28,7 @@ import (
 type listing struct {
 	t         *cli.Terminal
 	list      records.List
-	decisions decisions
+	content   string // its folder, for decisions
 	days      records.Days
 	addresses bool
 	format    string // jsonl, csv or tabs
@@ -40,13 +40,13 @@ type listing struct {
 const jsonl, asCSV, tabs = "jsonl", "csv", "tabs"
 
 func recordsListCommand(work *storeWork) *cobra.Command {
-	l := listing{t: work.t, decisions: decisions{t: work.t}}
+	l := listing{t: work.t}
 	cmd := &cobra.Command{
 		Use:  "list " + strings.Join(records.ListNames(), "|"),
 		RunE: work.reads(l.check, l.print),
 	}
 	l.addFlags(cmd.Flags())
-	contentFlag(cmd.Flags(), &l.decisions.content)
+	contentFlag(cmd.Flags(), &l.content)
 	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	cmd.Flags().BoolVar(&l.t.JSON, "json", false, "print one JSON object a line")
 	return cmd
@@ -65,7 +65,7 @@ func outboxListCommand(work *storeWork) *cobra.Command {
 func recordsShowCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var addresses bool
-	d := decisions{t: t}
+	var content string
 	cmd := &cobra.Command{
 		Use: "show RECORD_ID",
 		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
@@ -80,8 +80,7 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 					return err
 				}
 				for _, row := range rows {
-					d.read(ctx, store, &list)
-					row = d.add(row)
+					row = withDecisions(ctx, t, content, store, &list)(row)
 					if t.JSON {
 						t.PrintJSON(append([]byte(`{"list":"`+list.Name+`",`), list.JSON(row)[1:]...))
 						found = true
@@ -104,14 +103,14 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&t.JSON, "json", false, "print a JSON object for each row")
-	contentFlag(cmd.Flags(), &d.content)
+	contentFlag(cmd.Flags(), &content)
 	addressesFlag(cmd.Flags(), &addresses)
 	return cmd
 }
 
 func recordsExportCommand(work *storeWork) *cobra.Command {
 	t := work.t
-	l := listing{decisions: decisions{t: t}}
+	l := listing{t: t}
 	var out, public string
 	cmd := &cobra.Command{
 		Use: "export " + strings.Join(records.ListNames(), "|"),
@@ -147,7 +146,7 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 		}),
 	}
 	l.addFlags(cmd.Flags())
-	contentFlag(cmd.Flags(), &l.decisions.content)
+	contentFlag(cmd.Flags(), &l.content)
 	cmd.Flags().StringVar(&l.format, "format", jsonl, "how records are written: `jsonl|csv`")
 	cmd.Flags().BoolVar(&l.mark, "bom", false, "begin a CSV with a byte order mark, by which Excel reads it as UTF-8")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
@@ -155,53 +154,35 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	return cmd
 }
 
-// decisions adds the columns decision and board to the lists of records that are verified.
-type decisions struct {
-	t       *cli.Terminal
-	content string
-	kind    string // of the records; "" if they are not verified
-	of      verification.Decisions
-	failed  bool // so that they are unknown
-}
-
-// read prepares for the rows of a list, which gets the columns. It warns once if the decisions are
-// unknown.
-func (d *decisions) read(ctx context.Context, r records.Reader, list *records.List) {
+// withDecisions adds the columns decision and board to a list of records that are verified, and
+// returns what adds their values to a row. The first columns of such a list are the number and the
+// identifier, and the last one is the commitment.
+func withDecisions(ctx context.Context, t *cli.Terminal, content string, r records.Reader,
+	list *records.List,
+) func(row []any) []any {
 	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == list.Name })
-	if d.kind = ""; i < 0 {
-		return
+	if i < 0 {
+		return func(row []any) []any { return row }
 	}
-	d.kind = records.Kinds[i].Name
 	list.Columns = append(slices.Clone(list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
-	if d.of != nil || d.failed {
-		return
-	}
-	s, err := loadContent(d.content, d.t.Now())
+	decisions := verification.Decisions(func(string, int64, string, string) (string, string) { return "", "" })
+	s, err := loadContent(content, t.Now())
 	if err == nil {
-		d.of, err = verification.DecisionsOf(ctx, r, s)
+		decisions, err = verification.DecisionsOf(ctx, r, s)
 	}
-	if d.failed = err != nil; d.failed {
-		why, _, _ := strings.Cut(err.Error(), "\n") // of the faults of the content
-		d.t.Warnf("the decisions are not shown: %s", why)
+	if err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n") // the first fault of the content
+		t.Warnf("the decisions are not shown: %s", why)
 	}
-}
-
-// add returns a row with the decision and its board, nil while there is none. The first columns of
-// a verified record are its number and its identifier, and the last one is its commitment.
-func (d *decisions) add(row []any) []any {
-	if d.kind == "" {
-		return row
-	}
-	var decision, board any
-	if d.of != nil {
+	return func(row []any) []any {
 		seq, _ := row[0].(int64)
 		id, _ := row[1].(string)
 		commitment, _ := row[len(row)-1].(string)
-		if decided, on := d.of(d.kind, seq, id, commitment); decided != "" {
-			decision, board = decided, on
+		if decision, board := decisions(records.Kinds[i].Name, seq, id, commitment); decision != "" {
+			return append(row, decision, board)
 		}
+		return append(row, nil, nil)
 	}
-	return append(row, decision, board)
 }
 
 func (l *listing) addFlags(flags *pflag.FlagSet) {
@@ -228,7 +209,7 @@ func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error
 
 func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) error {
 	query := l.list
-	l.decisions.read(ctx, r, &l.list)
+	decide := withDecisions(ctx, l.t, l.content, r, &l.list)
 	lines, cells := csv.NewWriter(w), l.list.Names()
 	line := func() error { return lines.Write(cells) }
 	if l.format == tabs {
@@ -249,7 +230,7 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 	var place records.Place
 	for {
-		err := l.rows(ctx, r, w, query, cells, line, &place)
+		err := l.rows(ctx, r, w, query, decide, cells, line, &place)
 		if lines.Flush(); err == nil {
 			err = lines.Error()
 		}
@@ -267,14 +248,14 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 }
 
-func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, query records.List, cells []string,
-	line func() error, place *records.Place,
+func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, query records.List,
+	decide func([]any) []any, cells []string, line func() error, place *records.Place,
 ) error {
 	for row, err := range records.Rows(ctx, r, query, l.days, l.addresses, place) {
 		if err != nil {
 			return err
 		}
-		row = l.decisions.add(row)
+		row = decide(row)
 		if l.format == jsonl {
 			_, err = w.Write(append(cli.VisibleJSON(l.list.JSON(row)), '\n'))
 		} else {

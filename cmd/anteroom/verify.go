@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -57,10 +59,12 @@ func undoVerification(ctx context.Context, t *cli.Terminal, o *verification.Opti
 		content: o.Content, public: o.Public, snapshot: filepath.Join(filepath.Dir(o.Content), snapshotFile), withdraw: true,
 	}
 	r, err := g.run(t, nil, t.Now())
-	if err == nil {
-		t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))
+	if err != nil {
+		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is mended, remove %[1]s and %s, "+
+			"and run anteroom generate)", o.Public, g.snapshot))
 	}
-	return err
+	t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))
+	return nil
 }
 
 func verifyFlags(flags *pflag.FlagSet, o *verification.Options, store *storeFlags) {

@@ -2,7 +2,6 @@ package verification
 
 import (
 	"context"
-	"fmt"
 
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -12,16 +11,16 @@ import (
 // that no verification covers.
 type Decisions func(kind string, seq int64, id, commitment string) (decision, board string)
 
-// DecisionsOf returns the decisions about the records of a store.
+// DecisionsOf returns the decisions about the records of a store. After an error there are none.
 func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (Decisions, error) {
+	named, all := s.Ledger().Entries(), sinceLoss(s.Verifications)
 	extent, err := records.Measure(ctx, r, nil)
 	if err == nil {
 		err = Belongs(extent, s, false)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("compare the records: %w", err)
+		named, all = nil, nil
 	}
-	named, all := s.Ledger().Entries(), sinceLoss(s.Verifications)
 	return func(kind string, seq int64, id, commitment string) (decision, board string) {
 		if e, is := named[site.RecordHash(kind, id, commitment)]; is {
 			return e.Decision, e.File
@@ -32,7 +31,7 @@ func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (Decisions
 			}
 		}
 		return "", ""
-	}, nil
+	}, err
 }
 
 // sinceLoss returns the verifications from the last one with which the coverage began again.

@@ -20,17 +20,9 @@ func (v *survey) proposed(path string, was int, names []string) (n int, why stri
 	since := v.site.Current().AsOf
 	switch n = was; path {
 	case securityReports:
-		for _, r := range v.kinds[2].all {
-			counted, counts := r.by != "" && r.was == site.External, r.was == site.External
-			if r.answer != nil {
-				counts = r.answer.Decision == site.External
-			}
-			switch {
-			case r.Values[0] != suggest.KindSecurity:
-			case counts && !counted:
+		for _, r := range v.kinds[2].fresh {
+			if r.Values[0] == suggest.KindSecurity && (r.answer == nil || r.answer.Decision != site.Own) {
 				n++
-			case counted && !counts:
-				n--
 			}
 		}
 		return n, cli.Plural(n-was, "new suggestion") + " of kind " + suggest.KindSecurity
@@ -99,10 +91,7 @@ func (v *survey) doubt(c change, names []string) string {
 	most, observed := map[string]int{
 		completedHandshake: a.CompletedHandshake, toolCalls: int(a.ToolCalls),
 	}[c.path]
-	switch {
-	case why != "" && (c.is < expected || c.is > expected && c.path == securityReports):
-		return fmt.Sprintf("got %d, expected %d: %s", c.is, expected, why)
-	case c.path == namedClients && v.seen != nil:
+	if c.path == namedClients && v.seen != nil {
 		known, _ := v.clients()
 		known = append(known, v.site.Current().ObservedAttention.NamedClients...)
 		for _, name := range names {
@@ -110,10 +99,14 @@ func (v *survey) doubt(c change, names []string) string {
 				return fmt.Sprintf("no client named %q was seen", name)
 			}
 		}
+	}
+	switch {
+	case c.is < c.was: // a correction explains it
+	case why != "" && (c.is < expected || c.is > expected && c.path == securityReports):
+		return fmt.Sprintf("got %d, expected %d: %s", c.is, expected, why)
 	case observed && v.seen != nil && c.is > max(c.was, most):
 		return fmt.Sprintf("got %d, observed %d", c.is, most)
-	}
-	if c.is > 10*max(1, c.was) && c.is != expected {
+	case c.is > 10*max(1, c.was) && c.is != expected:
 		return fmt.Sprintf("got %d, more than ten times the last %d", c.is, c.was)
 	}
 	return ""
