@@ -166,7 +166,8 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 		return nil, err
 	}
 	for i := range plan.Entries {
-		if e := &plan.Entries[i]; mode.Withdraw && e.Status == output.Kept && (tlog.IsBoard(e.Path) || tlog.Published(e.Path)) {
+		e := &plan.Entries[i]
+		if mode.Withdraw && e.Status == output.Kept && (tlog.IsBoard(e.Path) || tlog.Published(e.Path)) {
 			e.Status = output.Removed
 		}
 	}
