@@ -113,24 +113,18 @@ type fault struct {
 	what         string
 }
 
-// String returns the fault as a fault of the content is written.
-func (f *fault) String() string {
-	text := f.what
-	if f.place != "" {
-		text = f.place + ": " + text
-	}
-	if f.file != "" && f.line > 0 {
-		text = fmt.Sprintf("%s:%d:%d: %s", f.file, f.line, f.column, text)
-	}
-	return text
-}
-
 type faults []fault
 
+// Error returns a line for each fault, as faults of the content are written.
 func (f faults) Error() string {
 	lines := make([]string, len(f))
-	for i := range f {
-		lines[i] = f[i].String()
+	for i, at := range f {
+		if lines[i] = at.what; at.place != "" {
+			lines[i] = at.place + ": " + lines[i]
+		}
+		if at.file != "" && at.line > 0 {
+			lines[i] = fmt.Sprintf("%s:%d:%d: %s", at.file, at.line, at.column, lines[i])
+		}
 	}
 	return strings.Join(lines, "\n")
 }

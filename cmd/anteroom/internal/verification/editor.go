@@ -48,6 +48,7 @@ func forget(content string, s *site.Site) error {
 type editing struct {
 	open    func(line int) error                      // runs the editor; 0 is no line
 	atOnce  func() error                              // waits, as the editor has not
+	quick   time.Duration                             // in which nobody reads a file
 	refused func(wrong error) (again bool, err error) // shows faults
 	decide  func(*answers) (*decided, error)
 }
@@ -95,9 +96,6 @@ func (e *editing) edit(draft string, template []byte) (*decided, error) {
 	return nil, fmt.Errorf("edit the answers: %w", err)
 }
 
-// quick is the time in which nobody reads a file.
-const quick = time.Second
-
 // once runs the editor once. If that ends at once and the file was not written, the editor may be a
 // window that is still open.
 func (e *editing) once(draft string, line int) error {
@@ -106,7 +104,7 @@ func (e *editing) once(draft string, line int) error {
 	if err == nil {
 		err = e.open(line)
 	}
-	if took := time.Since(begun); err != nil || took >= quick {
+	if err != nil || time.Since(begun) >= e.quick {
 		return err
 	}
 	after, err := os.Stat(draft)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/edge/store/records"
 )
@@ -140,6 +141,7 @@ func (s *service) edit(draft string, pending *survey, edits ...func(string) stri
 			return err
 		},
 		atOnce: func() error { e.waits++; return nil },
+		quick:  time.Hour,
 		refused: func(wrong error) (bool, error) {
 			e.faults = append(e.faults, strings.ReplaceAll(wrong.Error(), draft, "draft"))
 			return len(e.shown) < len(edits), nil
@@ -208,6 +210,9 @@ func TestEdit(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(draft); !strings.Contains(string(text), "One came.") {
 		t.Errorf("kept until it is written:\n%s", text)
+	}
+	if through, err := begun(draft); err != nil || through != pending.through {
+		t.Errorf("with CR LF: %q, %v", through, err)
 	}
 }
 

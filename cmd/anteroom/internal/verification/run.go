@@ -316,6 +316,7 @@ func (o *Options) decide(
 					answer, err := t.Choose(ctx, "What now?", "edit", "edit", "quit", "x")
 					return answer == "e", err
 				},
+				quick:  time.Second,
 				decide: decide,
 			}
 			d, err = e.edit(draft, v.template())

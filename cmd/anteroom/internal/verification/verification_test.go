@@ -309,6 +309,32 @@ func BenchmarkSurvey(b *testing.B) {
 	}
 }
 
+// A record has the newest decision about it, and the board of that; none in another store.
+func TestDecisions(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "08:00:00")
+	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
+	s.register(2, "owl", "", "10:00:00")
+	s.verify("11:00:00", "")
+	s.verify("12:00:00", "{registrations: [{agent_name: lark, earlier: true, decision: own, reason: mine}], texts: unchanged, correction: Mine.}")
+	s.register(3, "wren", "", "13:00:00")
+	got := func() (list string, err error) {
+		decisions, err := DecisionsOf(t.Context(), s.Store, s.site())
+		for i, name := range []string{"lark", "owl", "wren"} {
+			decision, board := decisions("registration", int64(i+1), id(i+1), hexSum(canon.Registration(name, "")))
+			list += decision + " " + board + ", "
+		}
+		return list, err
+	}
+	if list, err := got(); err != nil || list != "own "+day+"-3, leave "+day+"-2,  , " {
+		t.Errorf("%q, %v", list, err)
+	}
+	s.exec("UPDATE store SET id = '0'")
+	if list, err := got(); err == nil || list != " ,  ,  , " {
+		t.Errorf("another store: %q, %v", list, err)
+	}
+}
+
 // TestUndo: a verification that is public, or may be, is not taken back. The folder of documents
 // alone does not make it public.
 func TestUndo(t *testing.T) {
