@@ -28,7 +28,7 @@ type generation struct {
 	content, public, snapshot string
 	secret                    keys.Receipt
 	check                     bool
-	withdraw                  bool // boards and a log that the content does not have any more
+	allowed                   []string // regressions
 }
 
 func generateCommand(t *cli.Terminal) *cobra.Command {
@@ -93,7 +93,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 	if err != nil {
 		return nil, err
 	}
-	r, err := project.Publish(t, g.public, g.snapshot, s, output, project.Mode{Check: g.check, Withdraw: g.withdraw}, now)
+	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now, g.allowed...)
 	return r, hintPermission(err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
 
@@ -56,7 +57,8 @@ func undoVerification(ctx context.Context, t *cli.Terminal, o *verification.Opti
 		return err
 	}
 	g := generation{
-		content: o.Content, public: o.Public, snapshot: filepath.Join(filepath.Dir(o.Content), snapshotFile), withdraw: true,
+		content: o.Content, public: o.Public, snapshot: filepath.Join(filepath.Dir(o.Content), snapshotFile),
+		allowed: []string{continuity.AsOf, continuity.Board, continuity.Log},
 	}
 	r, err := g.run(t, nil, t.Now())
 	if err != nil {

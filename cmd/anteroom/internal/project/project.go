@@ -123,16 +123,11 @@ type Report struct {
 	Warnings  []string              `json:"warnings"`
 }
 
-// Mode says what Publish does.
-type Mode struct {
-	Check    bool // compare only
-	Withdraw bool // remove boards and files of a log that are not generated
-}
-
-// Publish writes the generated files to the folder of the documents and the snapshot file. It
-// refuses regressions (package continuity), and hidden or secret files in the folder.
+// Publish writes the generated files to the folder of the documents and the snapshot file, or with
+// check compares them. It refuses regressions (package continuity) that are not allowed, and hidden
+// or secret files in the folder. An allowed board or log is removed if it is not generated.
 func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
-	mode Mode, now time.Time,
+	check bool, now time.Time, allowed ...string,
 ) (*Report, error) {
 	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
 	warnings := []string{}
@@ -154,11 +149,8 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	if err != nil {
 		return nil, err
 	}
-	allowed := []string{continuity.Document}
-	if mode.Withdraw {
-		allowed = append(allowed, continuity.AsOf, continuity.Board, continuity.Log)
-	}
-	if err := continuity.Refuse(continuity.Check(published, next), allowed...); err != nil {
+	err = continuity.Refuse(continuity.Check(published, next), append(allowed, continuity.Document)...)
+	if err != nil {
 		return nil, err
 	}
 	plan, err := output.Prepare(public, snapshotFile, made.Documents, made.Snapshot)
@@ -167,20 +159,21 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	}
 	for i := range plan.Entries {
 		e := &plan.Entries[i]
-		if mode.Withdraw && e.Status == output.Kept && (tlog.IsBoard(e.Path) || tlog.Published(e.Path)) {
+		if e.Status == output.Kept && (tlog.IsBoard(e.Path) && slices.Contains(allowed, continuity.Board) ||
+			tlog.Published(e.Path) && slices.Contains(allowed, continuity.Log)) {
 			e.Status = output.Removed
 		}
 	}
 	if err := refuseUnpublishable(public, plan.Entries); err != nil {
 		return nil, err
 	}
-	if !mode.Check {
+	if !check {
 		if err := plan.Apply(); err != nil {
 			return nil, err
 		}
 	}
 	r := &Report{
-		Out: public, Content: made.Snapshot.Version, Check: mode.Check, Documents: plan.Entries, Snapshot: plan.Snapshot,
+		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
 		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
 	}
 	for _, e := range plan.Entries {

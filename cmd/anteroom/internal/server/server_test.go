@@ -54,7 +54,7 @@ func (f *folder) generate() {
 	s, output, err := project.Generate(f.content, day)
 	if err == nil {
 		f.output = output
-		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, project.Mode{}, day)
+		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)
 	}
 	if err != nil {
 		f.t.Fatal(err)
