@@ -28,6 +28,7 @@ type generation struct {
 	content, public, snapshot string
 	secret                    keys.Receipt
 	check                     bool
+	allowed                   []string // regressions
 }
 
 func generateCommand(t *cli.Terminal) *cobra.Command {
@@ -93,7 +94,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 	if err != nil {
 		return nil, err
 	}
-	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now)
+	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now, g.allowed...)
 	return r, hintPermission(err)
 }
 

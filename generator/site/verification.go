@@ -240,8 +240,8 @@ type Ledger struct {
 	totals  map[string]int     // by kind
 }
 
-// Decided is the latest decision about a record.
-type Decided struct{ Kind, Decision, Agent string }
+// Decided is the latest decision about a record, and the verification that has it.
+type Decided struct{ Kind, Decision, Agent, File string }
 
 func newLedger() *Ledger {
 	return &Ledger{
@@ -297,7 +297,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 				delete(l.entries, hash)
 				continue
 			}
-			now := Decided{d.Kind, d.Decision, d.Agent}
+			now := Decided{d.Kind, d.Decision, d.Agent, v.File}
 			l.count(now, 1)
 			l.entries[hash] = now
 		}

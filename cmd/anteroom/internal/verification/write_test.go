@@ -122,7 +122,8 @@ func TestPermissions(t *testing.T) {
 		if err := errors.Join(os.Chmod(folder, above), write(folder, day, written()), begin(folder, "x")); err != nil {
 			t.Fatal(err)
 		}
-		edit(Draft(folder), []byte("x"), func() error { return errors.New("no editor") }, nil)
+		begun := &editing{open: func(int) error { return errors.New("no editor") }}
+		begun.edit(Draft(folder), []byte("x"))
 		for _, name := range filesOf(day) {
 			if got := mode(name); got != want[0] || mode(filepath.Dir(name)) != above {
 				t.Errorf("%s below %o: %o in %o", name, above, got, mode(filepath.Dir(name)))
