@@ -216,13 +216,16 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
 	_, err := os.Stat(verification.Draft(p.verify.Content))
 	switch {
+	case p.verify.Answers != "": // they are never ignored
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
 	case p.waiting == 0 && err != nil:
 		return p.warnOfOwn(ctx)
 	}
 	verified, err := p.verify.Make(ctx, p.t, p.site, p.public)
-	if err != nil {
+	if errors.Is(err, verification.ErrVerified) {
+		return p.site.Current().File + " has these answers", nil
+	} else if err != nil {
 		return "", err
 	}
 	if verified == nil {

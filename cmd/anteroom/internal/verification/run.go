@@ -121,6 +121,9 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	return errors.Join(err, closing())
 }
 
+// ErrVerified means that the newest verification was made with the same answers.
+var ErrVerified = errors.New("these answers were verified before")
+
 // Make makes a verification for a site whose folder the caller has locked, loaded and compared. It
 // returns the site with the verification, or nil if none was written. The caller closes the store.
 func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
@@ -149,8 +152,8 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 		return nil, err
 	}
 	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
-		return nil, fmt.Errorf("verify: these answers were verified as %s already (anteroom verify --template "+
-			"writes new ones)", s.Verifications[n-1].File)
+		return nil, fmt.Errorf("verify: %w, as %s (anteroom verify --template writes new ones)", ErrVerified,
+			s.Verifications[n-1].File)
 	}
 	v.manifest = public.manifest
 	if v.unseen != nil {
