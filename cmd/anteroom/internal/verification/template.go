@@ -99,13 +99,13 @@ func (v *survey) template() []byte {
 func (v *survey) registrations(s *sheet) {
 	k := v.kinds[0]
 	agents := slices.DeleteFunc(slices.Clone(k.subjects), func(a *subject) bool { return len(a.fresh) == 0 })
-	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
+	s.note("", "\nRegistrations: %d new, of %s.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
 		"  vouch  the agent counts as one verified conversion; say why, without a name\n         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
 		"You may add answers, also about several agents or about verified records:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
-		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), len(agents))
+		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), cli.Plural(len(agents), "agent"))
 	s.line("registrations:")
 	if len(agents) > maxListed { // vouched agents come first, then others that are known
 		known := func(a *subject) int { return 2*min(1, len(a.vouched)) + min(1, len(a.old)) }
