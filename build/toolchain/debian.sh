@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
 # nginx, HAProxy, Apache, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers,
-# and Chromium. An installed program is used, except for the mail servers, which need their own
+# sudo and Chromium. An installed program is used, except for the mail servers, which need their own
 # settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
@@ -84,6 +84,10 @@ install() {
 if ! has_systemd; then
   install systemd
   has_systemd || fail "systemd-analyze is missing. Install it (apt-get install systemd)."
+fi
+if ! command -v visudo >/dev/null; then
+  install sudo
+  command -v visudo >/dev/null || fail "sudo is missing. Install it (apt-get install sudo)."
 fi
 if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
   install chromium

@@ -2,9 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -13,6 +18,7 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +38,11 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 			if err := refusePublic("FILE", args[0], public); err != nil {
 				return err
 			}
-			c, err := backup.Write(cmd.Context(), filepath.Join(data, sqlite.FileName), args[0])
+			file := filepath.Join(data, sqlite.FileName)
+			if args[0] == "-" {
+				return streamBackup(cmd.Context(), t, file)
+			}
+			c, err := backup.Write(cmd.Context(), file, args[0])
 			if err != nil {
 				return err
 			}
@@ -45,6 +55,38 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the backup")
 	jsonFlag(flags, &t.JSON)
 	return cmd
+}
+
+// streamBackup writes a backup to standard output, and its words to standard error.
+func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
+	if f, is := t.Stdout.(*os.File); t.JSON || is && isatty.IsTerminal(f.Fd()) {
+		return cli.Usage(errors.New("standard output takes the backup: redirect it, and leave --json out"))
+	}
+	signal.Ignore(syscall.SIGPIPE)                      // so that a reader who is gone is an error
+	folder, err := os.MkdirTemp("", "anteroom-backup-") // of mode 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	name := filepath.Join(folder, sqlite.FileName)
+	c, err := backup.Write(ctx, database, name)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	os.Remove(name) // also if the program is killed
+	if _, err = io.Copy(t.Out, f); err == nil {
+		err = t.Out.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	t.Out.Reset(t.Err)
+	return printBackup(t, "backed up to standard output", "-", c)
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {

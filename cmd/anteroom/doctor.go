@@ -8,15 +8,20 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
@@ -26,6 +31,7 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func doctorCommand(t *cli.Terminal) *cobra.Command {
@@ -56,6 +62,7 @@ type doctor struct {
 	inbox   string // the Maildir that the operator reads, or ""
 
 	site     *site.Site // nil if the content cannot be loaded
+	reads    string     // how this user reads the store; "" if not at all
 	findings []finding
 }
 
@@ -80,15 +87,28 @@ func (d *doctor) add(check string, h health, fix, format string, args ...any) {
 	d.findings = append(d.findings, finding{check, h, fmt.Sprintf(format, args...), fix})
 }
 
-// addError adds each line of an error. fix is for lines without a hint in brackets.
+// addError adds each line of an error. fix is for lines without a hint in brackets. It is no fault
+// that this user may not look at secrets, or at the store of another.
 func (d *doctor) addError(check string, h health, err error, fix string) {
-	if errors.Is(err, fs.ErrPermission) {
-		fix = "run doctor as the user of the service"
+	unseen := errors.Is(err, fs.ErrPermission) && (check != "store" || os.Geteuid() != d.server())
+	if unseen {
+		h, fix = warning, "run doctor as root"
 	}
 	for line := range strings.Lines(err.Error()) {
 		what, hint := cli.SplitHint(strings.TrimSpace(line))
-		d.add(check, h, cmp.Or(hint, fix), "%s", what)
+		if hint == "" || unseen {
+			hint = fix
+		}
+		d.add(check, h, hint, "%s", what)
 	}
+}
+
+// server returns the user that the server runs as, by the owner of the data folder, or -1.
+func (d *doctor) server() int {
+	if info, err := os.Stat(d.store.data); err == nil && d.store.remote == "" {
+		return disk.Owner(info)
+	}
+	return -1
 }
 
 func (d *doctor) run(ctx context.Context) error {
@@ -101,6 +121,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.site != nil {
 		d.checkKeys()
 	}
+	d.checkTexts()
 	d.checkGit(ctx)
 	d.checkBackups()
 	d.checkReplica(ctx)
@@ -108,6 +129,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.store.remote == "" {
 		d.checkMail(ctx)
 	}
+	d.checkPublish()
 	count := map[health]int{}
 	for _, f := range d.findings {
 		count[f.Status]++
@@ -153,6 +175,32 @@ func (d *doctor) checkDocuments() {
 	}
 	for _, warned := range report.Warnings {
 		d.addError(check, warning, errors.New(warned), fix)
+	}
+}
+
+// checkTexts names neutral texts that nobody edited and that this program has in another form.
+func (d *doctor) checkTexts() {
+	const check = "texts"
+	dir := filepath.Dir(d.content)
+	if _, err := os.Stat(filepath.Join(dir, project.Record)); err != nil {
+		return // without it, no text is known to be unedited
+	}
+	changes, err := project.Updates(dir, d.t.Now())
+	if err != nil {
+		d.addError(check, warning, err, "run anteroom init --update")
+		return
+	}
+	var stale []string
+	for _, c := range changes {
+		if !c.Kept && c.File != project.Record {
+			stale = append(stale, c.File)
+		}
+	}
+	if len(stale) > 0 {
+		d.add(check, warning, "run anteroom init --update", "unedited, and older than this program: %s",
+			strings.Join(stale, ", "))
+	} else {
+		d.add(check, healthy, "", "what you have not edited is as this program has it")
 	}
 }
 
@@ -243,6 +291,10 @@ func (d *doctor) checkBackups() {
 	if d.host.Backups == "" {
 		return
 	}
+	if _, err := os.ReadDir(d.host.Backups); errors.Is(err, fs.ErrPermission) {
+		d.addError(check, warning, err, "")
+		return
+	}
 	name, newest := server.NewestBackup(d.host.Backups)
 	switch age := d.t.Now().Sub(newest); {
 	case name == "":
@@ -280,6 +332,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 	}
 	store, err := d.store.reader(ctx)
 	if errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData {
+		d.reads = "begun by serve"
 		d.add(check, healthy, "", "anteroom serve will begin %s", name)
 		return
 	} else if err != nil {
@@ -287,6 +340,12 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	}
 	defer store.Close()
+	d.reads = "read directly"
+	shown := name
+	_, isCopy := store.(*storeCopy)
+	if isCopy {
+		d.reads, shown = "read by store-command", store.Name()
+	}
 	if err := sound(ctx, store, name); err != nil {
 		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
 			"with anteroom restore")
@@ -313,9 +372,11 @@ func (d *doctor) checkStore(ctx context.Context) {
 	case foreign != nil: // the service may have moved
 		d.addError(check, warning, foreign, "")
 	default:
-		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
+		d.add(check, healthy, "", "%s opens, and belongs to this service", shown)
 	}
-	d.checkRoom(store)
+	if !isCopy {
+		d.checkRoom(store)
+	}
 	if since, err := records.Unfinished(ctx, store); err != nil {
 		d.addError(check, faulty, err, "try again")
 	} else if since > 0 && !remote {
@@ -462,4 +523,89 @@ func (d *doctor) checkMail(ctx context.Context) {
 	default:
 		d.add(check, healthy, "", "the mail server would take a message; nothing was sent")
 	}
+}
+
+// checkPublish reports whether this user may take the steps of publish, and whether the user of the
+// server may read what they make.
+func (d *doctor) checkPublish() {
+	const check = "publish"
+	content, err := os.Stat(d.content)
+	if err != nil {
+		return // see the check of the content
+	}
+	self, owner, server := os.Geteuid(), disk.Owner(content), d.server()
+	if hidden := d.hidden(); hidden != "" && server != owner && server > 0 {
+		d.add(check, warning, "run chmod a+rX on it; a restart of the server before that may be an outage",
+			"only its owner and its group may read %s, and the server runs as %s", hidden, userName(server))
+		return
+	}
+	if self != owner && (self == 0 || self == server) {
+		d.add(check, healthy, "",
+			"%s owns the content: publish as that user or another of the group, not as %s", userName(owner), userName(self))
+		return
+	}
+	locked := ""
+	for _, root := range []string{
+		d.content, d.host.Public, d.host.Snapshot, filepath.Join(filepath.Dir(d.content), ".git"),
+	} {
+		locked = cmp.Or(locked, firstIn(root, func(name string, info fs.FileInfo) bool {
+			if !info.IsDir() { // it is replaced
+				name = filepath.Dir(name)
+			}
+			return errors.Is(unix.Access(name, unix.W_OK|unix.X_OK), fs.ErrPermission)
+		}))
+	}
+	switch name := userName(self); {
+	case locked != "":
+		group := strconv.Itoa(int(content.Sys().(*syscall.Stat_t).Gid))
+		if known, err := user.LookupGroupId(group); err == nil {
+			group = known.Name
+		}
+		fix := fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s",
+			name, group, userName(owner))
+		d.add(check, warning, fix, "%s may not write into %s", name, locked)
+	case d.reads == "":
+		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
+			"%s may write the content, and not read the store", name)
+	default:
+		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", name, d.reads)
+	}
+}
+
+func userName(id int) string {
+	name := strconv.Itoa(id)
+	if account, err := user.LookupId(name); err == nil {
+		name = account.Username
+	}
+	return name
+}
+
+// firstIn returns the first file of a folder, or the folder, that is wrong or cannot be looked at.
+func firstIn(root string, wrong func(name string, info fs.FileInfo) bool) (found string) {
+	filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if entry == nil {
+			return nil // it is not made yet
+		}
+		info, infoErr := entry.Info()
+		if err == nil && infoErr == nil && !wrong(name, info) {
+			return nil
+		}
+		found = name
+		return fs.SkipAll
+	})
+	return found
+}
+
+// hidden returns a generated file, or a folder above one, that only some users may read.
+func (d *doctor) hidden() string {
+	closed := func(_ string, info fs.FileInfo) bool {
+		return info.IsDir() && info.Mode()&0o001 == 0 || info.Mode().IsRegular() && info.Mode()&0o004 == 0
+	}
+	above, _ := filepath.Abs(d.host.Snapshot)
+	for ; above != filepath.Dir(above); above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && closed(above, info) {
+			return above
+		}
+	}
+	return firstIn(d.host.Public, closed)
 }

@@ -46,6 +46,21 @@ func gitEnvironment(ctx context.Context) []string {
 	})
 }
 
+// committed returns the last commit that changes a file, "" if HEAD does not have the file. Without
+// git, known is false.
+func committed(ctx context.Context, file string) (commit string, known bool, err error) {
+	tree, err := findWorkTree(ctx, filepath.Dir(file))
+	if err != nil || tree == nil {
+		return "", false, err
+	}
+	name := filepath.Base(file)
+	if there, _ := tree.run(ctx, "ls-tree", "--name-only", "HEAD", "--", name); there == "" { // or there is no commit
+		return "", true, ctx.Err()
+	}
+	commit, err = tree.run(ctx, "log", "-1", "--format=%h", "--", name)
+	return commit, true, err
+}
+
 func underGit(folder string) bool {
 	for {
 		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/project"
@@ -16,10 +19,18 @@ import (
 func initCommand(t *cli.Terminal) *cobra.Command {
 	s := &project.Service{}
 	questions := s.Questions()
-	var yes bool
+	var yes, update, dryRun bool
 	cmd := &cobra.Command{
-		Use: "init DIR",
+		Use: "init [DIR]",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case update:
+				return updateTexts(t, filepath.Join(append(args, ".")...), dryRun)
+			case dryRun:
+				return cli.Usage(errors.New("--dry-run needs --update"))
+			case len(args) == 0:
+				return cli.Usage(errors.New("missing argument DIR"))
+			}
 			ask := t.Interactive && !yes
 			dir, err := project.Vacant(args[0])
 			if err = errors.Join(err, checkAnswers(questions, ask, yes)); err != nil {
@@ -40,12 +51,61 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&update, "update", false, "bring the neutral texts of a service to those of this program")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --update, change nothing")
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.Value, q.Flag, "", q.Text)
+		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
 	}
 	cmd.Flags().SetAnnotation("host", cli.OnlyHere, []string{"true"}) // serve has a --host too, for other hosts
 	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: take the proposal for what no flag says")
 	return cmd
+}
+
+func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
+	changes, err := project.Updates(dir, t.Now())
+	differences := ""
+	for _, c := range changes {
+		if c.Kept && c.Neutral != nil && err == nil {
+			var found string
+			found, err = difference(dir, &c)
+			differences += found
+		}
+	}
+	for _, c := range changes {
+		if !dryRun && err == nil {
+			err = c.Apply(dir)
+		}
+		if err == nil {
+			t.Printf("%s: %s", c.File, c.What)
+		}
+	}
+	if err != nil {
+		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
+	}
+	if differences != "" {
+		t.Printf("From each text that was kept to the neutral one (git apply takes what you leave of this):")
+	}
+	for line := range strings.Lines(differences) {
+		t.Printf("%s", strings.TrimSuffix(line, "\n"))
+	}
+	if dryRun {
+		t.Printf("nothing was written")
+		return nil
+	}
+	t.Printf("%s: up to date, but for what was kept; service.yaml and wrangler.toml are not compared. Run next:", dir)
+	t.Printf("  anteroom generate --check")
+	return nil
+}
+
+func difference(dir string, c *project.Change) (string, error) {
+	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--text", "--", c.File, "-")
+	git.Dir, git.Stdin = dir, bytes.NewReader(c.Neutral)
+	out, err := git.Output()
+	if _, hunks, found := strings.Cut(string(out), "\n@@ "); found { // git's own names depend on where it runs
+		return "--- a/" + c.File + "\n+++ b/" + c.File + "\n@@ " + hunks, nil
+	}
+	return "", fmt.Errorf("compare %s: %w (install git)", c.File, err)
 }
 
 func checkAnswers(questions []*project.Question, ask, yes bool) (faults error) {

@@ -45,13 +45,18 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("SOURCE_DATE_EPOCH", now)
-			env.Setenv("ANTEROOM_OFFLINE", "true")
-			return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
-		},
+	params := scripts()
+	params.Dir = "testdata"
+	params.Setup = func(env *testscript.Env) error {
+		env.Setenv("SOURCE_DATE_EPOCH", now)
+		env.Setenv("ANTEROOM_OFFLINE", "true")
+		return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
+	}
+	testscript.Run(t, params)
+}
+
+func scripts() testscript.Params {
+	return testscript.Params{
 		Condition: func(name string) (bool, error) {
 			if name == "root" {
 				return os.Geteuid() == 0, nil
@@ -72,7 +77,7 @@ func TestScripts(t *testing.T) {
 			"files":    fileServer,
 			"witness":  witnessServer,
 		},
-	})
+	}
 }
 
 // exits CODE PROGRAM ARGUMENT… runs a program that must end with this code.

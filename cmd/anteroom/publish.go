@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,6 +30,7 @@ type publication struct {
 	deployment        *deployment
 	reload            string
 	at                liveFlags
+	wait              time.Duration // for the service to show new documents
 	noCommit, noLive  bool
 	site              *site.Site
 	public            verification.Published
@@ -61,6 +61,8 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
 	p.at.add(flags)
+	flags.DurationVar(&p.wait, "wait", 30*time.Second, "how long to wait until the service shows the new documents "+
+		"(a `time` such as 2m)")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
 	return cmd
@@ -214,13 +216,16 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
 	_, err := os.Stat(verification.Draft(p.verify.Content))
 	switch {
+	case p.verify.Answers != "": // they are never ignored
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
 	case p.waiting == 0 && err != nil:
 		return p.warnOfOwn(ctx)
 	}
 	verified, err := p.verify.Make(ctx, p.t, p.site, p.public)
-	if err != nil {
+	if errors.Is(err, verification.ErrVerified) {
+		return p.site.Current().File + " has these answers", nil
+	} else if err != nil {
 		return "", err
 	}
 	if verified == nil {
@@ -280,16 +285,20 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
+	// Git makes this file under the umask, even in a shared repository.
+	note, err := tree.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "COMMIT_EDITMSG")
+	if err == nil {
+		os.Remove(note)
+		_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
+		output.Permit(note, 0o600)
+	}
 	return message, err
 }
 
-// liveWait bounds the time until a server shows new documents.
-const liveWait = 30 * time.Second
-
 func (p *publication) goLive(ctx context.Context) (string, error) {
+	wanted := p.artifact.Snapshot.ShortVersion()
 	version, err := p.service.Version(ctx)
-	if err == nil && version == p.artifact.Snapshot.ShortVersion() {
+	if err == nil && version == wanted {
 		return fmt.Sprintf("%s already shows content %s", p.service, version), nil
 	}
 	if p.deployed = p.store.remote != ""; p.deployed {
@@ -301,23 +310,30 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 	}
 	if p.reload == "" {
 		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload "+
-			"the server yourself)", p.service, cmp.Or(version, "none"), p.artifact.Snapshot.ShortVersion(), cli.SettingsFile)
+			"the server yourself)", p.service, cmp.Or(version, "none"), wanted, cli.SettingsFile)
 	}
-	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
-	command.Env = gitEnvironment(ctx) // it may well be a git push
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.Stdout, command.Stderr = p.t.Err, p.t.Err
-	if err := command.Run(); ctx.Err() != nil {
+	if err := shell(ctx, p.reload, p.t.Err, p.t.Err); ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
 		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)
 	}
-	return "ran " + p.reload, nil
+	for end := time.Now().Add(p.wait); ; time.Sleep(time.Second / 4) {
+		if version, err = p.service.Version(ctx); version == wanted || ctx.Err() != nil {
+			return "ran " + p.reload, ctx.Err()
+		} else if time.Now().After(end) {
+			if err == nil {
+				err = fmt.Errorf("%s still shows content %s after %q: the server refused the new documents, or "+
+					"has not reloaded (do not restart it: its log or systemctl status names the reason)",
+					p.service, version, p.reload)
+			}
+			return "", err
+		}
+	}
 }
 
 func (p *publication) check(ctx context.Context) (string, error) {
 	if !p.deployed { // a deployment does so
-		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: liveWait})
+		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: p.wait})
 		if err != nil {
 			return "", err
 		}

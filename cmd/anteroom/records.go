@@ -415,9 +415,6 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, note := range found.Notes {
-				t.Printf("note: %s; it was verified so", note)
-			}
 			claims, err := forgotten(ctx, store, t.Now())
 			if err != nil {
 				return err
@@ -428,23 +425,30 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			for _, own := range found.Own {
 				t.Warnf("%s (anteroom verify proposes to set it apart)", own)
 			}
-			for _, finding := range slices.Concat(found.Changed, found.Early) {
-				t.Printf("%s", finding)
-			}
+			err = t.Answer(found, func() {
+				for _, note := range found.Notes {
+					t.Printf("note: %s; it was verified so", note)
+				}
+				for _, finding := range slices.Concat(found.Changed, found.Early) {
+					t.Printf("%s", finding)
+				}
+				if len(found.Changed)+len(found.Early) == 0 {
+					t.Printf("%s: all records match their verifications (%s).", store.Name(),
+						cli.Plural(found.Verifications, "verification"))
+				}
+			})
 			if n := len(found.Changed); n > 0 {
-				return fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
+				err = fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
 					"if they are lost for good, anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
-			}
-			if n := len(found.Early); n > 0 {
-				return fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, "+
+			} else if n := len(found.Early); n > 0 {
+				err = fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, "+
 					"or another program wrote into %s (look at them; anteroom verify counts them)",
 					cli.Plural(n, "record"), store.Name())
 			}
-			t.Printf("%s: all records match their verifications (%s).", store.Name(),
-				cli.Plural(len(s.Verifications), "verification"))
-			return nil
+			return err
 		}),
 	}
 	contentFlag(cmd.Flags(), &content)
+	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }

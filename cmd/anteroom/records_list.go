@@ -8,11 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
@@ -26,6 +28,7 @@ import (
 type listing struct {
 	t         *cli.Terminal
 	list      records.List
+	content   string // its folder, for decisions
 	days      records.Days
 	addresses bool
 	format    string // jsonl, csv or tabs
@@ -43,6 +46,7 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 		RunE: work.reads(l.check, l.print),
 	}
 	l.addFlags(cmd.Flags())
+	contentFlag(cmd.Flags(), &l.content)
 	cmd.Flags().BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	cmd.Flags().BoolVar(&l.t.JSON, "json", false, "print one JSON object a line")
 	return cmd
@@ -61,6 +65,7 @@ func outboxListCommand(work *storeWork) *cobra.Command {
 func recordsShowCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	var addresses bool
+	var content string
 	cmd := &cobra.Command{
 		Use: "show RECORD_ID",
 		RunE: work.reads(checkRecordIDs, func(ctx context.Context, store records.Reader, args []string) error {
@@ -75,6 +80,7 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 					return err
 				}
 				for _, row := range rows {
+					row = withDecisions(ctx, t, content, store, &list)(row)
 					if t.JSON {
 						t.PrintJSON(append([]byte(`{"list":"`+list.Name+`",`), list.JSON(row)[1:]...))
 						found = true
@@ -97,13 +103,14 @@ func recordsShowCommand(work *storeWork) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&t.JSON, "json", false, "print a JSON object for each row")
+	contentFlag(cmd.Flags(), &content)
 	addressesFlag(cmd.Flags(), &addresses)
 	return cmd
 }
 
 func recordsExportCommand(work *storeWork) *cobra.Command {
 	t := work.t
-	var l listing
+	l := listing{t: t}
 	var out, public string
 	cmd := &cobra.Command{
 		Use: "export " + strings.Join(records.ListNames(), "|"),
@@ -139,11 +146,43 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 		}),
 	}
 	l.addFlags(cmd.Flags())
+	contentFlag(cmd.Flags(), &l.content)
 	cmd.Flags().StringVar(&l.format, "format", jsonl, "how records are written: `jsonl|csv`")
 	cmd.Flags().BoolVar(&l.mark, "bom", false, "begin a CSV with a byte order mark, by which Excel reads it as UTF-8")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
 	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the export")
 	return cmd
+}
+
+// withDecisions adds the columns decision and board to a list of records that are verified, and
+// returns what adds their values to a row. The first columns of such a list are the number and the
+// identifier, and the last one is the commitment.
+func withDecisions(ctx context.Context, t *cli.Terminal, content string, r records.Reader,
+	list *records.List,
+) func(row []any) []any {
+	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == list.Name })
+	if i < 0 {
+		return func(row []any) []any { return row }
+	}
+	list.Columns = append(slices.Clone(list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
+	decisions := verification.Decisions(func(string, int64, string, string) (string, string) { return "", "" })
+	s, err := loadContent(content, t.Now())
+	if err == nil {
+		decisions, err = verification.DecisionsOf(ctx, r, s)
+	}
+	if err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n") // the first fault of the content
+		t.Warnf("the decisions are not shown: %s", why)
+	}
+	return func(row []any) []any {
+		seq, _ := row[0].(int64)
+		id, _ := row[1].(string)
+		commitment, _ := row[len(row)-1].(string)
+		if decision, board := decisions(records.Kinds[i].Name, seq, id, commitment); decision != "" {
+			return append(row, decision, board)
+		}
+		return append(row, nil, nil)
+	}
 }
 
 func (l *listing) addFlags(flags *pflag.FlagSet) {
@@ -162,6 +201,10 @@ func (l *listing) check(args []string) (err error) {
 }
 
 func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error {
+	if _, is := r.(*storeCopy); is && l.follow {
+		return fmt.Errorf("%s gets no more records (leave --follow out, or run this as the user of the service)",
+			r.Name())
+	}
 	if l.format, l.visible = tabs, true; l.t.JSON {
 		l.format = jsonl
 	}
@@ -169,6 +212,8 @@ func (l *listing) print(ctx context.Context, r records.Reader, _ []string) error
 }
 
 func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) error {
+	query := l.list
+	decide := withDecisions(ctx, l.t, l.content, r, &l.list)
 	lines, cells := csv.NewWriter(w), l.list.Names()
 	line := func() error { return lines.Write(cells) }
 	if l.format == tabs {
@@ -189,7 +234,7 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 	var place records.Place
 	for {
-		err := l.rows(ctx, r, w, cells, line, &place)
+		err := l.rows(ctx, r, w, query, decide, cells, line, &place)
 		if lines.Flush(); err == nil {
 			err = lines.Error()
 		}
@@ -207,13 +252,14 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer) erro
 	}
 }
 
-func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, cells []string, line func() error,
-	place *records.Place,
+func (l *listing) rows(ctx context.Context, r records.Reader, w io.Writer, query records.List,
+	decide func([]any) []any, cells []string, line func() error, place *records.Place,
 ) error {
-	for row, err := range records.Rows(ctx, r, l.list, l.days, l.addresses, place) {
+	for row, err := range records.Rows(ctx, r, query, l.days, l.addresses, place) {
 		if err != nil {
 			return err
 		}
+		row = decide(row)
 		if l.format == jsonl {
 			_, err = w.Write(append(cli.VisibleJSON(l.list.JSON(row)), '\n'))
 		} else {

@@ -58,7 +58,8 @@ func (s *remoteStore) run(code int, config, arguments string) string {
 func answers(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "answers.yaml")
-	text := time.Now().UTC().AppendFormat(nil, "through: 2006-01-02T15:04:05Z\ntexts: unchanged\n")
+	text := time.Now().UTC().AppendFormat(nil, "through: 2006-01-02T15:04:05Z\ntexts: unchanged\n"+
+		"confirm: [observed_attention.named_clients, texts.observed_attention.honest_read]\n")
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}

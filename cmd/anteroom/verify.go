@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/store/records"
 
@@ -32,7 +35,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 			o.Mail = store.mail(o.Mail)
 			o.Public = filepath.Join(filepath.Dir(o.Content), publicFolder)
 			if undo {
-				return verification.Undo(cmd.Context(), t, o)
+				return undoVerification(cmd.Context(), t, o)
 			}
 			return verification.Run(cmd.Context(), t, o)
 		},
@@ -45,6 +48,25 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, as the verified one is gone for good")
 	flags.BoolVar(&undo, "undo", false, "remove the newest verification, as long as it is not public")
 	return cmd
+}
+
+func undoVerification(ctx context.Context, t *cli.Terminal, o *verification.Options) error {
+	o.Committed = committed
+	withdraw, err := verification.Undo(ctx, t, o)
+	if err != nil || !withdraw {
+		return err
+	}
+	g := generation{
+		content: o.Content, public: o.Public, snapshot: filepath.Join(filepath.Dir(o.Content), snapshotFile),
+		allowed: []string{continuity.AsOf, continuity.Board, continuity.Log},
+	}
+	r, err := g.run(t, nil, t.Now())
+	if err != nil {
+		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is mended, remove %[1]s and %s, "+
+			"and run anteroom generate)", o.Public, g.snapshot))
+	}
+	t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))
+	return nil
 }
 
 func verifyFlags(flags *pflag.FlagSet, o *verification.Options, store *storeFlags) {

@@ -145,8 +145,14 @@ func (p *Plan) Apply() error {
 	var writing errgroup.Group
 	writing.SetLimit(atOnce)
 	for _, e := range p.Entries {
-		if e.Status == New || e.Status == Changed {
-			writing.Go(func() error { return putFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content(), e.Status) })
+		if name := filepath.Join(p.dir, e.Path); due(name, e.Status) {
+			made := MakeFolder(filepath.Dir(name)) // complete before a file takes permissions from it
+			writing.Go(func() error {
+				if made != nil {
+					return made
+				}
+				return putFile(name, p.docs[e.Path].Content(), e.Status)
+			})
 		}
 	}
 	if err := writing.Wait(); err != nil {
@@ -164,27 +170,42 @@ func (p *Plan) Apply() error {
 			folder = filepath.Dir(folder)
 		}
 	}
-	if p.Snapshot.Status == Same {
+	if !due(p.Snapshot.Path, p.Snapshot.Status) {
 		return nil
 	}
-	if err := putFile(p.Snapshot.Path, p.text, p.Snapshot.Status); err != nil {
+	err := MakeFolder(filepath.Dir(p.Snapshot.Path))
+	if err == nil {
+		err = putFile(p.Snapshot.Path, p.text, p.Snapshot.Status)
+	}
+	if err != nil {
 		return fmt.Errorf("publish the snapshot: %w", err)
 	}
 	return nil
 }
 
+// due reports whether a file is to be written: also one that the server's user may not read, as an
+// earlier program made it under a narrow umask.
+func due(name string, status Status) bool {
+	if status != Same {
+		return status == New || status == Changed
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode()&0o444 != 0o444
+}
+
 // putFile renames a complete file over one that it replaces. A new file may be left incomplete by a
 // killed run; the next run replaces it.
 func putFile(name string, text []byte, status Status) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
+	draft := name
+	if status != New {
+		draft += temporary
+		os.Remove(draft) // of a killed run, perhaps of another user
 	}
-	if status == New {
-		return os.WriteFile(name, text, 0o666)
-	}
-	draft := name + temporary
 	err := os.WriteFile(draft, text, 0o666)
 	if err == nil {
+		err = Permit(draft, ForAll)
+	}
+	if err == nil && draft != name {
 		err = os.Rename(draft, name)
 	}
 	if err != nil {

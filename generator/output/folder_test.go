@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"anteroom/edge/assets"
@@ -123,6 +124,45 @@ func TestApply(t *testing.T) {
 	plan, err := f.prepare("333333333333", map[string]string{"/a.html": "A"})
 	if err != nil || len(plan.Changes()) > 0 {
 		t.Errorf("a second time there are changes: %+v, %v", plan, err)
+	}
+}
+
+// TestPermissions: all users may read what is published, whatever the umask. If a group may write
+// into the folder above, it may write what is new there. A closed file is written again.
+func TestPermissions(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	for _, umask := range []int{0o022, 0o077} {
+		for mode, want := range map[os.FileMode]string{0o755: "-rw-r--r-- drwxr-xr-x ", 0o2775: "-rw-rw-r-- dgrwxrwxr-x "} {
+			f := newTree(t)
+			if err := syscall.Chmod(f.dir, uint32(mode)); err != nil {
+				t.Fatal(err)
+			}
+			syscall.Umask(umask)
+			check := func(after string) {
+				t.Helper()
+				for _, name := range []string{"public/a.html", "public/c/d/c.html", "build/snapshot.txt"} {
+					file, err := os.Stat(filepath.Join(f.dir, name))
+					folder, folderErr := os.Stat(filepath.Dir(filepath.Join(f.dir, name)))
+					if err := errors.Join(err, folderErr); err != nil {
+						t.Fatal(err)
+					}
+					if got := fmt.Sprintf("%v %v ", file.Mode(), folder.Mode()); got != want {
+						t.Errorf("%s with umask %03o below %o, %s: got %s, want %s", name, umask, mode, after, got, want)
+					}
+				}
+			}
+			f.publish(t, "111111111111", second)
+			check("new")
+			f.publish(t, "222222222222", map[string]string{"/a.html": "B", "/c/d/c.html": "B", "/_headers": "/*\n"})
+			check("changed")
+			for _, name := range []string{"public/a.html", "build/snapshot.txt"} {
+				if err := os.Chmod(filepath.Join(f.dir, name), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.publish(t, "222222222222", map[string]string{"/a.html": "B", "/c/d/c.html": "B", "/_headers": "/*\n"})
+			check("closed")
+		}
 	}
 }
 

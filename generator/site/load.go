@@ -253,12 +253,14 @@ func (l *loader) scoreboards() {
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
 		l.site.Scoreboards[i].File = name
-		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i], nil)
+		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i],
+			func(d *document, board *Scoreboard) { d.refuseLater(board.Format) })
 	}
 }
 
 func (l *loader) verifications() {
 	names := l.dated("verifications/", ".yaml")
+	known := map[string]string{}
 	l.site.Verifications = make([]Verification, len(names))
 	for i, name := range names {
 		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
@@ -269,6 +271,8 @@ func (l *loader) verifications() {
 		}
 		v.SHA256 = assets.SumOf(src)
 		d.decode(src, v)
+		d.refuseLater(v.Format)
+		v.hashRecords(known)
 		sumHolds := func(text []byte) bool { return sumHolds(text, v.Sum) }
 		switch {
 		case !d.decoded || sumHolds(src):
@@ -276,9 +280,20 @@ func (l *loader) verifications() {
 			d.report(place{}, lineends.What, lineends.Restore)
 			d.decoded = false // the next file compares its hash
 		default:
-			d.fault("sum", "the file was edited after anteroom verify wrote it",
-				"bring it back (git has it); a correction is a new verification")
+			d.fault("sum", "the lines above do not match their sum",
+				"restore the file from git; a correction is a new verification")
 		}
+	}
+}
+
+// newestFormat is the newest format of verifications and boards. A file without one has format 1.
+const newestFormat = 1
+
+// refuseLater puts one fault in place of those that a file of a later format has as one of this.
+func (d *document) refuseLater(format int) {
+	if format > newestFormat {
+		d.faults, d.decoded = nil, false
+		d.fault("format", fmt.Sprintf("format %d, newest supported %d", format, newestFormat), "install a later anteroom")
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-const logHint = "restore it as anteroom verify wrote it, and the keys in service.yaml, from version " +
-	"control: logged entries never change"
+const logHint = "compare it and the keys in service.yaml with git: logged entries never change"
 
 // LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {

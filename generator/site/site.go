@@ -20,6 +20,14 @@
 // Files are UTF-8. A YAML file holds one document without anchors, aliases, tags and merge keys.
 // Names that are Ignored, and content.go, are not read.
 //
+// # Formats
+//
+// What is published or signed once never changes, so every program reads each format of it that
+// ever was: verifications and boards (the key format, 1 without it), entries of the log (the
+// version of a verification), receipts and promises (the rules of package canon), stores and their
+// backups (package migrations). It refuses a later format by its number. Other content is edited
+// to fit the program, and the snapshot is made again.
+//
 // # Placeholders
 //
 // Every text except in lists may hold placeholders such as [[base_url]]. They have no spaces, so
@@ -139,7 +147,8 @@ type ReceiptKeys struct {
 
 // Scoreboard is a hand verification's board: content/scoreboard/<as_of>[-2].yaml.
 type Scoreboard struct {
-	File string `yaml:"-"` // base name without extension: "2026-11-20", "2026-11-20-2"
+	File   string `yaml:"-"`                        // base name without extension: "2026-11-20", "2026-11-20-2"
+	Format int    `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
 	model.Roster
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,9 +27,10 @@ import (
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 
-	Host    string `yaml:"host" is:"host"`    // canonical host of the service
-	Store   string `yaml:"store,omitempty"`   // identifier of the store; "" where no store was looked at
-	Through string `yaml:"through" is:"time"` // it covers records until then
+	Format  int    `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
+	Host    string `yaml:"host" is:"host"`           // canonical host of the service
+	Store   string `yaml:"store,omitempty"`          // identifier of the store; "" where no store was looked at
+	Through string `yaml:"through" is:"time"`        // it covers records until then
 	// The verification before this one; "" for the first.
 	Follows       string   `yaml:"follows,omitempty"`
 	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
@@ -158,6 +160,25 @@ func RecordHash(kind, id, commitment string) string {
 	return tlog.RecordHash(id, commitment)
 }
 
+// recordLine has a record_id and a commitment, as files had until 2026-11-24.
+var recordLine = regexp.MustCompile(`(?m)^[0-9a-f]{32} [0-9a-f]{64}$`)
+
+// hashRecords replaces such lines by hashes. known has the hash of each record_id in the files so
+// far.
+func (v *Verification) hashRecords(known map[string]string) {
+	for i := range v.Decisions {
+		d := &v.Decisions[i]
+		d.Records = recordLine.ReplaceAllStringFunc(d.Records, func(line string) string {
+			id, commitment, _ := strings.Cut(line, " ")
+			known[id] = RecordHash(d.Kind, id, commitment)
+			return known[id]
+		})
+	}
+	for i := range v.Decisions {
+		v.Decisions[i].Agent = cmp.Or(known[v.Decisions[i].Agent], v.Decisions[i].Agent)
+	}
+}
+
 func (d *Decision) list() (hashes []string, ok bool) {
 	ok = true
 	for line := range strings.Lines(d.Records) {
@@ -219,8 +240,8 @@ type Ledger struct {
 	totals  map[string]int     // by kind
 }
 
-// Decided is the latest decision about a record.
-type Decided struct{ Kind, Decision, Agent string }
+// Decided is the latest decision about a record, and the verification that has it.
+type Decided struct{ Kind, Decision, Agent, File string }
 
 func newLedger() *Ledger {
 	return &Ledger{
@@ -276,7 +297,7 @@ func (l *Ledger) Enter(v *Verification) (faults []string) {
 				delete(l.entries, hash)
 				continue
 			}
-			now := Decided{d.Kind, d.Decision, d.Agent}
+			now := Decided{d.Kind, d.Decision, d.Agent, v.File}
 			l.count(now, 1)
 			l.entries[hash] = now
 		}
@@ -314,7 +335,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
 		"a verification is named after the day that it goes through")
-	const again = "bring the file back as anteroom verify wrote it (git has it)"
+	const again = "compare it with git; if it has not changed, install the anteroom that wrote it"
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256
@@ -352,7 +373,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 }
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
-	const hint = "no board is edited: anteroom verify makes a new one"
+	const hint = "compare both files with git; only anteroom verify changes a count, on a new board"
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

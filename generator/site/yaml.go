@@ -100,6 +100,22 @@ func (d *document) decode(src []byte, target any) {
 	}
 }
 
+// Empty is the fault of a file without a value.
+const Empty = "empty"
+
+// Decode reads a YAML text that is not content, by the rules of content, into the struct that
+// target points to. The error is Errors. placeOf returns the line and the column of the value at a
+// path, or of the nearest value around it, or 0 if that is the whole text.
+func Decode(file string, src []byte, target any) (placeOf func(path string) (line, column int), err error) {
+	d := newDocument(file)
+	d.decode(src, target)
+	delete(d.places, "")
+	return func(path string) (line, column int) {
+		at := d.placeOf(path)
+		return at.Line, at.Column
+	}, d.faults.err()
+}
+
 func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
@@ -111,7 +127,8 @@ func (d *document) parse(src []byte) *yaml.Node {
 		if errors.As(err, &syntax) {
 			mark, context := syntax.Mark, syntax.ContextMark
 			// An error in a construct left open, or without its colon, is corrected where it begins.
-			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key") {
+			if context.Line > 0 && (mark.Index == utf8.RuneCount(src) || syntax.ContextMsg == "while scanning a simple key" ||
+				strings.HasPrefix(syntax.ContextMsg, "while parsing a flow") && mark.Line > context.Line) {
 				mark = context
 			}
 			at, what = place{mark.Line, mark.Column}, syntax.Message
@@ -125,7 +142,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 	})
 	switch {
 	case len(docs) == 0:
-		d.report(place{}, "empty", "write it")
+		d.report(place{}, Empty, "write it")
 	case len(docs) > 1:
 		d.report(nodePlace(docs[1].Content[0]), "a second YAML document", "one file holds one document: remove the line ---")
 	default:
@@ -311,16 +328,29 @@ func membersOf(t reflect.Type) []member {
 }
 
 var wanted = map[reflect.Kind]struct{ kind, hint string }{
-	reflect.Struct: {kindMapping, "write key: value lines here"},
-	reflect.Map:    {kindMapping, "write key: value lines here"},
-	reflect.Slice:  {kindList, "begin each element with \"- \", or write [] for none"},
-	reflect.String: {kindText, "write it as a text"},
-	reflect.Int:    {kindInteger, "write digits, without quotes"},
-	reflect.Bool:   {kindBoolean, "write true or false"},
+	reflect.Struct:    {kindMapping, "write key: value lines here"},
+	reflect.Map:       {kindMapping, "write key: value lines here"},
+	reflect.Slice:     {kindList, "begin each element with \"- \", or write [] for none"},
+	reflect.String:    {kindText, "write it as a text"},
+	reflect.Int:       {kindInteger, "write digits, without quotes"},
+	reflect.Bool:      {kindBoolean, "write true or false"},
+	reflect.Interface: {"a text, an integer, a list or a mapping", "write one of them"},
+}
+
+// loose are the types of values whose kind is open.
+var loose = map[string]reflect.Type{
+	kindMapping: reflect.TypeFor[map[string]any](), kindList: reflect.TypeFor[[]any](),
+	kindText: reflect.TypeFor[string](), kindInteger: reflect.TypeFor[int](), kindBoolean: reflect.TypeFor[bool](),
 }
 
 func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m *member) {
 	kind := kindOf(node)
+	if t := loose[kind]; t != nil && v.Kind() == reflect.Interface {
+		value := reflect.New(t).Elem()
+		d.decodeValue(node, value, path, &member{optional: true})
+		v.Set(value)
+		return
+	}
 	if v.Kind() == reflect.Pointer && kind != kindNothing { // otherwise it stays nil
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()

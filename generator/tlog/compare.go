@@ -352,7 +352,7 @@ func (c *check) checkBoard(file string, text []byte, e *Entry) {
 	}
 	numbers := e.Counts.places()
 	maps.Copy(numbers, e.Told)
-	if file == e.Board {
+	if file == e.Board && !e.first {
 		for place := range told(board) {
 			numbers[place] = e.Told[place]
 		}

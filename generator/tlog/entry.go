@@ -53,9 +53,12 @@ type Entry struct {
 	ManifestSHA256 string         `json:"manifest_sha256"`
 	LookupSHA256   string         `json:"lookup_sha256"` // set by Log.Append
 	Checkpoint     string         `json:"checkpoint"`
+
+	first bool // a Verification of version 1, which ends with board_sha256
 }
 
-// Version is the version of the Verification entries that this package writes.
+// Version is the version of the Verification entries that this package writes. The first has no
+// version, and is read for ever.
 const Version = 2
 
 // VerificationOf returns the entry of a verification. board is the published document. Log.Append
@@ -121,6 +124,9 @@ func (e *Entry) Append(b []byte) []byte {
 		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
 		b = fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s`,
 			text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
+		if e.first {
+			return append(b, '}')
+		}
 		told, keys := []byte("{}"), []byte("[]")
 		if len(e.Told) > 0 {
 			told, _ = json.Marshal(e.Told) // which sorts the places
@@ -151,6 +157,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	}{}
 	err := json.Unmarshal(line, &read)
 	e := read.Entry
+	e.first = e.Kind == Verification && read.Version == 0
 	switch {
 	case err != nil:
 		return Entry{}, fmt.Errorf("entry is not a JSON object: %w", err)
@@ -158,9 +165,10 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
-	case e.Kind == Verification && read.Version != Version:
-		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (upgrade anteroom)", read.Version, Version)
-	case e.Kind == Verification &&
+	case e.Kind == Verification && read.Version > Version:
+		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (install a later anteroom)",
+			read.Version, Version)
+	case e.Kind == Verification && !e.first &&
 		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
 		return Entry{}, errors.New("told, receipt_keys or manifest_sha256 is missing or malformed")
 	case !bytes.Equal(e.Append(nil), line):

@@ -363,7 +363,9 @@ func (l *Log) verified(e *Entry) error {
 	case e.Counts != l.counts:
 		said, counted := e.Counts.Unlike(l.counts)
 		return fmt.Errorf("verification counts %s, entries add up to %s", said, counted)
-	case l.astray() > 0:
+	case e.first && l.Current() != nil && !l.Current().Entry.first:
+		return fmt.Errorf("entry version 1 after version %d", Version)
+	case !e.first && l.astray() > 0:
 		return l.errAstray()
 	}
 	l.push(e.Kind)
@@ -372,7 +374,7 @@ func (l *Log) verified(e *Entry) error {
 
 // wrongLookup describes how a verification differs from the lookup, or returns "" if it matches.
 func (l *Log) wrongLookup(e *Entry) string {
-	if is := l.lookup.sum(); e.LookupSHA256 != is {
+	if is := l.lookup.sum(); e.LookupSHA256 != is && !e.first {
 		return fmt.Sprintf("lookup_sha256: got %.64s, want %s", e.LookupSHA256, is)
 	}
 	return ""

@@ -70,7 +70,9 @@ func TestFaults(t *testing.T) {
 		"no version": {func(s *stage) {
 			at := bytes.Index(s.lines, []byte(`,"version"`))
 			s.lines = append(s.lines[:at:at], "}\n"...)
-		}, "5: entry version 0, newest supported 2 (upgrade anteroom)\n"},
+		}, "5: entry version 1 after version 2\n"},
+		"an earlier version": {replaced(`"version":2`, `"version":1`), "5: entry is not in canonical form\n"},
+		"a later version":    {replaced(`"version":2`, `"version":3`), "5: entry version 3, newest supported 2 (install a later anteroom)\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),
 			"0: signed size is 7, but there are 9 entries\n",

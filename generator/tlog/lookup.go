@@ -189,6 +189,9 @@ func Standing(read Source, hash string, keys []string) (countsAs string, newest 
 	if err == nil {
 		err = isNewest(read, c, keys)
 	}
+	if err == nil && newest.first {
+		err = errors.New("newest verification signs no lookup (wait for the next one)")
+	}
 	sum := newest.LookupSHA256
 	for _, name := range []string{indexName, hash[:1], hash[:snapshot.LookupDigits]} {
 		if name != indexName && err == nil {

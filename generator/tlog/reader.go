@@ -1,6 +1,7 @@
 package tlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -281,6 +282,11 @@ func parseBeyond(text []byte, keys []string, witnesses []Witness) (b *beyond, er
 	outer, err := ParseProof(text)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.HasPrefix(outer.Extra, []byte("{")) { // a proof of the first form, of one checkpoint
+		b.own, b.end, b.verification, err = parseOwn(text, keys, witnesses)
+		b.newest = b.end
+		return b, err
 	}
 	if b.own, b.end, b.verification, err = parseOwn(outer.Extra, keys, witnesses); err != nil {
 		return nil, err

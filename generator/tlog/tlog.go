@@ -34,6 +34,9 @@
 //     after the verification has the checkpoints of this log, so it cannot be named here.
 //   - lookup_sha256 is the SHA-256 of /log/lookup/index with this verification.
 //
+// A verification of the first version has none of these members, nor a version. None follows a
+// verification of a later version. Every version is read for ever.
+//
 // # Recount
 //
 // Read the entries in order. Each counts as its kind until it is corrected. The numbers of a
@@ -110,6 +113,8 @@
 // so its path and the entry determine the tree. The newest tree begins with that tree if the newest
 // path has the same hashes before the entry. Anyone can compare the newest checkpoint with
 // /log/checkpoint.
+//
+// A proof of the first version has the file in /log/verifications alone as extra data.
 //
 // Six files make a proof: a file of the lookup, the file in /log/consistency, the newest
 // checkpoint, and at most three tiles in the state of the verification's checkpoint. The hashes of

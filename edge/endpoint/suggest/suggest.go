@@ -148,10 +148,13 @@ func unreachable(t *turn.Turn, detail string) *turn.Response {
 	return respond.Problem(t, respond.RelayUnreachable, detail, nil, nil)
 }
 
+// KindSecurity is the kind of a report of a vulnerability.
+const KindSecurity = "security"
+
 func kindOf(text string) string {
 	switch {
 	case strings.HasPrefix(text, "SECURITY:"):
-		return "security"
+		return KindSecurity
 	case strings.HasPrefix(text, "PIN:"):
 		return "pin"
 	}

@@ -124,9 +124,10 @@ var ErrLink = errors.New("a link to what others have access to")
 // may be readable for the group of this user, as the credentials of systemd are.
 func IsOpen(info fs.FileInfo) bool { return info.Mode()&othersMay(info) != 0 }
 
-func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), owner(info), os.Geteuid()) }
+func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), Owner(info), os.Geteuid()) }
 
-func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+// Owner returns the identifier of the user whom a file or folder belongs to.
+func Owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 func othersOf(mode fs.FileMode, owner, self int) fs.FileMode {
 	if owner == root && self != root && mode.IsRegular() {

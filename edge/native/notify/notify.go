@@ -28,8 +28,9 @@ func Listener() (net.Listener, error) {
 	return listeners[0], nil
 }
 
-// Ready reports that the process serves, at its start and after each Reloading.
-func Ready() error { return tell(daemon.SdNotifyReady) }
+// Ready reports that the process serves, at its start and after each Reloading, and shows a line in
+// systemctl status.
+func Ready(status string) error { return tell(daemon.SdNotifyReady + "\nSTATUS=" + status) }
 
 // Reloading reports a reload of the configuration, until Ready. With Type=notify-reload the manager
 // tells reloads apart by the time in the message.

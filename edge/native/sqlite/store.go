@@ -144,13 +144,17 @@ func Exists(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("%w (give this user access to the data folder)", err)
+		return false, notOurs(err)
 	}
 	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
 		return false, fmt.Errorf("%s has records, but its database is missing or empty "+
 			"(bring the database back)", path+logSuffix)
 	}
 	return false, nil
+}
+
+func notOurs(err error) error {
+	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 }
 
 // checkLog refuses a log next to a file whose header says that it has none, such as a backup (byte
@@ -164,7 +168,9 @@ func checkLog(path string) error {
 		_, err = io.ReadFull(f, head)
 		f.Close()
 	}
-	if err != nil || head[18] != 1 || logSize(path) == 0 {
+	if errors.Is(err, fs.ErrPermission) {
+		return notOurs(err)
+	} else if err != nil || head[18] != 1 || logSize(path) == 0 {
 		return nil // SQLite reports other faults
 	}
 	return fmt.Errorf("%s does not belong to %s, a copy that replaced its file "+

@@ -638,6 +638,9 @@ func TestReplaced(t *testing.T) {
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("with another file: %q", r.Failure)
 	}
+	if err := s.inPlace(); err == nil || !strings.HasSuffix(err.Error(), FileName+" was replaced (bring the file back, or restart the server without killing it)") {
+		t.Errorf("with another file: %v", err)
+	}
 	must(t, os.Rename(path+".away", path))
 	if r := s.Exec(insert("second")); r.Failure != turn.None {
 		t.Errorf("with the file again: %q", r.Failure)

@@ -25,7 +25,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -340,11 +343,30 @@ func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc)
 	return ctx, stop
 }
 
-// Edit runs the editor of $VISUAL or $EDITOR, or vi, on a file, as git does.
-func (t *Terminal) Edit(file string) error {
+// editors are the programs that open a FILE at a line N, by their arguments.
+var editors = map[string]string{
+	"+N FILE": "emacs emacsclient ex gvim jed joe jmacs kak mcedit mg micro nano ne nvi nvim pico vi view vim " +
+		"vim.basic vim.tiny zile",
+	"--goto FILE:N": "code code-insiders codium cursor",
+	"FILE:N":        "hx subl zed",
+}
+
+// Edit runs the editor of $VISUAL or $EDITOR, or vi, on a file, as git does. It opens the file at a
+// line if that is not 0 and the editor is a known one.
+func (t *Terminal) Edit(file string, line int) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
+	program, _, _ := strings.Cut(strings.TrimSpace(editor), " ")
+	arguments := []string{file}
+	for form, programs := range editors {
+		if line > 0 && slices.Contains(strings.Fields(programs), filepath.Base(program)) {
+			arguments = strings.Fields(form)
+			for i := range arguments {
+				arguments[i] = strings.NewReplacer("FILE", file, "N", strconv.Itoa(line)).Replace(arguments[i])
+			}
+		}
+	}
 	// An interrupt is for the editor: the shell waits until that ends.
-	command := exec.Command("sh", "-c", "trap : INT\n"+editor+` "$@"`, editor, file)
+	command := exec.Command("sh", append([]string{"-c", "trap : INT\n" + editor + ` "$@"`, editor}, arguments...)...)
 	command.Stdout, command.Stderr = t.Stdout, t.Err
 	if terminal, is := t.In.(*os.File); is {
 		command.Stdin = terminal
@@ -369,9 +391,10 @@ func (t *Terminal) Edit(file string) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose asks a question with some words as answers, and returns the first letter of the answer.
-func (t *Terminal) Choose(ctx context.Context, question string, letters ...string) (string, error) {
-	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), "",
+// Choose asks a question with some words as answers, and returns the first letter of the answer. An
+// empty line means preset, unless that is "".
+func (t *Terminal) Choose(ctx context.Context, question, preset string, letters ...string) (string, error) {
+	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), preset,
 		func(answer string) string {
 			for _, letter := range letters {
 				if answer != "" && strings.HasPrefix(letter, strings.ToLower(answer[:1])) {
@@ -385,6 +408,6 @@ func (t *Terminal) Choose(ctx context.Context, question string, letters ...strin
 
 // Confirm asks a question with y or n as answers.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
-	answer, err := t.Choose(ctx, question, "y", "n")
+	answer, err := t.Choose(ctx, question, "", "y", "n")
 	return answer == "y", err
 }

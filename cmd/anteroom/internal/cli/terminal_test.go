@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,6 +97,36 @@ func TestOnCommandLine(t *testing.T) {
 	for name, want := range map[string]bool{"smtp": false, "outbox": true, "data": false} {
 		if got := OnCommandLine(flags, name); got != want {
 			t.Errorf("--%s on the command line: %t", name, got)
+		}
+	}
+}
+
+// An editor opens a file at a line in its own way, with the arguments that EDITOR has for it.
+func TestEditAtLine(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		editor string
+		line   int
+		want   string
+	}{
+		{"vim", 7, "+7 a file"},
+		{"emacsclient -t", 7, "-t +7 a file"},
+		{"code --wait", 12, "--wait --goto a file:12"},
+		{"hx", 7, "a file:7"},
+		{"other", 7, "a file"},
+		{"vim", 0, "a file"},
+	} {
+		program, _, _ := strings.Cut(c.editor, " ")
+		if err := os.WriteFile(filepath.Join(folder, program), []byte("#!/bin/sh\nIFS='|'\necho \"$#:$*\"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("VISUAL", filepath.Join(folder, c.editor))
+		var out bytes.Buffer
+		if err := New(nil, &out, &out).Edit("a file", c.line); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, _ := strings.Cut(strings.TrimSpace(out.String()), ":"); strings.ReplaceAll(got, "|", " ") != c.want || strings.Contains(got, "a|file") {
+			t.Errorf("%s at %d: %q, want %q", c.editor, c.line, got, c.want)
 		}
 	}
 }

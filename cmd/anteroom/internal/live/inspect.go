@@ -108,7 +108,8 @@ func (r *Report) Err(folder string) error {
 	case !r.Compared:
 		return fmt.Errorf("%s contradicts itself: %s (see above; deploy it again)", r.URL, n)
 	}
-	return fmt.Errorf("%s differs from %s: %s (see above; deploy it, or restart its server)", r.URL, folder, n)
+	return fmt.Errorf("%s differs from %s: %s (see above; deploy it, or reload its server, whose log names what "+
+		"it refuses)", r.URL, folder, n)
 }
 
 // PlainHTTP is a check of settings of a CDN or a proxy.

@@ -124,10 +124,10 @@ type Report struct {
 }
 
 // Publish writes the generated files to the folder of the documents and the snapshot file, or with
-// check compares them. It refuses regressions (package continuity), and hidden or secret files in
-// the folder.
+// check compares them. It refuses regressions (package continuity) that are not allowed, and hidden
+// or secret files in the folder. An allowed board or log is removed if it is not generated.
 func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *generator.Output,
-	check bool, now time.Time,
+	check bool, now time.Time, allowed ...string,
 ) (*Report, error) {
 	expires, _ := time.Parse(time.RFC3339, s.Service.Security.Expires) // site.Load has checked it
 	warnings := []string{}
@@ -149,12 +149,20 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	if err != nil {
 		return nil, err
 	}
-	if err := continuity.Refuse(continuity.Check(published, next), continuity.Document); err != nil {
+	err = continuity.Refuse(continuity.Check(published, next), append(allowed, continuity.Document)...)
+	if err != nil {
 		return nil, err
 	}
 	plan, err := output.Prepare(public, snapshotFile, made.Documents, made.Snapshot)
 	if err != nil {
 		return nil, err
+	}
+	for i := range plan.Entries {
+		e := &plan.Entries[i]
+		if e.Status == output.Kept && (tlog.IsBoard(e.Path) && slices.Contains(allowed, continuity.Board) ||
+			tlog.Published(e.Path) && slices.Contains(allowed, continuity.Log)) {
+			e.Status = output.Removed
+		}
 	}
 	if err := refuseUnpublishable(public, plan.Entries); err != nil {
 		return nil, err

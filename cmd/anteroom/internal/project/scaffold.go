@@ -137,14 +137,10 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	}
 	files["content/verifications/"+today+".yaml"] = v.Encode()
 
-	about := struct {
-		*Service
-		Today, Expires string
-	}{s, today, expires}
-	if files["README.md"], err = execute(readme, about); err != nil {
+	if files["README.md"], err = execute(readme, s); err != nil {
 		return nil, err
 	}
-	if files["anteroom.toml"], err = execute(settings, about); err != nil {
+	if files["anteroom.toml"], err = execute(settings, s); err != nil {
 		return nil, err
 	}
 	// Equal namespaces in one account would share their counts.
@@ -154,6 +150,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		Writes: shipped.Service.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1,
 		Anteroom: "anteroom", Migrations: "build/migrations",
 	})
+	files[Record] = recordOf(files)
 	return files, err
 }
 
@@ -287,7 +284,7 @@ func reset(node *yaml.Node, today string) {
 
 type Service struct {
 	Name     string
-	Host     string // the canonical one
+	Host     string `yaml:"canonical_host"`
 	Contact  string // the operator's address
 	Operator string // the operator's name
 	Sender   string // of messages to the operator

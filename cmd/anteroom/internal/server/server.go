@@ -138,7 +138,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		defer close(ended)
 		s.follow(following, hangup)
 	}()
-	s.monitor.start(ctx, s.host)
+	s.monitor.start(ctx, s.host, first.version())
 	err = s.host.Serve(ctx, listener)
 	stop()
 	<-ended
@@ -308,19 +308,21 @@ func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
 }
 
 func (s *server) reload() {
-	var next *site
-	err := s.monitor.reload(func() (err error) {
-		if next, err = s.read(); err != nil {
-			return err
-		}
-		return s.host.Publish(next.snapshot, next.documents)
-	})
+	s.monitor.warn(notify.Reloading())
+	next, err := s.read()
+	if err == nil {
+		err = s.host.Publish(next.snapshot, next.documents)
+	}
+	s.monitor.metrics.Reload(err)
 	if err != nil {
-		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", faultLine(err))
+		faults := faultLine(err)
+		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", faults)
+		s.monitor.ready(s.serving.version() + ", reload refused: " + cli.WithoutSecret(faults))
 		return
 	}
 	s.log.Info("reloaded", "content", next.version())
 	s.serving = next
+	s.monitor.ready(next.version())
 }
 
 func faultLine(err error) string {
@@ -400,14 +402,14 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 	return m, nil
 }
 
-func (m *monitor) start(ctx context.Context, host *native.Host) {
+func (m *monitor) start(ctx context.Context, host *native.Host, version string) {
 	var running context.Context
 	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if m.listener != nil {
 		m.log.Info("metrics are shown", "url", "http://"+m.listener.Addr().String()+"/metrics")
 		m.running.Go(func() { m.warn(m.metrics.Serve(running, m.listener, m.log)) })
 	}
-	m.warn(notify.Ready())
+	m.ready(version)
 	m.running.Go(func() { m.warn(notify.Watchdog(running, host.Respond)) })
 	m.running.Go(func() {
 		<-ctx.Done()
@@ -415,13 +417,8 @@ func (m *monitor) start(ctx context.Context, host *native.Host) {
 	})
 }
 
-func (m *monitor) reload(reload func() error) error {
-	m.warn(notify.Reloading())
-	err := reload()
-	m.metrics.Reload(err)
-	m.warn(notify.Ready())
-	return err
-}
+// ready shows the version of the content, in systemctl status too.
+func (m *monitor) ready(version string) { m.warn(notify.Ready("content " + version)) }
 
 func (m *monitor) warn(err error) {
 	if err != nil {

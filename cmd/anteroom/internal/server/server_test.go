@@ -251,16 +251,17 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}()
-	next := func(prefix string) {
+	next := func(prefix string) (state string) {
 		t.Helper()
 		select {
-		case state := <-told:
+		case state = <-told:
 			if !strings.HasPrefix(state, prefix) {
 				t.Errorf("told %q, want %s", state, prefix)
 			}
 		case <-time.After(20 * time.Second):
 			t.Fatalf("the manager is never told %s", prefix)
 		}
+		return state
 	}
 	o := f.options()
 	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = logJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
@@ -270,26 +271,28 @@ func TestRun(t *testing.T) {
 	go func() { ended <- Run(ctx, cli.New(nil, log, log), o) }()
 	address := log.until(t, `^{.*"msg":"serving",.*"address":"(http://[^"]+)"`)[0]
 	page := log.until(t, `"msg":"metrics are shown","url":"([^"]+)"`)[0]
-	next("READY=1")
+	next("READY=1\nSTATUS=content ")
 	<-watched
 
 	for n, reload := range []struct {
 		change            func()
-		said              string
+		said, status      string
 		success, failures int
 	}{
 		{func() {
 			f.amend(filepath.Join(f.content, "service.yaml"), "search: true", "search: false")
 			f.generate()
-		}, `"msg":"reloaded"`, 1, 0},
-		{func() { f.amend(f.public+"/robots.txt", "search=no", "search=yes") }, `"msg":"reload refused`, 1, 1},
+		}, `"msg":"reloaded"`, `^READY=1\nSTATUS=content [0-9a-f]+$`, 1, 0},
+		{func() { f.amend(f.public+"/robots.txt", "search=no", "search=yes") }, `"msg":"reload refused`, `^READY=1\nSTATUS=content [0-9a-f]+, reload refused: .*robots.txt.*$`, 1, 1},
 	} {
 		reload.change()
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
 		next("RELOADING=1\nMONOTONIC_USEC=")
-		next("READY=1")
+		if status := next("READY=1"); !regexp.MustCompile(reload.status).MatchString(status) {
+			t.Errorf("told %q, want %s", status, reload.status)
+		}
 		log.until(t, reload.said)
 		answer, err := http.Get(page)
 		if err != nil {

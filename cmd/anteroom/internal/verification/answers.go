@@ -1,17 +1,16 @@
 package verification
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // answers are the operator's decisions, as the template lists them:
@@ -34,17 +33,19 @@ import (
 // records, with earlier about verified ones. By record_id it is about that record in either case.
 // A new decision about a verified record needs a reason.
 type answers struct {
-	Through       string         `yaml:"through"`
-	Registrations []answer       `yaml:"registrations"`
-	Charters      []answer       `yaml:"charters"`
-	Suggestions   []answer       `yaml:"suggestions"`
-	Numbers       map[string]any `yaml:"numbers"`
-	Confirm       []string       `yaml:"confirm"`
-	Texts         any            `yaml:"texts"` // unchanged, or a map of texts by their places in the board
-	Correction    string         `yaml:"correction"`
-	Lost          string         `yaml:"lost"` // why verified records are gone for good, for readers
+	Through       string         `yaml:"through,omitempty"`
+	Registrations []answer       `yaml:"registrations,omitempty"`
+	Charters      []answer       `yaml:"charters,omitempty"`
+	Suggestions   []answer       `yaml:"suggestions,omitempty"`
+	Numbers       map[string]any `yaml:"numbers,omitempty"`
+	Confirm       []string       `yaml:"confirm,omitempty"`
+	Texts         any            `yaml:"texts,omitempty"` // unchanged, or a map of texts by their places in the board
+	Correction    string         `yaml:"correction,omitempty"`
+	Lost          string         `yaml:"lost,omitempty"` // why verified records are gone for good, for readers
 
-	lines map[string]int // by the places of faults
+	file    string // for faults
+	end     int    // its last line
+	placeOf func(path string) (line, column int)
 }
 
 // unchanged stands for a text, or all texts, that were read and are still true.
@@ -52,10 +53,14 @@ const unchanged = "unchanged"
 
 // answer is a decision about one record, or about all records of an agent, a name or a key.
 type answer struct {
-	About    map[string]string `yaml:",inline"` // one of aboutMembers, and its value
-	Earlier  bool              `yaml:"earlier"`
-	Decision string            `yaml:"decision"`
-	Reason   string            `yaml:"reason"`
+	Agent     string `yaml:"agent,omitempty"`
+	AgentName string `yaml:"agent_name,omitempty"`
+	PublicKey string `yaml:"pubkey,omitempty"`
+	OrgName   string `yaml:"org_name,omitempty"`
+	RecordID  string `yaml:"record_id,omitempty"`
+	Earlier   bool   `yaml:"earlier,omitempty"`
+	Decision  string `yaml:"decision"`
+	Reason    string `yaml:"reason,omitempty"`
 }
 
 // aboutMembers are the members that name the records of an answer, by kinds of records.
@@ -65,13 +70,28 @@ var aboutMembers = map[string][]string{
 	site.Suggestion:   {"record_id"},
 }
 
-func (a *answer) about() (text string) {
-	for member, value := range a.About {
-		if value != "" {
-			text = member + " " + value
-		}
+// about returns the members that name the records of the answer, with their values.
+func (a *answer) about() map[string]string {
+	members := map[string]string{
+		"agent": a.Agent, "agent_name": a.AgentName, "pubkey": a.PublicKey, "org_name": a.OrgName, "record_id": a.RecordID,
+	}
+	maps.DeleteFunc(members, func(_, value string) bool { return value == "" })
+	return members
+}
+
+func (a *answer) String() (text string) {
+	for member, value := range a.about() {
+		text = member + " " + value
 	}
 	return text
+}
+
+// pattern is the name of several agents or orgs, or "".
+func (a *answer) pattern() string {
+	if name := a.AgentName + a.OrgName; strings.Contains(name, "*") {
+		return name
+	}
+	return ""
 }
 
 func (a *answers) of(kind string) []answer {
@@ -87,18 +107,23 @@ func (a *answers) of(kind string) []answer {
 func place(kind string, i int) string { return fmt.Sprintf("%ss[%d]", kind, i) }
 
 type fault struct {
-	place string // such as registrations[2] or numbers.suggestions.shipped; "" for the whole
-	line  int    // from 1; 0 if unknown
-	what  string
+	file         string
+	line, column int    // from 1; 0 if unknown
+	place        string // such as registrations[2] or numbers.suggestions.shipped; "" for the whole
+	what         string
 }
 
 type faults []fault
 
+// Error returns a line for each fault, as faults of the content are written.
 func (f faults) Error() string {
 	lines := make([]string, len(f))
-	for i := range f {
-		if lines[i] = f[i].what; f[i].place != "" {
-			lines[i] = f[i].place + ": " + lines[i]
+	for i, at := range f {
+		if lines[i] = at.what; at.place != "" {
+			lines[i] = at.place + ": " + lines[i]
+		}
+		if at.file != "" && at.line > 0 {
+			lines[i] = fmt.Sprintf("%s:%d:%d: %s", at.file, at.line, at.column, lines[i])
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -115,37 +140,52 @@ func (f *faults) add(place, format string, args ...any) {
 	}
 }
 
+// in returns the faults in the order of the file of the answers, or nil if there are none. What is
+// missing at the top of the file belongs to its end.
 func (f faults) in(a *answers) error {
 	if len(f) == 0 {
 		return nil
 	}
 	for i := range f {
-		f[i].line = a.lines[f[i].place]
+		at := &f[i]
+		at.file = a.file
+		if at.line, at.column = a.placeOf(at.place); at.line == 0 && at.place != "" {
+			at.line, at.column = a.end, 1
+		}
 	}
+	slices.SortStableFunc(f, func(a, b fault) int { return cmp.Compare(a.line, b.line) })
 	return f
 }
 
 const maxAnswers = 8 << 20 // bytes of a file
 
-func parseAnswers(text []byte) (*answers, error) {
-	a := &answers{lines: map[string]int{}}
+var errEmpty = errors.New("the file is empty (anteroom verify --template writes one)")
+
+func parseAnswers(file string, text []byte) (*answers, error) {
 	if len(text) > maxAnswers {
 		return nil, faults{{what: fmt.Sprintf("the answers are longer than %d MiB (decide for many at once with * "+
 			"in a name)", maxAnswers>>20)}}
 	}
-	var doc yaml.Node
-	err := yaml.Load(text, &doc)
-	if err == nil && emptied(text) {
-		err = errors.New("the file is empty (anteroom verify --template writes one)")
-	}
-	if err == nil {
-		a.locate(doc.Content[0], "")
-		err = yaml.Load(text, a, yaml.WithKnownFields())
-	}
+	text, err := disk.PlainText(text)
 	if err != nil {
-		return nil, faultsOfYAML(err)
+		return nil, faults{{what: file + ": " + err.Error()}}
 	}
+	a := &answers{file: file, end: bytes.Count(bytes.TrimSpace(text), []byte{'\n'}) + 1}
+	a.placeOf, err = site.Decode(file, text, a)
 	var wrong faults
+	if list := site.Errors(nil); errors.As(err, &list) {
+		if list[0].What == site.Empty {
+			return nil, errEmpty
+		}
+		for _, f := range list[:min(maxFaults, len(list))] {
+			what := f.What
+			if f.Hint != "" {
+				what += " (" + f.Hint + ")"
+			}
+			wrong = append(wrong, fault{file, f.Line, f.Column, "", what})
+		}
+		return nil, wrong
+	}
 	for _, kind := range site.Kinds {
 		for i := range a.of(kind) {
 			a.of(kind)[i].check(kind, place(kind, i), &wrong)
@@ -165,50 +205,13 @@ func parseAnswers(text []byte) (*answers, error) {
 	return a, wrong.in(a)
 }
 
-var lineNumber = regexp.MustCompile(`\bline (\d+)`)
-
-func faultsOfYAML(err error) (list faults) {
-	message := strings.NewReplacer(" in type verification.answers", "", " in type verification.answer", "", "yaml: ", "",
-		"<unknown position>", "").Replace(err.Error())
-	for line := range strings.Lines(strings.TrimSpace(message)) {
-		list.add("", "%s", strings.TrimSpace(line))
-		if at := lineNumber.FindStringSubmatch(line); at != nil {
-			list[len(list)-1].line, _ = strconv.Atoi(at[1])
-		}
-	}
-	return list
-}
-
-func emptied(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			return false
-		}
-	}
-	return true
-}
-
-func (a *answers) locate(node *yaml.Node, at string) {
-	for i := range node.Content {
-		switch {
-		case node.Kind == yaml.SequenceNode:
-			a.lines[at+"["+strconv.Itoa(i)+"]"] = node.Content[i].Line
-		case node.Kind == yaml.MappingNode && i%2 == 0:
-			member := strings.TrimPrefix(at+"."+node.Content[i].Value, ".")
-			if a.lines[member] = node.Content[i].Line; at == "" {
-				a.locate(node.Content[i+1], member)
-			}
-		}
-	}
-}
-
 func (a *answer) check(kind, at string, wrong *faults) {
 	given := 0
-	for _, member := range slices.Sorted(maps.Keys(a.About)) {
-		if !slices.Contains(aboutMembers[kind], member) {
-			wrong.add(at, "%s does not name a %s", member, kind)
-		} else if a.About[member] != "" {
+	for _, member := range slices.Sorted(maps.Keys(a.about())) {
+		if slices.Contains(aboutMembers[kind], member) {
 			given++
+		} else {
+			wrong.add(at, "%s does not name a %s", member, kind)
 		}
 	}
 	if given != 1 {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 
 	"go.yaml.in/yaml/v4"
@@ -43,6 +42,8 @@ const (
 	namedClients       = "observed_attention.named_clients" // a list, whose length is a number
 	completedHandshake = "observed_attention.named_clients_that_completed_a_handshake"
 	toolCalls          = "observed_attention.tool_calls_by_anything_not_auditing_us"
+	securityReports    = "observed_attention.security_reports_received"
+	ownRecords         = "excluded_from_counts" // a section
 	honestRead         = "observed_attention.honest_read"
 	monitoredThrough   = "operations_monitored_through"
 	updates            = "observed_attention.updates"
@@ -85,6 +86,7 @@ func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
 	}
 	b.setNumbers(v, d, a)
 	b.setTexts(a, slices.ContainsFunc(b.changes, func(c change) bool { return c.was != c.is }), v.day())
+	b.contradictions(a)
 	b.correct(v, a, d)
 	b.text, _ = yaml.Dump(b.doc, yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false))
 	return b
@@ -114,14 +116,12 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 	if through, given := left[monitoredThrough]; given {
 		delete(left, monitoredThrough)
 		day := fmt.Sprint(through)
-		if t, isTime := through.(time.Time); isTime {
-			day = t.Format(time.DateOnly)
-		}
 		if day < current.MonitoredThrough || day > v.day() {
 			b.wrong.add("numbers."+monitoredThrough, "%s is not a day from %s to %s", day, current.MonitoredThrough, v.day())
 		}
 		b.set(monitoredThrough, day)
 	}
+	clients := current.ObservedAttention.NamedClients
 	for _, n := range site.Numbers {
 		at, was := "numbers."+n.Path, n.Of(current)
 		value, given := left[n.Path]
@@ -135,7 +135,8 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 			}
 		case !given:
 		case n.Path == namedClients:
-			is = b.setClients(value, current.ObservedAttention.NamedClients)
+			clients = b.setClients(value, clients)
+			is = len(clients)
 		default:
 			entered, whole := value.(int)
 			if !whole || entered < 0 {
@@ -147,7 +148,7 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 		c := change{n.Path, was, is, n.Told}
 		if n.Told {
 			d.verification.Told[n.Path] = is
-			if why := v.doubt(c, value); why != "" && !slices.Contains(a.Confirm, n.Path) {
+			if why := v.doubt(c, clients); why != "" && !slices.Contains(a.Confirm, n.Path) {
 				b.wrong.add(at, "%s (if it is right, say confirm: [%s])", why, n.Path)
 			}
 		}
@@ -161,41 +162,9 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 	}
 }
 
-// doubt explains why an entered number may be a slip. value is the answer, which may be a list of
-// clients.
-func (v *survey) doubt(c change, value any) string {
-	attention := records.AttentionOf(v.seen)
-	most, observed := map[string]int{
-		completedHandshake: attention.CompletedHandshake,
-		toolCalls:          int(attention.ToolCalls),
-	}[c.path]
-	list, _ := value.([]any)
-	if v.seen != nil {
-		known := slices.Clone(v.site.Current().ObservedAttention.NamedClients)
-		for _, o := range v.seen {
-			known = append(known, o.Client)
-		}
-		for _, name := range list {
-			if text, is := name.(string); is && !slices.Contains(known, text) {
-				return fmt.Sprintf("no client named %q was seen", text)
-			}
-		}
-	}
-	switch {
-	case c.is <= c.was:
-		return ""
-	case observed && v.seen != nil && c.is > most:
-		return fmt.Sprintf("got %d, observed %d", c.is, most)
-	case c.is > 10*max(1, c.was):
-		return fmt.Sprintf("got %d, more than ten times the last %d", c.is, c.was)
-	}
-	return ""
-}
-
-func (b *board) setClients(value any, was []string) int {
+func (b *board) setClients(value any, was []string) (names []string) {
 	list, ok := value.([]any)
 	node := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-	var names []string
 	for _, name := range list {
 		text, is := name.(string)
 		ok = ok && is
@@ -203,10 +172,12 @@ func (b *board) setClients(value any, was []string) int {
 	}
 	if !ok {
 		b.wrong.add("numbers."+namedClients, "want a list of names")
-	} else if !slices.Equal(names, was) {
+		return was
+	}
+	if !slices.Equal(names, was) {
 		*b.values[namedClients] = *node
 	}
-	return len(list)
+	return names
 }
 
 func (b *board) setTexts(a *answers, numbersChanged bool, day string) {

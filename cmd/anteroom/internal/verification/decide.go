@@ -122,12 +122,12 @@ func (v *survey) answer(k *scanned, a *answer, at string, wrong *faults) {
 	}
 	if len(found) == 0 {
 		switch {
-		case a.About["record_id"] != "":
-			wrong.add(at, "no %s %s up to %s", k.kind.Name, a.About["record_id"], v.through)
+		case a.RecordID != "":
+			wrong.add(at, "no %s %s up to %s", k.kind.Name, a.RecordID, v.through)
 		case a.Earlier:
-			wrong.add(at, "%s matches no earlier %s", a.about(), k.kind.Name)
+			wrong.add(at, "%s matches no earlier %s", a, k.kind.Name)
 		default:
-			wrong.add(at, "%s matches no new %s (earlier: true selects verified ones)", a.about(), k.kind.Name)
+			wrong.add(at, "%s matches no new %s (earlier: true selects verified ones)", a, k.kind.Name)
 		}
 		return
 	}
@@ -137,7 +137,11 @@ func (v *survey) answer(k *scanned, a *answer, at string, wrong *faults) {
 			continue
 		}
 		applied++
-		if r.answer != nil {
+		switch {
+		case r.answer == nil, a.pattern() != "" && v.untouched(k, r.answer, r):
+		case r.answer.pattern() != "" && v.untouched(k, a, r):
+			continue
+		default:
 			wrong.add(at, "%s already decides about %s", r.place, r.ID)
 			return
 		}
@@ -147,13 +151,27 @@ func (v *survey) answer(k *scanned, a *answer, at string, wrong *faults) {
 		r.answer, r.place = a, at
 	}
 	if applied == 0 {
-		wrong.add(at, "the decision about %s is already %s", a.about(), a.Decision)
+		wrong.add(at, "the decision about %s is already %s", a, a.Decision)
 	}
 }
 
+// untouched reports whether an answer is the one that a template proposes for a record. Such an
+// answer yields to a pattern.
+func (v *survey) untouched(k *scanned, a *answer, r *row) bool {
+	decision, reason := v.proposal(k, r)
+	return a.Agent+a.RecordID != "" && r.by == "" && a.Decision == decision && a.Reason == reason
+}
+
+// proposal returns the decision about a new record without an answer, and its reason.
+func (v *survey) proposal(k *scanned, r *row) (decision, reason string) {
+	if v.ownRecord(k.kind.Name, r.Record) != "" {
+		return site.Own, ownReason
+	}
+	return site.Choices[k.kind.Name][0], ""
+}
+
 func (k *scanned) match(a *answer) (found []*row, err error) {
-	about := a.About
-	if text := about["record_id"] + about["agent"]; text != "" {
+	if text := a.RecordID + a.Agent; text != "" {
 		id, err := records.Unique(text, maps.Keys(k.byID))
 		if err != nil {
 			return nil, err
@@ -162,19 +180,18 @@ func (k *scanned) match(a *answer) (found []*row, err error) {
 		switch {
 		case named == nil:
 			return nil, nil
-		case about["agent"] != "":
+		case a.Agent != "":
 			return k.by[identityOf(k.kind.Name, named.Record)].records(a.Earlier), nil
 		}
 		return []*row{named}, nil
 	}
-	if key := about["pubkey"]; key != "" {
-		return k.by[identity{key, true}].records(a.Earlier), nil
+	if a.PublicKey != "" {
+		return k.by[identity{a.PublicKey, true}].records(a.Earlier), nil
 	}
-	name := about["agent_name"] + about["org_name"]
-	if !strings.Contains(name, "*") {
-		return k.by[identity{name, false}].records(a.Earlier), nil
+	if a.pattern() == "" {
+		return k.by[identity{a.AgentName + a.OrgName, false}].records(a.Earlier), nil
 	}
-	pattern := like(name)
+	pattern := like(a.pattern())
 	for _, s := range k.subjects {
 		if !s.nameless && pattern.MatchString(s.text) {
 			found = append(found, s.records(a.Earlier)...)

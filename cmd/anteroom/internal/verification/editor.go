@@ -1,7 +1,6 @@
 package verification
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,20 +8,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
+	"time"
 
 	"anteroom/edge/native/disk"
-	"anteroom/edge/quote"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
-
-// mark begins the comments with faults, which are removed when the file is read again.
-const mark = "#!! "
 
 // Draft is the file of answers in a content folder that an operator edits.
 func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
 
-var throughLine = regexp.MustCompile(`(?m)^through: (\S+)$`)
+var throughLine = regexp.MustCompile(`(?m)^through: (\S+)\r?$`)
 
 func begun(draft string) (through string, err error) {
 	text, err := os.ReadFile(draft)
@@ -49,76 +45,74 @@ func forget(content string, s *site.Site) error {
 	return os.Remove(Draft(content))
 }
 
+// editing is what the terminal does while an operator edits a draft.
+type editing struct {
+	open    func(line int) error                      // runs the editor; 0 is no line
+	atOnce  func() error                              // waits, as the editor has not
+	quick   time.Duration                             // in which nobody reads a file
+	refused func(wrong error) (again bool, err error) // shows faults
+	decide  func(*answers) (*decided, error)
+}
+
 // edit has an operator edit a draft until decide accepts its answers. It writes template to the
-// draft unless one exists. Faults are written into the draft, which is opened again; if nothing is
-// changed then, edit gives up. If the draft was emptied, edit removes it and returns nil.
-func edit(draft string, template []byte, open func() error, decide func(*answers) (*decided, error)) (*decided, error) {
-	text, err := os.ReadFile(draft)
+// draft unless one exists. If there are faults, the draft is opened again at the first one. If it
+// was emptied, edit removes it and returns nil.
+func (e *editing) edit(draft string, template []byte) (*decided, error) {
+	_, err := os.Stat(draft)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = template, disk.WriteNew(draft, template)
+		if err = disk.WriteNew(draft, template); err == nil {
+			err = output.Permit(draft, 0o600)
+		}
 	}
-	for marked := false; err == nil; marked = true {
-		if err = open(); err != nil {
+	for line := 0; err == nil; {
+		if err := e.once(draft, line); err != nil {
 			return nil, err
 		}
 		var edited []byte
 		if edited, err = os.ReadFile(draft); err != nil {
 			break
 		}
-		edited = unmarked(edited)
-		if emptied(edited) {
+		a, wrong := parseAnswers(draft, edited)
+		if errors.Is(wrong, errEmpty) {
 			return nil, os.Remove(draft)
 		}
-		var d *decided
-		a, wrong := parseAnswers(edited)
 		if wrong == nil {
-			d, wrong = decide(a)
+			var d *decided
+			if d, wrong = e.decide(a); wrong == nil {
+				return d, nil
+			}
 		}
-		switch {
-		case wrong == nil:
-			return d, disk.Replace(draft, edited)
-		case marked && bytes.Equal(edited, text):
-			return nil, fmt.Errorf("%w\nnothing was changed", wrong)
+		again, err := e.refused(wrong)
+		if err == nil && !again {
+			err = errors.New("verify: nothing was written")
 		}
-		text, err = edited, disk.Replace(draft, withFaults(edited, wrong))
+		if err != nil {
+			return nil, err
+		}
+		list := faults(nil)
+		errors.As(wrong, &list)
+		line = 0
+		if i := slices.IndexFunc(list, func(f fault) bool { return f.line > 0 }); i >= 0 {
+			line = list[i].line
+		}
 	}
 	return nil, fmt.Errorf("edit the answers: %w", err)
 }
 
-func unmarked(text []byte) []byte {
-	var b bytes.Buffer
-	for line := range bytes.Lines(text) {
-		if !bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte(mark)) {
-			b.Write(line)
-		}
+// once runs the editor once. If that ends at once and the file was not written, the editor may be a
+// window that is still open.
+func (e *editing) once(draft string, line int) error {
+	before, err := os.Stat(draft)
+	begun := time.Now()
+	if err == nil {
+		err = e.open(line)
 	}
-	return b.Bytes()
-}
-
-func withFaults(text []byte, wrong error) []byte {
-	list := faults(nil)
-	if !errors.As(wrong, &list) {
-		list = faults{{what: wrong.Error()}}
+	if err != nil || time.Since(begun) >= e.quick {
+		return err
 	}
-	lines := strings.SplitAfter(string(text), "\n")
-	before := map[int]string{} // comments, by the indexes of lines
-	for _, f := range list {
-		at := max(f.line-1, 0)
-		if at >= len(lines) {
-			at = 0
-		}
-		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
-		for line := range strings.Lines(f.what) {
-			visible, _ := quote.Visible(strings.TrimSpace(line))
-			before[at] += indent + mark + visible + "\n"
-		}
+	after, err := os.Stat(draft)
+	if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
+		err = e.atOnce()
 	}
-	var b bytes.Buffer
-	if slices.ContainsFunc(list, func(f fault) bool { return f.line > 0 }) {
-		b.WriteString(mark + "Something is wrong: look for the comments that begin like this one.\n")
-	}
-	for i, line := range lines {
-		b.WriteString(before[i] + line)
-	}
-	return b.Bytes()
+	return err
 }

@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -36,6 +37,8 @@ type Options struct {
 
 	Open func(context.Context) (records.Reader, error)       // opens the store
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+	// Committed returns the commit of git that has a file, "" without one; known is false without git.
+	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
 }
 
 // Check refuses options that exclude each other.
@@ -118,21 +121,23 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	return errors.Join(err, closing())
 }
 
+// ErrVerified means that the newest verification was made with the same answers.
+var ErrVerified = errors.New("these answers were verified before")
+
 // Make makes a verification for a site whose folder the caller has locked, loaded and compared. It
 // returns the site with the verification, or nil if none was written. The caller closes the store.
 func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
 	now := t.Now()
 	var key note.Signer
+	var keyless error
 	if !o.Template {
 		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
-		if err != nil {
-			return nil, err
-		} else if signer != nil {
+		if keyless = err; signer != nil {
 			key = signer
 		}
 	}
 	a, through, err := o.read(t)
-	if err != nil {
+	if err = errors.Join(keyless, err); err != nil {
 		return nil, err
 	}
 	r, err := o.Open(ctx)
@@ -145,6 +150,10 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
+		return nil, fmt.Errorf("verify: %w, as %s (anteroom verify --template writes new ones)", ErrVerified,
+			s.Verifications[n-1].File)
 	}
 	v.manifest = public.manifest
 	if v.unseen != nil {
@@ -215,11 +224,15 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 	switch {
 	case o.Answers != "":
 		var read []byte
-		if read, err = cli.ReadFile(t.In, o.Answers, maxAnswers); err == nil {
-			a, err = parseAnswers(read)
-		}
-		if err != nil {
+		if read, err = cli.ReadFile(t.In, o.Answers, maxAnswers); err != nil {
 			return nil, through, fmt.Errorf("read answers: %w", err)
+		}
+		name := o.Answers
+		if name == "-" {
+			name = "standard input"
+		}
+		if a, err = parseAnswers(name, read); err != nil {
+			return nil, through, err
 		}
 		text = a.Through
 	case !o.Template && !t.Interactive:
@@ -269,6 +282,9 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
+const atOnce = "the editor ended at once, and the file is as it was (if its window is still open, set EDITOR " +
+	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it`
+
 func (o *Options) decide(
 	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
 ) (*site.Site, error) {
@@ -292,7 +308,21 @@ func (o *Options) decide(
 		if a != nil {
 			d, err = decide(a)
 		} else {
-			d, err = edit(draft, v.template(), func() error { return t.Edit(draft) }, decide)
+			e := &editing{
+				open: func(line int) error { return t.Edit(draft, line) },
+				atOnce: func() error {
+					_, err := t.Ask(ctx, bufio.NewReader(t.In), atOnce, "", func(string) string { return "" })
+					return err
+				},
+				refused: func(wrong error) (bool, error) {
+					t.Complain("", wrong.Error())
+					answer, err := t.Choose(ctx, "What now?", "edit", "edit", "quit", "x")
+					return answer == "e", err
+				},
+				quick:  time.Second,
+				decide: decide,
+			}
+			d, err = e.edit(draft, v.template())
 		}
 		if errors.Is(err, cli.ErrInterrupted) {
 			err = errors.New("the editor was interrupted, and nothing was written")
@@ -318,7 +348,7 @@ func (o *Options) decide(
 		if !o.Yes && !t.Interactive {
 			return nil, errors.New("verify: nothing was written (--yes writes it)")
 		} else if !o.Yes {
-			if choice, err = t.Choose(ctx, "Write this verification?", "yes", "no", "edit"); err != nil {
+			if choice, err = t.Choose(ctx, "Write this verification?", "", "yes", "no", "edit"); err != nil {
 				return nil, kept(fmt.Errorf("%w: nothing was written", err))
 			}
 		}
@@ -353,30 +383,43 @@ func (o *Options) write(t *cli.Terminal, d *decided) error {
 	return nil
 }
 
-// Undo removes the newest verification, unless it is public: in the folder of documents, or by the
-// service.
-func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
+// Undo removes the newest verification from a content folder, unless the service shows it or git
+// has it. If withdraw is true, the folder of documents has its board: generate it again without.
+func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err error) {
+	part, _ := os.ReadFile(inside(o.Content, project.Unfinished)) // which Begin removes
 	s, unlock, err := Begin(o.Content, t.Now())
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unlock()
+	if part := strings.TrimSpace(string(part)); part != "" {
+		t.Printf("Removed the part of verification %s that was written.", part)
+		return false, nil
+	}
 	name := s.Current().File
+	const corrects = "the next anteroom verify corrects it, with a correction for readers"
 	if len(s.Verifications) < 2 {
-		return fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
+		return false, fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
 	}
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
-		return fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
+		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
 	}
 	public, err := o.Compare(ctx, s)
-	place := s.Service.BaseURL()
-	if public.InFolder {
-		place = o.Public
-	}
-	if public.InFolder || public.ByService {
-		return fmt.Errorf("undo: %s is public, in %s (the next verification corrects it)", name, place)
+	if public.ByService {
+		return false, fmt.Errorf("undo: %s is public, at %s (%s)", name, s.Service.BaseURL(), corrects)
 	} else if err != nil {
-		return err
+		return false, err
+	}
+	commit, known, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
+	switch {
+	case err != nil:
+		return false, err
+	case commit != "":
+		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset %[2]s~1, "+
+			"then anteroom verify --undo; otherwise %s)", name, commit, corrects)
+	case public.InFolder && o.Offline && !known:
+		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline, which asks the service; "+
+			"if it is public, %s)", name, o.Public, corrects)
 	}
 	var gone []string
 	for _, file := range filesOf(name) {
@@ -386,10 +429,10 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) error {
 		}
 	}
 	if err := errors.Join(begin(o.Content, name), finish(o.Content)); err != nil {
-		return fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
+		return false, fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
 	}
 	t.Printf("Undid verification %s: removed %s.", name, strings.Join(gone, ", "))
-	return nil
+	return public.InFolder, nil
 }
 
 func (v *survey) summary(d *decided, show func(changed bool, line string)) {

@@ -26,6 +26,7 @@ type row struct {
 	hash   string // by which verifications and the log name it
 	by     string // the verification that covers it; "" for a new record
 	was    string // the decision so far
+	on     string // the verification that has it
 	answer *answer
 	place  string // of the answer
 }
@@ -185,9 +186,9 @@ func (s *scanned) group(ledger *site.Ledger) {
 			one.fresh = append(one.fresh, r)
 			continue
 		}
-		one.old = append(one.old, r)
+		one.old, r.on = append(one.old, r), r.by
 		if e, decided := ledger.Entries()[r.hash]; decided {
-			r.was, one.vouched = e.Decision, cmp.Or(e.Agent, one.vouched)
+			r.was, r.on, one.vouched = e.Decision, e.File, cmp.Or(e.Agent, one.vouched)
 		}
 	}
 }

@@ -109,13 +109,7 @@ func nextOfDay(name string) string {
 }
 
 func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) error {
-	all := v.site.Verifications
-	for i := len(all) - 1; i > 0; i-- {
-		if all[i].Lost != "" {
-			all = all[i:] // the coverage began again there
-			break
-		}
-	}
+	all := sinceLoss(v.site.Verifications)
 	extent, err := records.Measure(ctx, r, nil)
 	if err == nil {
 		err = Belongs(extent, v.site, limits.newStore)

@@ -25,6 +25,7 @@ import (
 const (
 	maxListed     = 500     // agents, charters or suggestions with an answer each
 	maxFolds      = 50      // patterns
+	maxVouched    = 50      // agents that were vouched for
 	maxLookAlikes = 5       // similar names of an agent
 	maxClients    = 20      // names of clients
 	maxTexts      = 1 << 20 // bytes of the texts of suggestions
@@ -49,12 +50,11 @@ func (s *sheet) note(indent, format string, args ...any) {
 func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(text, "\n", "\n  > ")) }
 
 func (v *survey) propose(s *sheet, k *scanned, r *row) {
-	decision, reason := site.Choices[k.kind.Name][0], `""`
+	decision, reason := v.proposal(k, r)
 	if own := v.ownRecord(k.kind.Name, r.Record); own != "" {
 		s.note("  ", "  own_names has %q", own)
-		decision, reason = site.Own, ownReason
 	}
-	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, reason, k.member(), r.ID)
+	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, cmp.Or(reason, `""`), k.member(), r.ID)
 }
 
 func (k *scanned) member() string {
@@ -77,7 +77,9 @@ func (v *survey) template() []byte {
 		s.note("", "Odd: %s.", odd)
 	}
 	s.line("through: %s", v.through)
+	proposal := answers{Through: v.through}
 	if len(v.broken) > 0 {
+		proposal.Lost = "lost"
 		s.note("", "\nThe store differs from the verified one:\n  %s\nBring the records back from a backup "+
 			"and verify again.\nIf they are lost for good, say why. The reason is published.",
 			strings.Join(v.broken, "\n  "))
@@ -86,8 +88,8 @@ func (v *survey) template() []byte {
 	v.registrations(s)
 	v.charters(s)
 	v.suggestions(s)
-	v.numbers(s)
-	v.writeTexts(s)
+	d := v.apply(&proposal, &faults{})
+	v.writeTexts(s, v.numbers(s, d.ledger.Counts()))
 	s.line("")
 	s.note("", "If a number falls, say why, for readers.")
 	s.line(`correction: ""`)
@@ -97,13 +99,13 @@ func (v *survey) template() []byte {
 func (v *survey) registrations(s *sheet) {
 	k := v.kinds[0]
 	agents := slices.DeleteFunc(slices.Clone(k.subjects), func(a *subject) bool { return len(a.fresh) == 0 })
-	s.note("", "\nRegistrations: %d new, of %d agents.\n"+
+	s.note("", "\nRegistrations: %d new, of %s.\n"+
 		"  leave  they count as recorded, and the agent is not verified\n"+
 		"  vouch  the agent counts as one verified conversion; say why, without a name\n         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
 		"You may add answers, also about several agents or about verified records:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
-		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), len(agents))
+		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), cli.Plural(len(agents), "agent"))
 	s.line("registrations:")
 	if len(agents) > maxListed { // vouched agents come first, then others that are known
 		known := func(a *subject) int { return 2*min(1, len(a.vouched)) + min(1, len(a.old)) }
@@ -121,6 +123,7 @@ func (v *survey) registrations(s *sheet) {
 		v.propose(s, k, a.fresh[0])
 	}
 	v.proposeOwn(s, k)
+	s.vouched(k)
 }
 
 func (s *sheet) others(a *subject, how string, names []string) {
@@ -177,12 +180,42 @@ func (s *sheet) describe(a *subject) {
 	} else {
 		s.note("  ", "  1 registration, %s", first)
 	}
-	if n := len(a.old); n > 0 {
-		vouched := ""
-		if a.vouched != "" {
-			vouched = "; you vouched for it"
+	before := map[string]int{}
+	for _, r := range a.old {
+		before[past[r.was]+" on "+r.on]++
+	}
+	how := slices.Sorted(maps.Keys(before))
+	for _, how := range how[:min(maxLookAlikes, len(how))] {
+		s.note("  ", "  %s verified before, %s", cli.Plural(before[how], "registration"), how)
+	}
+}
+
+// past are decisions about registrations, as they were made.
+var past = map[string]string{site.Leave: "left", site.Vouch: "vouched for", site.Own: "set apart as your own"}
+
+// vouched lists the agents that were vouched for, with what would change that.
+func (s *sheet) vouched(k *scanned) {
+	n := 0
+	for _, a := range k.subjects {
+		i := slices.IndexFunc(a.old, func(r *row) bool { return r.was == site.Vouch })
+		if i < 0 {
+			continue
 		}
-		s.note("  ", "  %s verified before%s", cli.Plural(n, "registration"), vouched)
+		if n++; n == 1 {
+			s.note("  ", "Vouched for before. To change that, remove a # and say why:")
+		} else if n > maxVouched {
+			continue
+		}
+		about := fmt.Sprintf("agent_name: %q", a.text)
+		// A name that is written otherwise, that is a pattern or that YAML would trim.
+		if a.nameless || about != `agent_name: "`+strings.TrimSpace(a.text)+`"` || strings.Contains(a.text, "*") {
+			s.note("  ", "%q", a.text)
+			about = fmt.Sprintf("agent: %q", a.old[i].ID)
+		}
+		s.line(`  #- {decision: leave, earlier: true, reason: "", %s}`, about)
+	}
+	if n > maxVouched {
+		s.note("  ", "and %d more (anteroom records list registrations)", n-maxVouched)
 	}
 }
 
@@ -270,44 +303,61 @@ func (v *survey) suggestions(s *sheet) {
 	})
 }
 
-func (v *survey) numbers(s *sheet) {
+// numbers proposes the numbers that the operator enters, and returns the sections of the board in
+// which a number changes. counts are the numbers that follow from the proposed decisions.
+func (v *survey) numbers(s *sheet, counts map[string]int) (changed map[string]bool) {
 	a := records.AttentionOf(v.seen)
 	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
 		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
 		cli.Plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, cli.Plural(int(a.ToolCalls), "tool call"))
-	totals := map[string]int64{}
-	for _, o := range v.seen {
-		if o.Client != "" {
-			totals[o.Client] += o.N
-		}
-	}
-	clients := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
-		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
-	})
+	current := v.site.Current()
+	listed := append(append([]string{}, current.ObservedAttention.NamedClients...), v.newClients()...)
+	clients, requests := v.clients()
 	for _, client := range clients[:min(maxClients, len(clients))] {
-		s.note("", "  %q: %s", client, cli.Plural(int(totals[client]), "request"))
+		how := ""
+		if client != records.OtherClients && !slices.Contains(listed, client) {
+			how = "; not in " + namedClients
+		}
+		s.note("", "  %q: %s%s", client, cli.Plural(int(requests[client]), "request"), how)
 	}
 	s.line("numbers:")
-	current := v.site.Current()
+	changed = map[string]bool{}
 	for _, n := range site.Numbers {
-		switch {
-		case n.Path == namedClients:
-			list, _ := json.Marshal(append([]string{}, current.ObservedAttention.NamedClients...)) // texts do not fail
-			s.line("  %s: %s", n.Path, list)
-		case n.Told:
-			s.line("  %s: %d", n.Path, n.Of(current))
+		was, is, why := n.Of(current), counts[n.Path], ""
+		if n.Told {
+			is, why = v.proposed(n.Path, n.Of(current), listed)
 		}
+		if changed[sectionOf(n.Path)] = changed[sectionOf(n.Path)] || was != is; !n.Told {
+			continue
+		}
+		if was != is {
+			s.note("  ", "%d before, and %s", was, why)
+		}
+		value, _ := json.Marshal(is) // a number or texts do not fail
+		if n.Path == namedClients {
+			value, _ = json.Marshal(listed)
+		}
+		s.line("  %s: %s", n.Path, value)
 	}
 	s.note("  ", "the day up to which you have watched whether the service responds")
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
+	return changed
 }
 
-func (v *survey) writeTexts(s *sheet) {
+func (v *survey) writeTexts(s *sheet, changed map[string]bool) {
 	b := v.currentBoard()
+	file := boardFile(v.site.Current().File)
+	if !slices.Contains(slices.Collect(maps.Values(changed)), true) {
+		s.note("", "\nNo number of the board changes, and its texts stay. To change one, list it here by its\n"+
+			"place in %s: {%s: NEW TEXT}", file, honestRead)
+		s.line("texts: {}")
+		return
+	}
 	texts := mapping([3]string{newWhatChanged, "!!str", unchanged}, [3]string{newAmbiguous, "!!str", unchanged})
 	last := fmt.Sprintf("%s[%d].", updates, len(b.values[updates].Content)-1)
 	for _, path := range b.texts {
-		if strings.HasPrefix(path, updates+"[") && !strings.HasPrefix(path, last) {
+		if strings.HasPrefix(path, updates+"[") && !strings.HasPrefix(path, last) ||
+			path != honestRead && !changed[sectionOf(path)] {
 			continue
 		}
 		text := scalar("!!str", b.values[path].Value)
@@ -315,8 +365,9 @@ func (v *survey) writeTexts(s *sheet) {
 		texts.Content = append(texts.Content, scalar("!!str", path), text)
 	}
 	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	s.note("", "\nTexts of the board. Rewrite what is no longer true. You confirm what you leave.\n"+
-		"%s and\n%s add an update of this day.", newWhatChanged, newAmbiguous)
+	s.note("", "\nTexts next to numbers that change. Rewrite what is no longer true. You confirm what\n"+
+		"you leave. %s and\n%s add an update of this day.\n"+
+		"The other texts stay: list one here by its place in %s\nto change it.", newWhatChanged, newAmbiguous, file)
 	s.Write(text)
 }
 

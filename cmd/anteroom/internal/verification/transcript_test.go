@@ -90,6 +90,8 @@ func (s *service) step(line string) string {
 		s.charter(n, text, "[]", at)
 	case "suggest":
 		s.suggest(n, at)
+	case "honest_read":
+		s.read(rest)
 	case "sql":
 		s.exec(rest)
 	case "log_key":
@@ -155,7 +157,7 @@ func (s *service) decided(limits scope, now, answers string, try bool) (result s
 	for _, odd := range v.odd {
 		result += "odd: " + odd + "\n"
 	}
-	a, err := parseAnswers([]byte("{" + answers + "}"))
+	a, err := parseAnswers("", []byte("{"+answers+"}"))
 	var d *decided
 	if err == nil {
 		if a.Texts == nil && !strings.Contains(answers, "texts: ") {

@@ -4,7 +4,7 @@
 //	newSurvey reads the store and the content once and compares them (survey.go, scan.go)
 //	template  writes a YAML file that lists the new records and proposes decisions (template.go)
 //	edit      opens it in an editor until its answers are accepted (editor.go, answers.go)
-//	decide    applies the answers: verification, board, log stage (decide.go, board.go, log.go)
+//	decide    makes verification, board and log stage (decide.go, board.go, told.go, log.go)
 //	write     puts the files into the content folder, all or none (write.go)
 //
 // Audit compares a store with the verifications, and changes nothing.
@@ -34,10 +34,11 @@ import (
 
 // Audited is the result of comparing a store with the verifications.
 type Audited struct {
-	Changed []string // verified records that are gone or changed, and records no host writes
-	Early   []string // new records whose time was verified already
-	Notes   []string // such records that a verification covers: the operator was warned of them then
-	Own     []string // records counted before own_names had their names
+	Verifications int      `json:"verifications"`
+	Changed       []string `json:"changed"` // verified records that are gone or changed, and records no host writes
+	Early         []string `json:"early"`   // new records whose time was verified already
+	Notes         []string `json:"notes"`   // such records that a verification covers: the operator was warned of them then
+	Own           []string `json:"own"`     // records counted before own_names had their names
 }
 
 // Audit checks every verification of a site against the store.
@@ -46,7 +47,7 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error
 	if err := v.compare(ctx, r, scope{}); err != nil {
 		return nil, err
 	}
-	a := &Audited{Changed: v.broken}
+	a := &Audited{len(s.Verifications), append([]string{}, v.broken...), []string{}, []string{}, []string{}}
 	for _, k := range v.kinds {
 		_, own := v.nowOwn(k)
 		a.Changed, a.Early = append(a.Changed, k.altered...), append(a.Early, k.early...)

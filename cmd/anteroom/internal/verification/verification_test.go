@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -56,7 +59,14 @@ func newService(t testing.TB) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.read("The numbers say what came.")
 	return s
+}
+
+// read writes the honest read of the current board.
+func (s *service) read(text string) {
+	file := s.content[boardFile(s.site().Current().File)]
+	file.Data = regexp.MustCompile(`(?m)^  honest_read: .*$`).ReplaceAll(file.Data, []byte("  honest_read: "+text))
 }
 
 func (s *service) exec(statement string, args ...any) {
@@ -135,7 +145,7 @@ func answersOf(t testing.TB, text string) *answers {
 	if !strings.Contains(text, "texts:") {
 		text += "\ntexts: unchanged\n"
 	}
-	a, err := parseAnswers([]byte(text))
+	a, err := parseAnswers("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,16 +277,16 @@ func FuzzParseAnswers(f *testing.F) {
 	f.Add("registrations: [{pubkey: \"*\", decision: own}, {record_id: 5b2f7d1f3e1a4c0b9a8d7c6b5a493827, earlier: true, decision: leave, reason: a}]")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := parseAnswers([]byte(text))
+		a, err := parseAnswers("f", []byte(text))
 		if err != nil {
 			return
 		}
 		for _, kind := range site.Kinds {
 			for _, answer := range a.of(kind) {
-				if answer.about() == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
+				if answer.String() == "" || !slices.Contains(site.Choices[kind], answer.Decision) || strings.Contains(answer.Reason, "\n") {
 					t.Fatalf("taken: %+v", answer)
 				}
-				like(answer.About["agent_name"])
+				like(answer.AgentName)
 			}
 		}
 	})
@@ -299,16 +309,48 @@ func BenchmarkSurvey(b *testing.B) {
 	}
 }
 
-// TestUndo: a verification that is public, or may be, is not taken back.
+// A record has the newest decision about it, and the board of that; none in another store.
+func TestDecisions(t *testing.T) {
+	s := newService(t)
+	s.register(1, "lark", "", "08:00:00")
+	s.verify("09:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: known}]")
+	s.register(2, "owl", "", "10:00:00")
+	s.verify("11:00:00", "")
+	s.verify("12:00:00", "{registrations: [{agent_name: lark, earlier: true, decision: own, reason: mine}], texts: unchanged, correction: Mine.}")
+	s.register(3, "wren", "", "13:00:00")
+	got := func() (list string, err error) {
+		decisions, err := DecisionsOf(t.Context(), s.Store, s.site())
+		for i, name := range []string{"lark", "owl", "wren"} {
+			decision, board := decisions("registration", int64(i+1), id(i+1), hexSum(canon.Registration(name, "")))
+			list += decision + " " + board + ", "
+		}
+		return list, err
+	}
+	if list, err := got(); err != nil || list != "own "+day+"-3, leave "+day+"-2,  , " {
+		t.Errorf("%q, %v", list, err)
+	}
+	s.exec("UPDATE store SET id = '0'")
+	if list, err := got(); err == nil || list != " ,  ,  , " {
+		t.Errorf("another store: %q, %v", list, err)
+	}
+}
+
+// TestUndo: a verification that is public, or may be, is not taken back. The folder of documents
+// alone does not make it public.
 func TestUndo(t *testing.T) {
 	s := newService(t)
 	s.register(1, "lark", "", "2026-12-01T10:00:00Z")
 	loaded := s.verify("2026-12-01T12:00:00Z", `registrations: [{agent_name: lark, decision: leave}]`)
-	folder := t.TempDir()
+	folder, public := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(folder, s.content); err != nil {
 		t.Fatal(err)
 	}
-	files := filesOf(loaded.Current().File)[:2] // it has no log
+	name := loaded.Current().File
+	if err := errors.Join(os.Mkdir(filepath.Join(public, "scoreboard"), 0o777),
+		os.WriteFile(filepath.Join(public, "scoreboard", name+".json"), contract.BoardDocument(loaded.Current()), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	files := filesOf(name)[:2] // it has no log
 	there := func() (n int) {
 		for _, file := range files {
 			if _, err := os.Stat(inside(folder, file)); err == nil {
@@ -321,21 +363,27 @@ func TestUndo(t *testing.T) {
 	terminal := cli.New(strings.NewReader(""), &said, &said)
 	terminal.Now = func() time.Time { return moment("2026-12-01T13:00:00Z") }
 	for _, c := range []struct {
-		facts continuity.Facts
-		err   error
-		want  string
+		facts   continuity.Facts
+		err     error
+		offline bool
+		commit  string
+		git     bool
+		want    string
 	}{
-		{err: live.ErrUnreachable, want: "the service is unreachable"},
-		{facts: continuity.FromSite(loaded), want: " is public, in https://www.anteroom.example ("},
+		{err: live.ErrUnreachable, git: true, want: "the service is unreachable"},
+		{facts: continuity.FromSite(loaded), git: true, want: "undo: 2026-12-01 is public, at https://www.anteroom.example (the next anteroom verify corrects it, with a correction for readers)"},
+		{err: live.ErrNothing, git: true, commit: "abc123", want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live: git reset abc123~1, then anteroom verify --undo; otherwise"},
+		{offline: true, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --offline, which asks the service; "},
 		{err: live.ErrNothing},
 	} {
-		err := Undo(t.Context(), terminal, &Options{
-			Content: folder, Public: t.TempDir(),
-			Live: func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+		withdraw, err := Undo(t.Context(), terminal, &Options{
+			Content: folder, Public: public, Offline: c.offline,
+			Live:      func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+			Committed: func(context.Context, string) (string, bool, error) { return c.commit, c.git, nil },
 		})
 		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left {
-			t.Errorf("%v: %v, %d files are left", c.err, err, there())
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left || withdraw != (c.want == "") {
+			t.Errorf("%+v: %v, %v, %d files are left", c, withdraw, err, there())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
+	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -63,12 +64,12 @@ func write(folder, name string, files []file) (err error) {
 	}
 	for _, file := range files {
 		path := inside(folder, file.name)
-		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		err := output.MakeFolder(filepath.Dir(path))
 		if err == nil {
 			err = disk.WriteNew(path, file.text)
 		}
 		if err == nil {
-			err = errors.Join(os.Chmod(path, 0o644), disk.SyncFolder(filepath.Dir(path)))
+			err = errors.Join(output.Permit(path, output.ForAll), disk.SyncFolder(filepath.Dir(path)))
 		}
 		if err != nil {
 			return errors.Join(err, finish(folder))
@@ -82,10 +83,11 @@ func write(folder, name string, files []file) (err error) {
 }
 
 func begin(folder, name string) error {
-	if err := disk.WriteNew(inside(folder, project.Unfinished), []byte(name+"\n")); err != nil {
+	note := inside(folder, project.Unfinished)
+	if err := disk.WriteNew(note, []byte(name+"\n")); err != nil {
 		return err
 	}
-	return disk.SyncFolder(folder)
+	return errors.Join(output.Permit(note, 0o600), disk.SyncFolder(folder))
 }
 
 // finish removes the files of a verification whose writing or undoing did not end. The caller holds

@@ -106,6 +106,35 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// Whatever the umask, all users may read what is written. The note and the draft are for the user
+// and, where it may write into the folder, for the group, which can so go on.
+func TestPermissions(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	for above, want := range map[os.FileMode][2]os.FileMode{0o755: {0o644, 0o600}, 0o775: {0o664, 0o660}} {
+		folder := t.TempDir()
+		mode := func(name string) os.FileMode {
+			info, err := os.Stat(filepath.Join(folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Mode().Perm()
+		}
+		if err := errors.Join(os.Chmod(folder, above), write(folder, day, written()), begin(folder, "x")); err != nil {
+			t.Fatal(err)
+		}
+		begun := &editing{open: func(int) error { return errors.New("no editor") }}
+		begun.edit(Draft(folder), []byte("x"))
+		for _, name := range filesOf(day) {
+			if got := mode(name); got != want[0] || mode(filepath.Dir(name)) != above {
+				t.Errorf("%s below %o: %o in %o", name, above, got, mode(filepath.Dir(name)))
+			}
+		}
+		if note, draft := mode(project.Unfinished), mode(filepath.Base(Draft(folder))); note != want[1] || draft != want[1] {
+			t.Errorf("below %o the note is %o, the draft %o", above, note, draft)
+		}
+	}
+}
+
 // The note is on the disk, with its name, before any file is, and no file that is there is written
 // over or removed.
 func TestWriteSyncs(t *testing.T) {
