@@ -147,7 +147,9 @@ func (d *doctor) checkDocuments() {
 		return
 	}
 	d.site = s
-	if stale := report.Stale(d.content); stale != nil {
+	if stale := report.Stale(d.content); stale != nil && report.Artifact == nil {
+		d.addError(check, faulty, stale, "")
+	} else if stale != nil {
 		d.addError(check, warning, stale, "")
 	} else {
 		d.add(check, healthy, "", "%s loads, and %s is current: version %.12s", d.content, d.host.Public, report.Content)

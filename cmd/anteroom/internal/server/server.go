@@ -207,6 +207,9 @@ func (s *server) read() (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	if warning := artifact.Warning(); warning != "" {
+		s.log.Warn(warning)
+	}
 	next := &site{snapshot: artifact.Snapshot}
 	if next.facts, err = continuity.FromFiles(artifact.Files, artifact.Snapshot); err != nil {
 		return nil, err
