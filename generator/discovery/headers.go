@@ -11,7 +11,6 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/output"
-	"anteroom/generator/tlog"
 )
 
 // commonHeaders are headers of every static answer, errors included. A page may load style sheets,
@@ -61,6 +60,14 @@ var redirects = []string{
 	"/auditors.html.md /jobs.html.md 308",
 }
 
+// Redirected returns the paths that redirect.
+func Redirected() (paths []string) {
+	for _, line := range redirects {
+		paths = append(paths, strings.Fields(line)[0])
+	}
+	return paths
+}
+
 // Configuration makes the _headers and _redirects files of Cloudflare. The CDN joins the values
 // that two matching rules have for one header, so each header of a path is in one rule only. A
 // pattern is one rule for all documents it matches.
@@ -78,10 +85,15 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		if at == "/" {
 			served = output.As("/index.html")
 		}
+		if served == nil {
+			own := output.Own(at)
+			rules[own.Pattern] = own.Headers()
+			continue
+		}
 		if served.MediaType == "" {
 			continue
 		}
-		switch open := openRule(at); {
+		switch open := output.OpenRule(at); {
 		case open == nil:
 			rules[at] = served.Headers()
 		case !slices.Equal(open.Headers(), served.Headers()):
@@ -105,7 +117,7 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		write(path, rules[path])
 	}
 	if _, err := assets.ParseHeaders(b.String()); err != nil {
-		g.Fail("%w: let one pattern match several documents", err)
+		g.Fail("%w: let one pattern match several documents, or bring fewer files of rare kinds", err)
 	}
 	lines := strings.Join(redirects, "\n") + "\n"
 	if _, err := assets.ParseRedirects(lines); err != nil {
@@ -114,25 +126,4 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 	g.Add(assets.HeadersPath, []byte(b.String()))
 	g.Add(assets.RedirectsPath, []byte(lines))
 	return g.Result()
-}
-
-// openRule returns the pattern whose rule covers a path, or nil if the path needs its own. On the
-// CDN a star matches slashes too, so the broadest pattern counts.
-func openRule(at string) (broadest *output.Path) {
-	if tlog.Published(at) {
-		if served := output.LogAs(at); strings.Contains(served.Pattern, "*") {
-			return served
-		}
-		return nil
-	}
-	for i := range output.Paths {
-		p := &output.Paths[i]
-		if p.Pattern == output.KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
-			continue
-		}
-		if broadest == nil || assets.Matches(p.Pattern, broadest.Pattern) {
-			broadest = p
-		}
-	}
-	return broadest
 }

@@ -769,7 +769,7 @@ func TestCopyNextToALog(t *testing.T) {
 			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
 			if what == "file" {
 				must(t, err)
-				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log that was left behind" bytes=%d`, len(log))) {
+				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"recovered the write-ahead log that a killed process left" bytes=%d`, len(log))) {
 					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
 				}
 				s.Close()

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -172,7 +171,7 @@ func watch(ctx context.Context, folder string, look func(second bool) (satisfied
 func fingerprint(folder string) string {
 	var state strings.Builder
 	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && site.Ignored(path.Base(name)) {
+		if err == nil && site.Ignored(name) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -20,8 +20,8 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/quote"
+	"anteroom/edge/store/migrations"
 	"anteroom/generator"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
@@ -300,7 +300,7 @@ func secretIn(name string) (string, error) {
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, read))
 	switch {
-	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
+	case bytes.HasPrefix(head, []byte(migrations.Magic)):
 		return "a database", nil
 	case slices.ContainsFunc(receipt.SecretPrefixes,
 		func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):
