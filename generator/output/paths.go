@@ -202,7 +202,8 @@ var Paths = []Path{
 // ownMedia are the media types of the operator's own files, by ending.
 var ownMedia = map[string]string{
 	".asc": mediaText, ".avif": "image/avif", ".css": mediaCSS, ".csv": "text/csv; charset=utf-8", ".gif": "image/gif",
-	".ico": "image/vnd.microsoft.icon", ".jpeg": "image/jpeg", ".jpg": "image/jpeg", ".json": MediaJSON,
+	".ico": "image/vnd.microsoft.icon", ".ics": mediaCalendar, ".jpeg": "image/jpeg", ".jpg": "image/jpeg",
+	".json": MediaJSON,
 	".md": MediaMarkdown, ".mjs": mediaJavaScript, ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".pdf": "application/pdf",
 	".txt": mediaText, ".wasm": "application/wasm", ".webmanifest": "application/manifest+json", ".webp": "image/webp",
 	".woff2": "font/woff2", ".xml": mediaXML, ".zip": "application/zip",
