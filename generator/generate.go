@@ -120,15 +120,18 @@ func generate(s *site.Site) (*Output, error) {
 	return all, nil
 }
 
-// withOwn adds the operator's own files. It refuses the paths of other documents, made so far or not,
-// and those that a host or the CDN answers itself.
+// withOwn adds the operator's own files. It refuses the paths of other documents, made so far or
+// not, and those that a host or the CDN answers itself.
 func withOwn(s *site.Site, files []File) ([]File, error) {
-	taken := append(discovery.Redirected(), health.Live, health.Ready, "/api", "/v1", "/cdn-cgi", "/scoreboard", tlog.Folder)
+	taken := []string{health.Live, health.Ready, "/api", "/v1", "/cdn-cgi", "/scoreboard", tlog.Folder}
 	for i := range files {
 		taken = append(taken, files[i].Path)
 	}
-	for i := range output.Paths {
-		taken = append(taken, output.Paths[i].Pattern) // no own file has a star
+	for _, p := range output.Paths {
+		taken = append(taken, p.Pattern) // no own file has a star
+	}
+	for _, line := range discovery.Redirects {
+		taken = append(taken, strings.Fields(line)[0])
 	}
 	var faults site.Errors
 	for i := range s.Static {

@@ -131,7 +131,7 @@ func (d *doctor) run(ctx context.Context) error {
 	return err
 }
 
-// Of what depends on content that does not load, doctor knows nothing.
+// What depends on the content cannot be checked if it does not load.
 const notCompared, mendContent = "not compared: the content has faults", "mend the content first"
 
 func (d *doctor) checkDocuments() {

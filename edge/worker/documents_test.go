@@ -23,8 +23,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// documentsWithLog gives what is published of the content of this project with files of its operator's
-// own and a public log, one of whose tiles is full.
+// documentsWithLog gives what is published of the content of this project with files of the
+// operator's own and a public log, one of whose tiles is full.
 func documentsWithLog(t *testing.T) *generator.Output {
 	t.Helper()
 	content := fstest.MapFS{}

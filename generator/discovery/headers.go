@@ -50,22 +50,14 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + output.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
+// Redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
 // index.html at /index.html but not at /. Many look for an MCP server at /mcp: 308 keeps method and
 // body. Audits once had a separate page.
-var redirects = []string{
+var Redirects = []string{
 	"/ /index.html 200",
 	output.MCPShort + " " + protocol.Path + " 308",
 	"/auditors.html /jobs.html 308",
 	"/auditors.html.md /jobs.html.md 308",
-}
-
-// Redirected returns the paths that redirect.
-func Redirected() (paths []string) {
-	for _, line := range redirects {
-		paths = append(paths, strings.Fields(line)[0])
-	}
-	return paths
 }
 
 // Configuration makes the _headers and _redirects files of Cloudflare. The CDN joins the values
@@ -119,7 +111,7 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 	if _, err := assets.ParseHeaders(b.String()); err != nil {
 		g.Fail("%w: let one pattern match several documents, or bring fewer files of rare kinds", err)
 	}
-	lines := strings.Join(redirects, "\n") + "\n"
+	lines := strings.Join(Redirects, "\n") + "\n"
 	if _, err := assets.ParseRedirects(lines); err != nil {
 		g.Fail("%w", err)
 	}

@@ -87,8 +87,7 @@ func list(dir string, paths []string) string {
 }
 
 // Read reads the folder and the snapshot file. It refuses a folder whose documents differ from the
-// list, as after a killed run, and names the files. This is the one rule of whether documents can be
-// served.
+// list, as after a killed run, and names the files. No other rule decides what can be served.
 func Read(dir, snapshotFile string) (*Artifact, error) {
 	const hint = "(run anteroom generate)"
 	text, err := os.ReadFile(snapshotFile)

@@ -203,8 +203,8 @@ var Paths = []Path{
 var ownMedia = map[string]string{
 	".asc": mediaText, ".avif": "image/avif", ".css": mediaCSS, ".csv": "text/csv; charset=utf-8", ".gif": "image/gif",
 	".ico": "image/vnd.microsoft.icon", ".ics": mediaCalendar, ".jpeg": "image/jpeg", ".jpg": "image/jpeg",
-	".json": MediaJSON,
-	".md": MediaMarkdown, ".mjs": mediaJavaScript, ".mp3": "audio/mpeg", ".mp4": "video/mp4", ".pdf": "application/pdf",
+	".json": MediaJSON, ".md": MediaMarkdown, ".mjs": mediaJavaScript, ".mp3": "audio/mpeg", ".mp4": "video/mp4",
+	".pdf": "application/pdf",
 	".txt": mediaText, ".wasm": "application/wasm", ".webmanifest": "application/manifest+json", ".webp": "image/webp",
 	".woff2": "font/woff2", ".xml": mediaXML, ".zip": "application/zip",
 }
@@ -216,8 +216,8 @@ func Own(p string) *Path {
 		return open
 	}
 	ending, pattern := path.Ext(p), p
-	if ending != "" && !slices.ContainsFunc(slices.Concat(Paths, logPaths),
-		func(served Path) bool { return strings.HasSuffix(served.Pattern, ending) }) {
+	same := func(served Path) bool { return strings.HasSuffix(served.Pattern, ending) }
+	if ending != "" && !slices.ContainsFunc(slices.Concat(Paths, logPaths), same) {
 		pattern = "/*" + ending
 	}
 	return &Path{pattern, cmp.Or(ownMedia[ending], mediaBytes), CacheHour, true}

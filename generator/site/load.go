@@ -136,8 +136,8 @@ var IgnoredNames = []string{
 	"Thumbs.db", "ehthumbs.db", "desktop.ini", "Icon\r",
 }
 
-// Ignored reports whether the last part of a path in the content folder matches one of IgnoredNames.
-// Of the hidden folders static/.well-known (RFC 8615) alone is content.
+// Ignored reports whether the last part of a path in the content folder matches one of
+// IgnoredNames. The hidden folder static/.well-known (RFC 8615) is content.
 func Ignored(name string) bool {
 	return name != StaticFolder+"/.well-known" && slices.ContainsFunc(IgnoredNames, func(pattern string) bool {
 		is, _ := path.Match(pattern, path.Base(name))

@@ -34,7 +34,7 @@ func (c *connection) connect(path string, settings url.Values) (err error) {
 // Name returns the path of the database file.
 func (c *connection) Name() string { return c.path }
 
-// Room returns the size of the database file and its log, and how large they can become on the disk.
+// Room returns the size of the database file with its log, and how large it can become on its disk.
 func (c *connection) Room() (used, most int64, err error) {
 	info, err := os.Stat(c.path)
 	if err != nil {

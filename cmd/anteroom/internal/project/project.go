@@ -252,8 +252,8 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// RefuseForeign refuses hidden files, databases and secret keys among the foreign files of the folder
-// of the documents, which is deployed whole.
+// RefuseForeign refuses hidden files, databases and secret keys among the foreign files in the
+// folder out, which is deployed whole.
 func RefuseForeign(out string, paths []string) error {
 	var faults []error
 	last := ""
