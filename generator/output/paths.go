@@ -266,21 +266,12 @@ func As(p string) *Path {
 		return LogAs(p)
 	}
 	for i := range Paths {
-		if matches(Paths[i].Pattern, p) {
+		pattern := Paths[i].Pattern
+		if assets.Matches(pattern, p) && strings.Count(pattern, "/") == strings.Count(p, "/") {
 			return &Paths[i]
 		}
 	}
 	return nil
-}
-
-func matches(pattern, p string) bool {
-	before, after, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == p
-	}
-	rest, begins := strings.CutPrefix(p, before)
-	name, ends := strings.CutSuffix(rest, after)
-	return begins && ends && !strings.Contains(name, "/")
 }
 
 // LogAs returns how a file of a log is served, with the pattern of all such files of its tree.
