@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/endpoint/health"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/contract"
 	"anteroom/generator/discovery"
@@ -91,6 +92,9 @@ func generate(s *site.Site) (*Output, error) {
 	}
 	files := append(slices.Concat(made...), output.NewFile(output.CardPath, card))
 	a.Snapshot.Documents[api.Pages] = output.Compact(output.Pages(files))
+	if files, err = withOwn(s, files); err != nil {
+		return nil, err
+	}
 	index, err := discovery.Index(a, files)
 	if err != nil {
 		return nil, err
@@ -114,6 +118,40 @@ func generate(s *site.Site) (*Output, error) {
 		all.Log = s.Log
 	}
 	return all, nil
+}
+
+// withOwn adds the operator's own files. It refuses the paths of other documents, made so far or
+// not, and those that a host or the CDN answers itself.
+func withOwn(s *site.Site, files []File) ([]File, error) {
+	taken := []string{health.Live, health.Ready, "/api", "/v1", "/cdn-cgi", "/scoreboard", tlog.Folder}
+	for i := range files {
+		taken = append(taken, files[i].Path)
+	}
+	for _, p := range output.Paths {
+		taken = append(taken, p.Pattern) // no own file has a star
+	}
+	for _, line := range discovery.Redirects {
+		taken = append(taken, strings.Fields(line)[0])
+	}
+	var faults site.Errors
+	for i := range s.Static {
+		f := &s.Static[i]
+		at := slices.IndexFunc(taken, func(p string) bool {
+			return p == f.Path || strings.HasPrefix(f.Path, p+"/") || strings.HasPrefix(p, f.Path+"/")
+		})
+		if at >= 0 {
+			faults = append(faults, site.Error{
+				File: site.StaticFolder + f.Path, What: "the service itself uses " + taken[at], Hint: "give the file another name",
+			})
+			continue
+		}
+		served := output.Own(f.Path)
+		files = append(files, File{Path: f.Path, MediaType: served.MediaType, Cache: served.Cache, Bytes: f.Bytes})
+	}
+	if faults != nil {
+		return nil, faults
+	}
+	return files, nil
 }
 
 func paths(a *contract.Answers, files []File) map[string]bool {

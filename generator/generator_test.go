@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"regexp"
@@ -21,6 +23,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/assets"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/static"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/generator"
@@ -636,17 +639,94 @@ func TestOddCharacters(t *testing.T) {
 	}
 }
 
+// own adds files of the operator's own.
+func own(names ...string) edits {
+	added := edits{}
+	for _, name := range names {
+		added["static/"+name] = func(string) string { return "\x00\xff\r\n" + name }
+	}
+	return added
+}
+
+// TestOwnFiles: the operator's own files are documents like all others: listed, and served with the
+// headers of their ending by a machine and a CDN, whatever else has that ending.
+func TestOwnFiles(t *testing.T) {
+	const binary, object, text = "application/octet-stream", "application/json", "text/plain; charset=utf-8"
+	types := map[string]string{
+		"favicon.ico": "image/vnd.microsoft.icon", "img/tern.png": "image/png", "google1.html": "text/html; charset=utf-8",
+		"a/b.html": "text/html; charset=utf-8", "a/b.html.md": "text/markdown; charset=utf-8", "a.md": "text/markdown; charset=utf-8",
+		"ads.txt": text, "a/b.txt": text, "pgp.asc": text, "blob": binary, "a.unknown": binary, "a.tlog-proof": binary, "a/b.json": object,
+		"calendars/a/b.json": object, "calendars/a.ics": "text/calendar; charset=utf-8", "a.ics": "text/calendar; charset=utf-8", ".well-known/a/b.json": object, "own.css": "text/css; charset=utf-8",
+		"a/own.js": "text/javascript; charset=utf-8", "own.svg": "image/svg+xml", "own.xml": "application/xml",
+	}
+	names := slices.Collect(maps.Keys(types))
+	for n := range 300 {
+		names = append(names, fmt.Sprintf("album/%d.jpg", n))
+	}
+	content, _ := logged(t) // whose files have endings too
+	for name, text := range own(names...) {
+		content[name] = &fstest.MapFile{Data: []byte(text(""))}
+	}
+	o := generate(t, content)
+	rules := rulesOf(t, o)
+	hosted, err := static.New(o.Documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m model.Manifest
+	if err := json.Unmarshal(document(t, o, "/manifest.json"), &m); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]model.ManifestDocument{}
+	for _, d := range m.Documents {
+		listed[d.Path] = d
+	}
+	types["album/7.jpg"] = "image/jpeg"
+	for name, want := range types {
+		if got := rules.Of("/" + name); got.Get("Content-Type") != want || got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Cache-Control") == "" {
+			t.Errorf("%s: %v, want %s", name, got, want)
+		}
+		made, d := "\x00\xff\r\n"+name, listed["/"+name]
+		if string(document(t, o, "/"+name)) != made || d.MediaType != want || d.Bytes != len(made) || d.SHA256 != assets.SumOf([]byte(made)) {
+			t.Errorf("%s is listed as %+v", name, d)
+		}
+		w := httptest.NewRecorder()
+		hosted.ServeHTTP(w, httptest.NewRequest("GET", "/"+name, nil))
+		if h := w.Header(); w.Body.String() != made || h.Get("Content-Type") != want || h.Get("ETag") == "" || h.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s is served as %d %v", name, w.Code, h)
+		}
+	}
+	for _, d := range o.Documents { // also the ones of the service whose ending own files have
+		if got := rules.Of(d.Path).Get("Content-Type"); d.MediaType != "" && got != d.MediaType {
+			t.Errorf("%s has the type %q, want %q", d.Path, got, d.MediaType)
+		}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	for name, test := range map[string]struct {
 		content edits
 		want    string
 	}{
-		"no words for an operation": {edits{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
-		"a link to nothing":         {edits{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
-		"a heading in a paragraph":  {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
-		"a heading in llms.txt":     {edits{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
-		"a long name":               {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
-		"a name for a book":         {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 500))}, "an index of skills takes 1024"},
+		"no words for an operation":       {edits{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
+		"an own page of the same name":    {own("index.html"), "static/index.html: the service itself uses /index.html (give the file another name)"},
+		"a twin of the same name":         {own("privacy.html.md"), "static/privacy.html.md: the service itself uses /privacy.html.md ("},
+		"an own list of documents":        {own("manifest.json"), "static/manifest.json: the service itself uses /manifest.json ("},
+		"an own security.txt":             {own(".well-known/security.txt"), "the service itself uses /.well-known/security.txt ("},
+		"a file in place of a folder":     {own("calendars"), "the service itself uses /calendars/"},
+		"a folder in place of a file":     {own("style.css/a"), "static/style.css/a: the service itself uses /style.css ("},
+		"an own endpoint":                 {own("api/a"), "the service itself uses /api ("},
+		"an own check":                    {own("healthz"), "the service itself uses /healthz ("},
+		"an own redirect":                 {own("mcp"), "the service itself uses /mcp ("},
+		"an own file in the log":          {own("log/x"), "the service itself uses /log ("},
+		"an own board":                    {own("scoreboard/2026-11-20.json"), "the service itself uses /scoreboard ("},
+		"a path of the CDN":               {own("cdn-cgi/a"), "the service itself uses /cdn-cgi ("},
+		"a path that redirects to others": {own("auditors.html"), "the service itself uses /auditors.html ("},
+		"a link to nothing":               {edits{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
+		"a heading in a paragraph":        {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
+		"a heading in llms.txt":           {edits{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
+		"a long name":                     {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
+		"a name for a book":               {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 500))}, "an index of skills takes 1024"},
 		"no step that verifies": {edits{"quest.yaml": replace(
 			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
     body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},

@@ -218,7 +218,7 @@ func TestShare(t *testing.T) {
 	register(t, http.DefaultClient, "http://"+address)
 	m.expect("dana", 128+9, `export EDITOR='sed -i "s/leave, reason: \"\"/vouch, reason: known/" "$1"; kill -9 $PPID; :'
 umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 record to be verified$`)
-	m.expect("eve", 0, `export EDITOR=true; echo y | script -qec "anteroom publish" /dev/null`,
+	m.expect("eve", 0, `export EDITOR=touch; echo y | script -qec "anteroom publish" /dev/null`,
 		`^pilot_waitlist.verified_organic_agent_conversions +0     1  counted$`, `^commit    Hand verification of \S+-2$`,
 		`^live      ran sudo -n \S+/reload$`, shows+"2$")
 

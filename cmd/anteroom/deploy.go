@@ -11,6 +11,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator/output"
@@ -84,6 +85,12 @@ func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	if d.Artifact == nil {
 		if d.Artifact, err = d.artifact.read(); err != nil {
 			return err
+		}
+		if err = project.RefuseForeign(d.artifact.public, d.Artifact.Foreign); err != nil {
+			return err
+		}
+		if warning := d.Artifact.Warning(); warning != "" {
+			t.Warnf("%s", warning)
 		}
 	}
 	if err = d.readKey(t); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +37,36 @@ func TestBrokenDeploy(t *testing.T) {
 	const want = "live now: unknown: the worker has no host to ask (run the command again to carry on)"
 	if err := d.run(t.Context(), term); err == nil || !strings.Contains(err.Error(), "broken") || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// A deployment publishes the whole folder of the documents: it names what was not generated, and
+// refuses what must stay private.
+func TestDeployForeign(t *testing.T) {
+	config := mustRead(t, "../../wrangler.toml")
+	inContentFolder(t)
+	t.Setenv("PATH", "")
+	if err := os.WriteFile("wrangler.toml", config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"own.html", "x", "anteroom: warning: not generated: public/own.html; anteroom serve leaves them out, anteroom deploy publishes them (put "},
+		{"a/.env", "x", "anteroom: public/a/.env is hidden, and everything in public is deployed (move it away)"},
+		{"notes", "anteroom-secret:AAAA", "anteroom: public/notes is a secret key, and everything"},
+		{"copy", "SQLite format 3\x00", "anteroom: public/copy is a database, and everything"},
+	} {
+		name := filepath.Join(publicFolder, c.name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(c.text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var complaint bytes.Buffer
+		code := run([]string{"deploy", "--dry-run"}, strings.NewReader(""), io.Discard, &complaint)
+		if warns := c.name == "own.html"; code == cli.ExitOK || !strings.HasPrefix(complaint.String(), c.want) || warns != strings.Contains(complaint.String(), "wrangler") {
+			t.Errorf("%s: code %d: %s", c.name, code, &complaint)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -120,6 +120,8 @@ func (d *doctor) run(ctx context.Context) error {
 	d.checkDocuments()
 	if d.site != nil {
 		d.checkKeys()
+	} else {
+		d.add("key", warning, mendContent, notCompared)
 	}
 	d.checkTexts()
 	d.checkGit(ctx)
@@ -150,6 +152,9 @@ func (d *doctor) run(ctx context.Context) error {
 	return err
 }
 
+// What depends on the content cannot be checked if it does not load.
+const notCompared, mendContent = "not compared: the content has faults", "mend the content first"
+
 func (d *doctor) checkDocuments() {
 	const check, fix = "content", "run anteroom generate --check"
 	now := d.t.Now()
@@ -158,17 +163,16 @@ func (d *doctor) checkDocuments() {
 		d.addError(check, faulty, err, fix)
 		return
 	}
+	d.site = s
 	g := generation{content: d.content, public: d.host.Public, snapshot: d.host.Snapshot, check: true}
 	report, err := g.run(d.t, s, now)
 	if err != nil {
 		d.addError(check, faulty, err, fix)
-		if _, isContent := errors.AsType[cli.ContentError](err); !isContent {
-			d.site = s
-		}
 		return
 	}
-	d.site = s
-	if stale := report.Stale(d.content); stale != nil {
+	if stale := report.Stale(d.content); stale != nil && report.Artifact == nil {
+		d.addError(check, faulty, stale, "")
+	} else if stale != nil {
 		d.addError(check, warning, stale, "")
 	} else {
 		d.add(check, healthy, "", "%s loads, and %s is current: version %.12s", d.content, d.host.Public, report.Content)
@@ -213,7 +217,8 @@ func (d *doctor) checkGit(ctx context.Context) {
 	var changed []string
 	merged, public := "", d.host.Public
 	verifications, log := filepath.Join(d.content, "verifications"), filepath.Join(d.content, "log")
-	for _, folder := range []string{verifications, log, public, filepath.Dir(d.host.Snapshot)} {
+	static := filepath.Join(d.content, site.StaticFolder)
+	for _, folder := range []string{verifications, log, static, public, filepath.Dir(d.host.Snapshot)} {
 		value := ""
 		if err == nil {
 			value, err = tree.attribute(ctx, "text", filepath.Join(folder, filepath.Base(d.host.Snapshot)))
@@ -331,11 +336,24 @@ func (d *doctor) checkStore(ctx context.Context) {
 		name = "the D1 database of " + d.store.remote
 	}
 	store, err := d.store.reader(ctx)
-	if errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData {
+	verified, covered := "", []int64(nil)
+	if d.site != nil {
+		verified, covered = d.site.Covered()
+	}
+	begins := errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData
+	switch {
+	case begins && d.site == nil:
+		d.add(check, warning, mendContent, "%s does not exist; %s", name, notCompared)
+		return
+	case begins && verified == "":
 		d.reads = "begun by serve"
 		d.add(check, healthy, "", "anteroom serve will begin %s", name)
 		return
-	} else if err != nil {
+	case begins:
+		d.add(check, faulty, "anteroom restore brings it back; if it is gone for good, anteroom verify --new-store",
+			"%s does not exist, and the content verified store %s", name, verified)
+		return
+	case err != nil:
 		d.addError(check, faulty, err, "name the right one with --data or --remote")
 		return
 	}
@@ -351,11 +369,6 @@ func (d *doctor) checkStore(ctx context.Context) {
 			"with anteroom restore")
 		return
 	}
-	var covered []int64
-	verified := ""
-	if d.site != nil {
-		verified, covered = d.site.Covered()
-	}
 	extent, err := records.Measure(ctx, store, covered)
 	if err != nil {
 		d.addError(check, faulty, err, "stop the server and look at the file")
@@ -366,6 +379,8 @@ func (d *doctor) checkStore(ctx context.Context) {
 		foreign = verification.Belongs(extent, d.site, false)
 	}
 	switch {
+	case d.site == nil:
+		d.add(check, warning, mendContent, "%s opens; %s", name, notCompared)
 	case foreign != nil && verified != "":
 		d.addError(check, faulty, foreign, "")
 		return
@@ -470,8 +485,12 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 			d.add(check, warning, "run anteroom verify, which proposes to set it apart", "%s", own)
 		}
 	}
+	if d.site == nil {
+		d.add(check, warning, mendContent, notCompared)
+		return nil
+	}
 	waiting := cli.Plural(int(extent.New), "record")
-	if d.site != nil && extent.New > 0 {
+	if extent.New > 0 {
 		day, err := time.Parse(time.DateOnly, d.site.Current().AsOf)
 		if age := int(now.Sub(day).Hours() / 24); err == nil && age > stale {
 			d.add(check, warning, "run anteroom verify", "to be verified: %s; the last verification is %s old", waiting,
@@ -501,7 +520,7 @@ func (d *doctor) checkMail(ctx context.Context) {
 		return
 	}
 	if d.site == nil {
-		d.add(check, warning, "repair the content first",
+		d.add(check, warning, mendContent,
 			"the mail server was not asked: the content names sender and recipient")
 		return
 	}

@@ -192,11 +192,13 @@ func TestDoctorFinds(t *testing.T) {
 		want    string // an expression for a line that is not ok
 	}{
 		"content with faults": {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: .*service.yaml:\d+:1: `},
-		"stale documents":     {edit("public/llms.txt", "a", "b"), "", `^warning content: public is stale: 1 document not .*\(run anteroom generate`},
+		"newer content":       {edit("content/pages/terms.md", "(?m)^title: .*$", "title: Rules"), "", `^warning content: public is stale: \d+ documents not .*\(run anteroom generate`},
+		"stale documents":     {edit("public/llms.txt", "a", "b"), "", `^fault content: public does not fit build/snapshot.txt: stale: public/llms.txt \(run anteroom generate`},
+		"a foreign file":      {write("public/own.html", "x"), "", `^warning content: not generated: public/own.html; .* \(put files of your own into content/static`},
 		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 
 		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},
-		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* publishes no receipt key \(write this one into it`},
+		"a key of its own":      {func(t *testing.T) { newStore(t); operate(t, "key", "new", "--out", "data/receipt.key") }, "", `^warning key: .* publishes no receipt key \(anteroom key rotate lists this one there; `},
 		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key rotate makes one, `},
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and its secret half is missing`},
@@ -213,8 +215,16 @@ func TestDoctorFinds(t *testing.T) {
 			os.Remove("data/anteroom.db")
 			newStore(t)
 		}, "", `^fault store: wrong store: got [0-9a-f]{32}, verifications belong to [0-9a-f]{32} \(check --data`},
-		"another service":     {store("UPDATE store SET host = 'www.other.example'"), "", `^warning store: store belongs to www.other.example, content is for www.anteroom.example`},
-		"a missing migration": {store("DROP TABLE store", "DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`},
+		"a verified store that is gone": {func(t *testing.T) {
+			newStore(t)
+			t.Setenv("SOURCE_DATE_EPOCH", "")
+			write("answers", "{texts: unchanged}")(t)
+			operate(t, "verify", "--answers", "answers", "--yes")
+			os.RemoveAll("data")
+		}, "", `^fault store: data/anteroom.db does not exist, and the content verified store [0-9a-f]{32} \(anteroom restore brings`},
+		"a folder that is not there": {nothing, "--data nodata", `^fault store: open database nodata/anteroom.db: there is no database \(anteroom serve --create makes it`},
+		"another service":            {store("UPDATE store SET host = 'www.other.example'"), "", `^warning store: store belongs to www.other.example, content is for www.anteroom.example`},
+		"a missing migration":        {store("DROP TABLE store", "DELETE FROM d1_migrations WHERE name LIKE '0003%'"), "", `^fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`},
 		"damage": {func(t *testing.T) {
 			var rows []string
 			for n := range 200 {
@@ -277,7 +287,48 @@ func TestDoctorFinds(t *testing.T) {
 	}
 }
 
+// Of what depends on content that does not load, doctor calls nothing ok.
+func TestDoctorComparesNothing(t *testing.T) {
+	for name, spoil := range map[string]func() error{
+		"a typo":                  func() error { return os.WriteFile("content/jobs.yaml", []byte("as_of: x\n"), 0o600) },
+		"unfinished verification": func() error { return os.WriteFile("content/.verification", nil, 0o600) },
+	} {
+		for _, there := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, there), func(t *testing.T) {
+				inContentFolder(t)
+				if there {
+					newStore(t, "UPDATE store SET host = 'www.other.example'",
+						"INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', 'lark', 'sum')")
+				}
+				if err := spoil(); err != nil {
+					t.Fatal(err)
+				}
+				var out bytes.Buffer
+				if code := run([]string{"doctor", "--unsigned"}, strings.NewReader(""), &out, io.Discard); code == cli.ExitOK {
+					t.Errorf("%s: doctor ends with %d", name, code)
+				}
+				const unknown = "not compared: the content has faults (mend the content first)\n"
+				want := []string{"warning key: " + unknown, "warning store: data/anteroom.db does not exist; " + unknown}
+				if there {
+					want = []string{"warning key: " + unknown, "warning store: data/anteroom.db opens; " + unknown, "warning records: " + unknown}
+				}
+				for _, line := range want {
+					if !strings.Contains(out.String(), line) {
+						t.Errorf("%s: no line %sin\n%s", name, line, &out)
+					}
+				}
+				for _, untrue := range []string{"belongs to", "to be verified", "will begin", "ok      content", "ok      key"} {
+					if strings.Contains(out.String(), untrue) {
+						t.Errorf("%s: doctor calls %q in\n%s", name, untrue, &out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A store is nearly full at four fifths of what it can take. The size is the one that D1 says.
+// Here no documents were generated, which is a fault.
 func TestDoctorOfAFullStore(t *testing.T) {
 	s := startRemote(t)
 	for size, want := range map[int64]string{
@@ -285,7 +336,7 @@ func TestDoctorOfAFullStore(t *testing.T) {
 		8_000_000_000: "warning room: the store takes 8.0 GB of 10.0 GB (see Capacity in OPERATIONS.md)\n",
 	} {
 		s.Size = size
-		if said := s.run(cli.ExitOK, s.config, "doctor --content CONTENT"); !strings.Contains(said, want) {
+		if said := s.run(cli.ExitFailure, s.config, "doctor --content CONTENT"); !strings.Contains(said, want) {
 			t.Errorf("%d bytes: %s", size, said)
 		}
 	}

@@ -64,9 +64,13 @@ func (o *logCheckOptions) checkProof(ctx context.Context, t *cli.Terminal, answe
 	if err != nil {
 		return cli.Unusable("read proof: %w", err)
 	}
+	if _, err := tlog.ParseProof(text); err != nil {
+		return cli.Unusable("check %s: %w (anteroom log prove makes one)", o.proof, err)
+	}
 	trusted, err := o.trust()
 	if err == nil && len(trusted.Keys) == 0 {
-		err = cli.Unusable("check proof: no key of the log (give it with --key)")
+		err = cli.Unusable("check proof: no key of the log (give it with --key; its service shows it at %s)",
+			tlog.KeysPath)
 	}
 	if err != nil {
 		return err
@@ -139,6 +143,9 @@ func (o *logCheckOptions) check(ctx context.Context, t *cli.Terminal) error {
 	case errors.Is(err, tlog.ErrKept):
 		return cli.Unusable("check the log of %s: %w (give the %s that was kept, or a proof)", r.Log, err,
 			tlog.CheckpointPath(tlog.Folder))
+	case errors.Is(err, tlog.ErrNoLog):
+		return cli.Unusable("check the log of %s: %w (anteroom key rotate --log begins one; "+
+			"--url names a service that has one)", r.Log, err)
 	case err != nil && r.OK:
 		return cli.Unusable("check the log of %s: %w", r.Log, err)
 	case err != nil:

@@ -246,4 +246,12 @@ func TestLogWatchKeeps(t *testing.T) {
 			t.Errorf("kept %q, %v", kept, err)
 		}
 	}
+	// An age of less than two days is told in hours.
+	var out bytes.Buffer
+	files = http.FileServer(http.Dir(honest))
+	noon := func() time.Time { return time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC) }
+	runAt(noon, []string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", t.TempDir(), "--max-age", "1h", "--json"}, nil, &out, io.Discard)
+	if want := "is the newest verification, and 12 hours old: more than 1h"; !strings.Contains(out.String(), want) {
+		t.Errorf("no fault %q: %s", want, &out)
+	}
 }

@@ -117,6 +117,9 @@ func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 		as, _ := time.Parse(time.DateOnly, r.Verifications[n-1].AsOf)
 		old := t.Now().Sub(as)
 		r.Age = fmt.Sprintf("%d days", int(old.Hours()/24))
+		if old < 48*time.Hour {
+			r.Age = cli.Plural(int(old.Hours()), "hour")
+		}
 		if maxAge > 0 && old > maxAge {
 			r.Faults = append(r.Faults, tlog.PublishFault{
 				Path: r.Verifications[n-1].Name, What: fmt.Sprintf("is the newest verification, and %s old: more than %s",

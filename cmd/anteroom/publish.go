@@ -149,12 +149,10 @@ func (p *publication) generate(context.Context) (string, error) {
 		}
 	}
 	r, err := p.generation.run(p.t, p.site, now)
-	if err == nil {
-		p.artifact, err = output.Read(p.generation.public, p.generation.snapshot)
-	}
 	if err != nil {
 		return "", err
 	}
+	p.artifact = r.Artifact
 	if r.Changes == 0 {
 		return p.generation.public + " is current", nil
 	}

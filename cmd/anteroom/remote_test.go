@@ -215,10 +215,10 @@ func TestRemotePublish(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	out := t.TempDir()
 	publish := "publish --no-commit --content CONTENT --public " + out + "/public --snapshot " + out + "/snapshot.txt --yes --answers " + answers(t)
-	for _, c := range []struct{ arguments, want string }{ // what is not live comes first
-		{" --offline=false", `^look      5 records to be verified\nverify    2026-11-20 is written, and is published now\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
-		{" --offline", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
-		{" --offline=false", `^look      0 records to be verified\nverify    \d\S+ is written, and is published now\ngenerate  \S+ is current\ncommit    left out\nanteroom: find wrangler`},
+	for _, c := range []struct{ arguments, want string }{ // the file of answers is never ignored
+		{" --offline=false", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --offline", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --offline=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\ncommit    left out\nanteroom: find wrangler`},
 	} {
 		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {
 			t.Errorf("it says\n%s\nwant %s", said, c.want)

@@ -204,7 +204,7 @@ func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store
 	}
 	store, err := sqlite.Open(filepath.Join(s.data, sqlite.FileName), log)
 	if errors.Is(err, sqlite.ErrNone) {
-		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", err)
+		err = fmt.Errorf("%w (anteroom serve --create makes it; name its folder with --data)", err)
 	}
 	return store, err
 }

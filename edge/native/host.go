@@ -262,7 +262,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 	switch state := signing.KeyStateOf(&turn.HostInfo{PublicKey: h.public}, s); state {
 	case signing.Unpublished:
 		h.log.Warn("receipts are signed with an unpublished key "+
-			"(write it into service.yaml of the content as receipt_keys.current, and generate)", "key", h.public)
+			"(anteroom key rotate lists it in the content; then run anteroom generate)", "key", h.public)
 	case signing.Missing, signing.Foreign:
 		h.log.Warn("signing is "+state.String()+" (give this host the key that the content publishes)", "key", h.public)
 	}

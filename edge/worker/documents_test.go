@@ -23,8 +23,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// documentsWithLog gives what is published of the content of this project with a public log, one of
-// whose tiles is full.
+// documentsWithLog gives what is published of the content of this project with files of the
+// operator's own and a public log, one of whose tiles is full.
 func documentsWithLog(t *testing.T) *generator.Output {
 	t.Helper()
 	content := fstest.MapFS{}
@@ -43,6 +43,11 @@ func documentsWithLog(t *testing.T) *generator.Output {
 		if strings.HasPrefix(name, "scoreboard/") {
 			file.Data = bytes.Replace(file.Data, []byte("registrations_recorded: 0"), []byte("registrations_recorded: 300"), 1)
 		}
+	}
+	for _, name := range []string{
+		"favicon.ico", "img/tern.jpg", "google1f2e.html", "a/b/page.html", "blob", ".well-known/assetlinks.json", "~a_b-c.unknown", "notes.md",
+	} {
+		content["static/"+name] = &fstest.MapFile{Data: []byte("\x00\xff\r\n" + name)}
 	}
 	generate := func() *generator.Output {
 		t.Helper()

@@ -11,7 +11,6 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/output"
-	"anteroom/generator/tlog"
 )
 
 // commonHeaders are headers of every static answer, errors included. A page may load style sheets,
@@ -51,10 +50,10 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + output.MediaSchema + `"`
 }
 
-// redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
+// Redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
 // index.html at /index.html but not at /. Many look for an MCP server at /mcp: 308 keeps method and
 // body. Audits once had a separate page.
-var redirects = []string{
+var Redirects = []string{
 	"/ /index.html 200",
 	output.MCPShort + " " + protocol.Path + " 308",
 	"/auditors.html /jobs.html 308",
@@ -78,10 +77,15 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		if at == "/" {
 			served = output.As("/index.html")
 		}
+		if served == nil {
+			own := output.Own(at)
+			rules[own.Pattern] = own.Headers()
+			continue
+		}
 		if served.MediaType == "" {
 			continue
 		}
-		switch open := openRule(at); {
+		switch open := output.OpenRule(at); {
 		case open == nil:
 			rules[at] = served.Headers()
 		case !slices.Equal(open.Headers(), served.Headers()):
@@ -105,34 +109,13 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		write(path, rules[path])
 	}
 	if _, err := assets.ParseHeaders(b.String()); err != nil {
-		g.Fail("%w: let one pattern match several documents", err)
+		g.Fail("%w: let one pattern match several documents, or bring fewer files of rare kinds", err)
 	}
-	lines := strings.Join(redirects, "\n") + "\n"
+	lines := strings.Join(Redirects, "\n") + "\n"
 	if _, err := assets.ParseRedirects(lines); err != nil {
 		g.Fail("%w", err)
 	}
 	g.Add(assets.HeadersPath, []byte(b.String()))
 	g.Add(assets.RedirectsPath, []byte(lines))
 	return g.Result()
-}
-
-// openRule returns the pattern whose rule covers a path, or nil if the path needs its own. On the
-// CDN a star matches slashes too, so the broadest pattern counts.
-func openRule(at string) (broadest *output.Path) {
-	if tlog.Published(at) {
-		if served := output.LogAs(at); strings.Contains(served.Pattern, "*") {
-			return served
-		}
-		return nil
-	}
-	for i := range output.Paths {
-		p := &output.Paths[i]
-		if p.Pattern == output.KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
-			continue
-		}
-		if broadest == nil || assets.Matches(p.Pattern, broadest.Pattern) {
-			broadest = p
-		}
-	}
-	return broadest
 }

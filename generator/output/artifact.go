@@ -23,6 +23,10 @@ import (
 type Artifact struct {
 	Snapshot *snapshot.Snapshot
 	Files    []assets.File // sorted by path
+
+	Foreign []string // paths of the other files in the folder, sorted
+
+	dir string
 }
 
 // File returns the text of the document at a path, or nil.
@@ -60,8 +64,30 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	return append(known, '\n'), sums, nil
 }
 
+// Warning names the foreign files, or is "" if there are none.
+func (a *Artifact) Warning() string {
+	if len(a.Foreign) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("not generated: %s; anteroom serve leaves them out, anteroom deploy publishes them "+
+		"(put files of your own into content/static, and remove the others)", list(a.dir, a.Foreign))
+}
+
+func list(dir string, paths []string) string {
+	const shown = 3
+	var files []string
+	for _, p := range paths[:min(len(paths), shown)] {
+		files = append(files, filepath.Join(dir, p))
+	}
+	text := strings.Join(files, ", ")
+	if more := len(paths) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // Read reads the folder and the snapshot file. It refuses a folder whose documents differ from the
-// list, as after a killed run, and names the files.
+// list, as after a killed run, and names the files. No other rule decides what can be served.
 func Read(dir, snapshotFile string) (*Artifact, error) {
 	const hint = "(run anteroom generate)"
 	text, err := os.ReadFile(snapshotFile)
@@ -72,7 +98,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshot %s: %w", snapshotFile, err)
 	}
-	a := &Artifact{}
+	a := &Artifact{dir: dir}
 	if a.Snapshot, err = snapshot.Decode(known); err != nil {
 		return nil, fmt.Errorf("read the snapshot %s: %w %s", snapshotFile, err, hint)
 	}
@@ -87,20 +113,20 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 		text, err := os.ReadFile(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			found["missing"] = append(found["missing"], file)
+			found["missing"] = append(found["missing"], name)
 		case err != nil:
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
 		case assets.SumOf(text) == sums[name]:
 		case lineends.Changed(text, func(text []byte) bool { return assets.SumOf(text) == sums[name] }):
-			found[lineEnds] = append(found[lineEnds], file)
+			found[lineEnds] = append(found[lineEnds], name)
 		default:
-			found["stale"] = append(found["stale"], file)
+			found["stale"] = append(found["stale"], name)
 		}
 		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
 	}
 	for _, name := range slices.Sorted(maps.Keys(there)) {
 		if sums[name] == "" && name != "/.assetsignore" {
-			found["foreign"] = append(found["foreign"], filepath.Join(dir, name))
+			a.Foreign = append(a.Foreign, name)
 		}
 	}
 	if len(found) > 0 {
@@ -112,21 +138,15 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 const lineEnds = lineends.What
 
 func mixture(dir, snapshotFile string, found map[string][]string) error {
-	const shown = 3
 	var parts []string
-	for _, kind := range []string{"stale", lineEnds, "missing", "foreign"} {
-		if files := found[kind]; len(files) > shown {
-			parts = append(parts, fmt.Sprintf("%s: %s and %d more", kind, strings.Join(files[:shown], ", "), len(files)-shown))
-		} else if len(files) > 0 {
-			parts = append(parts, kind+": "+strings.Join(files, ", "))
+	for _, kind := range []string{"stale", lineEnds, "missing"} {
+		if paths := found[kind]; paths != nil {
+			parts = append(parts, kind+": "+list(dir, paths))
 		}
 	}
 	hint := "run anteroom generate, and try again"
 	if found[lineEnds] != nil {
 		hint = lineends.Remake
-	}
-	if found["foreign"] != nil {
-		hint += "; move away what it did not make"
 	}
 	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(parts, "; "), hint)
 }

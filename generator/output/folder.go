@@ -13,7 +13,6 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
-	"anteroom/generator/lineends"
 	"anteroom/generator/tlog"
 
 	"golang.org/x/sync/errgroup"
@@ -37,8 +36,6 @@ type PlannedFile struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"` // in bytes
 	Status Status `json:"status"`
-
-	LineEnds bool `json:"line_ends,omitempty"` // it is Changed in its line ends alone
 }
 
 // Plan holds the changes that Apply makes.
@@ -123,8 +120,6 @@ func compare(name, file string, text []byte) (PlannedFile, error) {
 		return e, err
 	case bytes.Equal(old, text):
 		e.Status = Same
-	default:
-		e.LineEnds = lineends.Changed(old, func(old []byte) bool { return bytes.Equal(old, text) })
 	}
 	return e, nil
 }

@@ -181,8 +181,9 @@ func TestKill(t *testing.T) {
 			f.write(t, name, whole.files(t)["/"+name])
 		}
 		f.write(t, "b.html.anteroom-tmp", "half")
-		if _, err := Read(f.public, f.snapshot); err == nil || !strings.Contains(err.Error(), "does not fit") {
-			t.Errorf("after %d files: %v", killed, err)
+		if a, err := Read(f.public, f.snapshot); killed > 1 && (err == nil || !strings.Contains(err.Error(), "does not fit")) ||
+			killed == 1 && (err != nil || a.Snapshot.Version != "1111111111110000" || len(a.Foreign) != 2) {
+			t.Errorf("after %d files: %v, %v", killed, a, err) // one new file alone leaves the old documents whole
 		}
 		f.publish(t, "222222222222", next)
 		if files := f.files(t); len(files) != 4 || files["/d.html"] != "d" {
@@ -240,7 +241,7 @@ func TestRead(t *testing.T) {
 		"not deployed":    {func(f *tree) error { return os.WriteFile(f.public+"/.assetsignore", nil, 0o600) }, ""},
 		"stale":           {func(f *tree) error { return os.WriteFile(f.public+"/b/b.html", []byte("c"), 0o600) }, `^\S+/public does not fit \S+: stale: \S+/public/b/b.html \(run anteroom generate, and try again\)$`},
 		"missing":         {func(f *tree) error { return os.Remove(f.public + "/a.html") }, `: missing: \S+/public/a.html \(`},
-		"foreign":         {func(f *tree) error { return os.WriteFile(f.public+"/more", nil, 0o600) }, `: foreign: \S+/public/more \(.*; move away `},
+		"foreign":         {func(f *tree) error { return os.WriteFile(f.public+"/more", nil, 0o600) }, ""},
 		"no documents":    {func(f *tree) error { return os.RemoveAll(f.public) }, `: missing: .*a.html, .*b.html, .*manifest.json`},
 		"no snapshot":     {func(f *tree) error { return os.Remove(f.snapshot) }, `no such file.*\(run anteroom generate\)$`},
 		"no list":         {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n"), 0o600) }, `: no list of documents \(run`},
@@ -260,6 +261,23 @@ func TestRead(t *testing.T) {
 		if err == nil && (len(a.Files) != 3 || string(a.Files[0].Bytes) != "a") {
 			t.Errorf("%s: %+v", name, a)
 		}
+	}
+}
+
+// TestForeign: files that were not generated stop no host, and are named, a few of many.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	f := newTree(t)
+	f.publish(t, "111111111111", first)
+	for n, want := range []string{
+		"", `^not generated: \S+/public/b/own0; anteroom serve leaves them out, .*\(put files of your own into content/static, `,
+		`own0, \S+/public/b/own1; `, `own0, \S+own1, \S+own2; `, `own0, \S+own1, \S+own2 and 1 more; `,
+	} {
+		a, err := Read(f.public, f.snapshot)
+		if err != nil || len(a.Foreign) != n || !regexp.MustCompile(want).MatchString(a.Warning()) || (n == 0) != (a.Warning() == "") {
+			t.Errorf("%d files: %v, %v", n, a, err)
+		}
+		f.write(t, fmt.Sprintf("b/own%d", n), "mine")
 	}
 }
 

@@ -13,6 +13,8 @@
 package output
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +118,7 @@ const (
 	MediaServerCard = "application/mcp-server-card+json" // SEP-2127
 	MediaAICatalog  = "application/ai-catalog+json"
 
-	mediaTile = "application/octet-stream" // C2SP tlog-tiles
+	mediaBytes = "application/octet-stream" // C2SP tlog-tiles, and files of unknown kinds
 
 	mediaCalendar = "text/calendar; charset=utf-8" // RFC 5545
 
@@ -186,22 +188,67 @@ var Paths = []Path{
 	{"/problems/*.html", MediaHTML, cacheHTML, false},
 	{"/style.css", mediaCSS, CacheHour, false},
 	{"/*.js", mediaJavaScript, CacheHour, false},
-	{IconPath, MediaSVG, CacheHour, false},
-	{CardPath, mediaPNG, CacheHour, true},
+	{"/*.svg", MediaSVG, CacheHour, false},
+	{"/*.png", mediaPNG, CacheHour, true},
 	{"/verify/verify.py", mediaText, cacheShort, true},
 	{"/verify/verify.mjs", mediaJavaScript, cacheShort, true},
 	{"/verify/verify.sh", mediaText, cacheShort, true},
 	{VectorsPath, MediaJSON, CacheHour, true},
 	{PromiseVectorsPath, MediaJSON, CacheHour, true},
-	{Pattern: "/_headers"},
-	{Pattern: "/_redirects"},
+	{Pattern: assets.HeadersPath},
+	{Pattern: assets.RedirectsPath},
+}
+
+// ownMedia are the media types of the operator's own files, by ending.
+var ownMedia = map[string]string{
+	".asc": mediaText, ".avif": "image/avif", ".css": mediaCSS, ".csv": "text/csv; charset=utf-8", ".gif": "image/gif",
+	".ico": "image/vnd.microsoft.icon", ".ics": mediaCalendar, ".jpeg": "image/jpeg", ".jpg": "image/jpeg",
+	".json": MediaJSON, ".md": MediaMarkdown, ".mjs": mediaJavaScript, ".mp3": "audio/mpeg", ".mp4": "video/mp4",
+	".pdf": "application/pdf",
+	".txt": mediaText, ".wasm": "application/wasm", ".webmanifest": "application/manifest+json", ".webp": "image/webp",
+	".woff2": "font/woff2", ".xml": mediaXML, ".zip": "application/zip",
+}
+
+// Own returns how a file of the operator's own is served: like all with its ending, of which there
+// may be many, unless some path of the service has the same ending.
+func Own(p string) *Path {
+	if open := OpenRule(p); open != nil {
+		return open
+	}
+	ending, pattern := path.Ext(p), p
+	same := func(served Path) bool { return strings.HasSuffix(served.Pattern, ending) }
+	if ending != "" && !slices.ContainsFunc(slices.Concat(Paths, logPaths), same) {
+		pattern = "/*" + ending
+	}
+	return &Path{pattern, cmp.Or(ownMedia[ending], mediaBytes), CacheHour, true}
+}
+
+// OpenRule returns the pattern whose rule covers a path, or nil if the path needs its own. On the
+// CDN a star matches slashes too, so the broadest pattern counts.
+func OpenRule(at string) (broadest *Path) {
+	if tlog.Published(at) {
+		if served := LogAs(at); strings.Contains(served.Pattern, "*") {
+			return served
+		}
+		return nil
+	}
+	for i := range Paths {
+		p := &Paths[i]
+		if p.Pattern == KeyPattern || !strings.Contains(p.Pattern, "*") || !assets.Matches(p.Pattern, at) {
+			continue
+		}
+		if broadest == nil || assets.Matches(p.Pattern, broadest.Pattern) {
+			broadest = p
+		}
+	}
+	return broadest
 }
 
 // logPaths are the files of a log, by their paths below the tree's. A star takes slashes too.
 var logPaths = []Path{
 	{"/checkpoint", mediaText, cacheCheckpoint, true},
 	{"/checkpoints/*", mediaText, cacheShort, true},
-	{"/tile/*", mediaTile, cachePermanent, true},
+	{"/tile/*", mediaBytes, cachePermanent, true},
 	{"/lookup/*", mediaText, cacheShort, true},
 	{"/verifications/*", mediaText, cacheShort, true},
 	{"/consistency/*", mediaText, cacheCheckpoint, true},
@@ -219,21 +266,12 @@ func As(p string) *Path {
 		return LogAs(p)
 	}
 	for i := range Paths {
-		if matches(Paths[i].Pattern, p) {
+		pattern := Paths[i].Pattern
+		if assets.Matches(pattern, p) && strings.Count(pattern, "/") == strings.Count(p, "/") {
 			return &Paths[i]
 		}
 	}
 	return nil
-}
-
-func matches(pattern, p string) bool {
-	before, after, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == p
-	}
-	rest, begins := strings.CutPrefix(p, before)
-	name, ends := strings.CutSuffix(rest, after)
-	return begins && ends && !strings.Contains(name, "/")
 }
 
 // LogAs returns how a file of a log is served, with the pattern of all such files of its tree.

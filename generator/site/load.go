@@ -15,6 +15,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/store/migrations"
 	"anteroom/generator/lineends"
 	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
@@ -55,6 +56,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.scoreboards()
 	l.verifications()
 	l.log(service)
+	l.static()
 	slow.Wait()
 
 	expected := slices.Sorted(maps.Keys(s.documents))
@@ -134,10 +136,11 @@ var IgnoredNames = []string{
 	"Thumbs.db", "ehthumbs.db", "desktop.ini", "Icon\r",
 }
 
-// Ignored reports whether a name matches one of IgnoredNames.
+// Ignored reports whether the last part of a path in the content folder matches one of
+// IgnoredNames. The hidden folder static/.well-known (RFC 8615) is content.
 func Ignored(name string) bool {
-	return slices.ContainsFunc(IgnoredNames, func(pattern string) bool {
-		is, _ := path.Match(pattern, name)
+	return name != StaticFolder+"/.well-known" && slices.ContainsFunc(IgnoredNames, func(pattern string) bool {
+		is, _ := path.Match(pattern, path.Base(name))
 		return is
 	})
 }
@@ -147,10 +150,12 @@ func (l *loader) walk() error {
 		switch {
 		case err != nil:
 			return err
-		case Ignored(path.Base(name)):
+		case Ignored(name):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
+		case strings.HasPrefix(name, StaticFolder+"/") && !entry.IsDir() && !entry.Type().IsRegular():
+			l.fault(name, "not a file: a link, or a pipe", "put a copy of the file here")
 		case !entry.IsDir() && name != packageFile:
 			l.files = append(l.files, name)
 		}
@@ -197,10 +202,11 @@ const secretHint = "everything in the content is published: remove it, and if ot
 
 const conflict = "<<<<<<< " // begins the line
 
-// refused are secret keys, and the mark of a conflict in git.
+// refused are secret keys, databases, and the mark of a conflict in git.
 var refused = []struct{ text, what, hint string }{
 	{receipt.SecretPrefix, "a secret receipt key is here", secretHint + "anteroom key rotate"},
 	{receipt.NotePrefix, "a secret key of the log is here", secretHint + "anteroom key rotate --log"},
+	{migrations.Magic, "a database is here", "everything in the content is published: move it away"},
 	{conflict, "git left a conflict here", "keep one side"},
 }
 
@@ -212,7 +218,7 @@ func (d *document) refuse(src []byte) (found bool) {
 		number := 0
 		for line := range bytes.Lines(src) {
 			number++
-			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict {
+			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict && r.text != migrations.Magic {
 				hint := r.hint
 				folder, _, _ := strings.Cut(d.file, "/")
 				if r.text == conflict && slices.Contains([]string{"verifications", "scoreboard", "log"}, folder) {

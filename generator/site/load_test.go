@@ -242,6 +242,49 @@ func TestFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestStatic: the operator's own files are published byte for byte at the paths they have in their
+// folder, and what must not be published is refused.
+func TestStatic(t *testing.T) {
+	fsys := base(t)
+	for _, name := range []string{"favicon.ico", ".well-known/a-b_c.d~e/F", "img/0"} {
+		fsys["static/"+name] = &fstest.MapFile{Data: []byte("\x00\xff\r\n[[base_url]]" + name)}
+	}
+	s, err := Load(fsys)
+	if err != nil || len(s.Static) != 3 || s.Static[0].Path != "/.well-known/a-b_c.d~e/F" || string(s.Static[1].Bytes) != "\x00\xff\r\n[[base_url]]favicon.ico" {
+		t.Errorf("%v: %+v", err, s)
+	}
+	const name = ": not the name of a file to publish (use A-Z, a-z, 0-9 and - . _ ~ only, and begin no name at the top with _)"
+	for file, c := range map[string]struct {
+		file fstest.MapFile
+		want string
+	}{
+		"static/a b":        {fstest.MapFile{Data: []byte("x")}, name},
+		"static/é.png":      {fstest.MapFile{Data: []byte("x")}, name},
+		"static/a\x01":      {fstest.MapFile{Data: []byte("x")}, name},
+		"static/a%20b":      {fstest.MapFile{Data: []byte("x")}, name},
+		"static/logo@2.png": {fstest.MapFile{Data: []byte("x")}, name},
+		"static/_worker.js": {fstest.MapFile{Data: []byte("x")}, name},
+		"static/_headers":   {fstest.MapFile{Data: []byte("x")}, name},
+		"static/link":       {fstest.MapFile{Data: []byte("aup.yaml"), Mode: fs.ModeSymlink}, ": not a file: a link, or a pipe (put a copy of the file here)"},
+		"static/pipe":       {fstest.MapFile{Mode: fs.ModeNamedPipe}, ": not a file: a link, or a pipe (put a copy of the file here)"},
+		"static/big":        {fstest.MapFile{Data: make([]byte, maxStatic+1)}, ": too large (a content file has at most 25 MiB)"},
+		"static/empty":      {fstest.MapFile{}, ": empty (write it)"},
+		"static/b.sql":      {fstest.MapFile{Data: []byte("SQLite format 3\x00\x10")}, ":1:1: a database is here (everything in the content is published: move it away)"},
+		"static/key":        {fstest.MapFile{Data: []byte("\x00anteroom-secret:AAAA")}, ":1:2: a secret receipt key is here (" + secretHint + "anteroom key rotate)"},
+		"static":            {fstest.MapFile{Data: []byte("x")}, ": nothing reads this file ("},
+	} {
+		fsys := base(t)
+		fsys[file] = &c.file
+		if _, err := Load(fsys); err == nil || !strings.HasPrefix(err.Error(), file+c.want) {
+			t.Errorf("%q: got %v, want %s", file, err, c.want)
+		}
+	}
+	fsys["static/sqlite.wasm"] = &fstest.MapFile{Data: []byte("\x00asm SQLite format 3\x00")}
+	if _, err := Load(fsys); err != nil {
+		t.Errorf("a program that knows databases: %v", err)
+	}
+}
+
 func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 	source := func(change func(fstest.MapFS)) string {
 		fsys := base(t)
@@ -259,14 +302,18 @@ func TestSourceChangesWithEveryByteAndName(t *testing.T) {
 		func(f fstest.MapFS) { f["auditors.json"].Data = append(f["auditors.json"].Data, ' ') },
 		func(f fstest.MapFS) { f["pages/more.md"] = f["pages/privacy.md"] },
 		func(f fstest.MapFS) { f["pages/less.md"] = f["pages/privacy.md"] },
+		func(f fstest.MapFS) { f["static/a.png"] = &fstest.MapFile{Data: []byte("a\x00\r\n")} },
+		func(f fstest.MapFS) { f["static/a.png"] = &fstest.MapFile{Data: []byte("b\x00\r\n")} },
+		func(f fstest.MapFS) { f["static/.well-known/a"] = &fstest.MapFile{Data: []byte("a")} },
 	} {
 		seen[source(change)] = true
 	}
-	if len(seen) != 5 {
-		t.Errorf("5 folders have %d versions", len(seen))
+	if len(seen) != 8 {
+		t.Errorf("8 folders have %d versions", len(seen))
 	}
 	for _, name := range []string{
 		".ignored", "aup.yaml~", "pages/.privacy.md.swp", "pages/#privacy.md#", "pages/.#privacy.md", "scoreboard/2026-11-20.yaml.bak", "jobs.yaml.orig", "jobs.yaml.rej", "pages/4913", "jobs.yaml.bck", "jobs.yaml___jb_tmp___", "jobs.yaml___jb_old___", "Thumbs.db", "desktop.ini", "pages/~$a.md", "a.tmp", "a.swp", "Icon\r", "old~/aup.yaml",
+		"static/.htaccess", "static/a.png~", "static/.well-known/.a", "static/a/.well-known/b", ".well-known/a",
 	} {
 		if !seen[source(func(f fstest.MapFS) { f[name] = f["aup.yaml"] })] {
 			t.Errorf("%s, which is not content, changes the version", name)

@@ -13,6 +13,7 @@
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                the pages of Markers at least, with a YAML front matter
+//	static/…                       files of the operator's own, published as they are, or missing
 //
 // A hand verification is named after its as_of. A further one on the same date has a number from 2
 // on; the last of a date is the current one.
@@ -61,7 +62,8 @@ type Site struct {
 	Pages         []Page
 	LLMs          LLMs
 	MCP           MCP
-	Source        []byte // content version: SHA-256 over sorted file names and the SHA-256 of each file
+	Static        []StaticFile // sorted by path
+	Source        []byte       // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
 	documents map[string]*document // by file, for later faults; nil in a Site made by hand
 }

@@ -76,16 +76,16 @@ func OpenBackup(path string) (*Reader, error) {
 	return r, r.connect(path, immutable)
 }
 
-// IsDatabase reports whether the file at path begins with Magic.
+// IsDatabase reports whether the file at path begins as a database does.
 func IsDatabase(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	head := make([]byte, len(Magic))
+	head := make([]byte, len(migrations.Magic))
 	io.ReadFull(f, head) // a shorter file does not match
-	return string(head) == Magic, nil
+	return string(head) == migrations.Magic, nil
 }
 
 var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
@@ -93,7 +93,7 @@ var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
 func (r *Reader) open(path string) error {
 	there, err := Exists(path)
 	if err == nil && !there {
-		err = fmt.Errorf("%w (anteroom serve makes it; name its folder with --data)", ErrNone)
+		err = fmt.Errorf("%w (anteroom serve --create makes it; name its folder with --data)", ErrNone)
 	}
 	if err != nil {
 		return err

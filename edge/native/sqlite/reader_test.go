@@ -23,7 +23,7 @@ var countAll = turn.SQL("SELECT count(*) FROM registrations")
 func TestReader(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, FileName)
-	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "anteroom serve makes it") {
+	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "anteroom serve --create makes it") {
 		t.Errorf("no database: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {

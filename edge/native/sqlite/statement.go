@@ -34,14 +34,18 @@ func (c *connection) connect(path string, settings url.Values) (err error) {
 // Name returns the path of the database file.
 func (c *connection) Name() string { return c.path }
 
-// Room returns the size of the database file, and how large it can become on its disk.
+// Room returns the size of the database file with its log, and how large it can become on its disk.
 func (c *connection) Room() (used, most int64, err error) {
 	info, err := os.Stat(c.path)
 	if err != nil {
 		return 0, 0, err
 	}
+	used = info.Size()
+	if log, err := os.Stat(c.path + logSuffix); err == nil {
+		used += log.Size()
+	}
 	free, err := disk.Free(c.path)
-	return info.Size(), info.Size() + free, err
+	return used, used + free, err
 }
 
 func (c *connection) disconnect() error {

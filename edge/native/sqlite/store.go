@@ -22,9 +22,6 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Magic begins the file of every SQLite database (sqlite.org/fileformat2.html, section 1.3.1).
-const Magic = "SQLite format 3\x00"
-
 // FileName is the name of the database in a data folder.
 const FileName = "anteroom.db"
 
@@ -116,7 +113,7 @@ func (s *Store) open(path string, create bool) error {
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
 	if left > 0 {
-		s.log.Info("took in a log that was left behind", "bytes", left)
+		s.log.Info("recovered the write-ahead log that a killed process left", "bytes", left)
 	}
 	err = s.migrate(create)
 	if err == nil {

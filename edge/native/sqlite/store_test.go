@@ -47,6 +47,21 @@ func openStore(t testing.TB, path string) *Store {
 	return s
 }
 
+// TestRoom: the size of a store is that of its file and its write-ahead log.
+func TestRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := openStore(t, path)
+	size := func(name string) int64 {
+		info, err := os.Stat(name)
+		must(t, err)
+		return info.Size()
+	}
+	used, most, err := s.Room()
+	if log := size(path + "-wal"); err != nil || log == 0 || used != size(path)+log || most < used {
+		t.Errorf("%d bytes of %d, %v: want %d and a log of %d", used, most, err, size(path), log)
+	}
+}
+
 func one(sql string, args ...any) turn.Exec {
 	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
@@ -772,7 +787,7 @@ func TestCopyNextToALog(t *testing.T) {
 			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
 			if what == "file" {
 				must(t, err)
-				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"took in a log that was left behind" bytes=%d`, len(log))) {
+				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"recovered the write-ahead log that a killed process left" bytes=%d`, len(log))) {
 					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
 				}
 				s.Close()

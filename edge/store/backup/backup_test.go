@@ -256,8 +256,8 @@ func TestWriteRefuses(t *testing.T) {
 	newStore(t).backUp(filepath.Join(to, "other"))
 	err := errors.Join(
 		os.WriteFile(filepath.Join(to, "text"), []byte("a letter"), 0o600), os.Mkdir(filepath.Join(to, "folder"), 0o700),
-		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(sqlite.Magic), 0o600),
-		os.WriteFile(filepath.Join(to, "live-wal"), []byte("x"), 0o600), os.WriteFile(filepath.Join(to, "old"), []byte(sqlite.Magic+"damaged"), 0o644))
+		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(migrations.Magic), 0o600),
+		os.WriteFile(filepath.Join(to, "live-wal"), []byte("x"), 0o600), os.WriteFile(filepath.Join(to, "old"), []byte(migrations.Magic+"damaged"), 0o644))
 	must(t, err)
 	before, _ := os.ReadDir(to)
 	for name, want := range map[string]string{

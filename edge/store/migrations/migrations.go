@@ -8,6 +8,9 @@ import (
 	"io/fs"
 )
 
+// Magic begins the file of every SQLite database (sqlite.org/fileformat2.html, section 1.3.1).
+const Magic = "SQLite format 3\x00"
+
 // Table has the names of the applied files. It is wrangler's table, so that "d1 migrations apply"
 // and the native host agree.
 const Table = "d1_migrations"

@@ -147,7 +147,7 @@ func (t *Terminal) FailJSON(err error, code int) {
 		return
 	}
 	r := errorReport{Code: "failed", Exit: code}
-	if code == ExitUsage {
+	if failed := (Failure{}); code == ExitUsage && !errors.As(err, &failed) { // the call was right
 		r.Code = "usage"
 	}
 	if faulty := ContentError(nil); errors.As(err, &faulty) {

@@ -152,8 +152,8 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (a
 		}
 	}
 	if published.Current == "" {
-		return "none", fmt.Errorf("%s publishes no receipt key (write this one into it as receipt_keys.current, "+
-			"and generate)", file)
+		return "none", fmt.Errorf("%s publishes no receipt key (anteroom key rotate lists this one there; "+
+			"then run anteroom generate)", file)
 	}
 	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
 		"or make and publish a new one with anteroom key rotate)", file)

@@ -4,21 +4,23 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"html"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
-	"path"
 	"regexp"
 	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/content"
 	"anteroom/edge/assets"
 	"anteroom/edge/native"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/edge/native/static"
 	"anteroom/edge/snapshot"
+	"anteroom/generator"
 	"anteroom/generator/site"
 )
 
@@ -32,7 +34,7 @@ const (
 
 // Preview serves a content folder at a loopback address until ctx is done. It generates again in
 // memory whenever the content changes, and has open pages reload. If the content has faults, it
-// prints them and keeps the last pages. It writes no documents and keeps no store.
+// prints them, and shows them instead of every page. It writes no documents and keeps no store.
 func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error {
 	listener, err := native.Listen(address)
 	if err != nil {
@@ -61,26 +63,34 @@ type preview struct {
 	folder   string
 	data     string
 	listener net.Listener
-	host     *native.Host // nil until the content has no fault
+	made     *generator.Output // the last without a fault
+	host     *native.Host
 	ended    chan error
 }
 
 func (p *preview) show(ctx context.Context, second bool) bool {
-	known, documents, err := p.generate()
-	switch {
-	case err != nil:
-	case p.host != nil:
-		err = p.host.Publish(known, documents)
-	default:
-		err = p.start(ctx, known, documents)
+	_, made, err := Generate(p.folder, p.t.Now())
+	if err != nil && !second {
+		return false
 	}
-	if err != nil && second {
+	what := "the faults"
+	if err == nil {
+		p.made, what = made, "content "+made.Snapshot.ShortVersion()
+	} else {
 		p.t.Fail(err)
-	} else if err == nil {
-		p.t.Printf("%s: content %s at http://%s", p.t.Now().Format(time.TimeOnly), known.ShortVersion(), p.listener.Addr())
+	}
+	if p.made == nil { // the shipped content has what a host needs to show the faults
+		s, _ := site.Load(content.Files)
+		p.made, _ = generator.Generate(s)
+	}
+	failed := p.publish(ctx, err)
+	if failed != nil {
+		p.t.Fail(failed)
+	} else {
+		p.t.Printf("%s: %s at http://%s", p.t.Now().Format(time.TimeOnly), what, p.listener.Addr())
 	}
 	p.t.Out.Flush()
-	return err == nil
+	return err == nil && failed == nil
 }
 
 func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents *static.Documents) (err error) {
@@ -110,26 +120,40 @@ func (p *preview) close() error {
 // cacheLines matches the lines of a _headers file that allow a browser to cache.
 var cacheLines = regexp.MustCompile(`(?m)^  Cache-Control: .*$`)
 
-func (p *preview) generate() (*snapshot.Snapshot, *static.Documents, error) {
-	_, output, err := Generate(p.folder, p.t.Now())
-	if err != nil {
-		return nil, nil, err
-	}
-	files := make([]assets.File, len(output.Documents), len(output.Documents)+2)
-	for i, d := range output.Documents {
+// publish shows the documents, and instead of every page the faults of the content, if it has any.
+func (p *preview) publish(ctx context.Context, faults error) error {
+	var files []assets.File
+	for _, d := range p.made.Documents {
 		switch {
+		case strings.HasSuffix(d.Path, ".html") && faults != nil:
+			d.Bytes = faultPage(faults)
 		case strings.HasSuffix(d.Path, ".html"):
 			d.Bytes = fmt.Appendf(d.Content(), "<script src=%q></script>\n", scriptPath)
 		case d.Path == assets.HeadersPath:
 			d.Bytes = cacheLines.ReplaceAll(d.Content(), []byte("  Cache-Control: no-store"))
 		}
-		files[i] = d
+		files = append(files, d)
 	}
 	files = append(files, assets.File{Path: scriptPath, MediaType: "text/javascript; charset=utf-8", Bytes: script},
 		assets.File{Path: versionPath, MediaType: "text/plain; charset=utf-8", Bytes: fmt.Append(nil, p.t.Now().UnixNano())})
-	output.Snapshot.Store = "" // the preview has another one
+	p.made.Snapshot.Store = "" // the preview has another one
 	documents, err := static.New(files)
-	return output.Snapshot, documents, err
+	if err != nil {
+		return err
+	}
+	if p.host == nil {
+		return p.start(ctx, p.made.Snapshot, documents)
+	}
+	return p.host.Publish(p.made.Snapshot, documents)
+}
+
+func faultPage(faults error) []byte {
+	page := []byte("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Faults</title>\n" +
+		"<link rel=\"stylesheet\" href=\"/style.css\">\n<main>\n<h1>The content has faults</h1>\n<ul>\n")
+	for line := range strings.SplitSeq(faults.Error(), "\n") {
+		page = fmt.Appendf(page, "<li>%s\n", html.EscapeString(line))
+	}
+	return fmt.Appendf(page, "</ul>\n</main>\n<script src=%q></script>\n", scriptPath)
 }
 
 // watch calls look at once, and again whenever the files of a content folder have changed and then
@@ -172,7 +196,7 @@ func watch(ctx context.Context, folder string, look func(second bool) (satisfied
 func fingerprint(folder string) string {
 	var state strings.Builder
 	fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && site.Ignored(path.Base(name)) {
+		if err == nil && site.Ignored(name) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -40,8 +40,8 @@ func (s *screen) until(t *testing.T, want string) string {
 	return ""
 }
 
-// TestRun: a preview shows a change of the content, keeps the last pages where it has a fault, and
-// has open pages ask for its version.
+// TestRun: a preview shows a change of the content, its faults instead of every page until they are
+// mended, and has open pages ask for its version.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "content")
@@ -67,7 +67,6 @@ func TestRun(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- Preview(ctx, term, folder, "127.0.0.1:0") }()
 	shown.until(t, "content has 1 fault")
-	write(string(text))
 	_, address, _ := strings.Cut(shown.until(t, " at http://"), " at ")
 	address, _, _ = strings.Cut(address, "\n")
 	get := func(path string) (string, http.Header) {
@@ -83,6 +82,12 @@ func TestRun(t *testing.T) {
 		}
 		return string(body), answer.Header
 	}
+	if faults, _ := get("/"); !strings.Contains(faults, "<li>"+page+":1:1: no front matter (begin the file with a line ---, ") ||
+		!strings.Contains(faults, `<script src="/preview.js"></script>`) {
+		t.Errorf("the faults of the beginning: %s", faults)
+	}
+	write(string(text))
+	shown.until(t, ": content ")
 	first, header := get("/terms.html")
 	if !strings.Contains(first, `<script src="/preview.js"></script>`) || header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%v, %s", header, first[len(first)-100:])
@@ -111,13 +116,23 @@ func TestRun(t *testing.T) {
 		t.Error("the change is not shown")
 	}
 	write("no front matter again")
-	for end := time.Now().Add(20 * time.Second); strings.Count(shown.until(t, "fault"), "content has 1 fault") < 2; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); strings.Count(shown.until(t, "fault"), "the faults at http://") < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the fault is not printed")
 		}
 	}
-	if kept, _ := get("/terms.html"); !strings.Contains(kept, "Added words.") {
-		t.Error("the last page without a fault is gone")
+	for _, path := range []string{"/terms.html", "/problems/not-found.html"} {
+		if faults, _ := get(path); !strings.Contains(faults, "<li>"+page+":1:1: no front matter") || strings.Contains(faults, "Added words.") {
+			t.Errorf("%s shows no fault: %s", path, faults)
+		}
+	}
+	write(string(text) + "\nMended & \"well\".\n")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if mended, _ := get("/terms.html"); strings.Contains(mended, "Mended &amp;") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the page does not come back: %s", mended)
+		}
 	}
 	stop()
 	if err := <-ended; err != nil {

@@ -20,10 +20,9 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/quote"
+	"anteroom/edge/store/migrations"
 	"anteroom/generator"
-	"anteroom/generator/lineends"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -121,6 +120,9 @@ type Report struct {
 	Bytes     int64                 `json:"bytes"`   // of all documents but the removed ones
 	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
 	Warnings  []string              `json:"warnings"`
+
+	Artifact *output.Artifact `json:"-"` // as serve and deploy read it; nil with Check if they refuse it
+	refusal  error            // theirs
 }
 
 // Publish writes the generated files to the folder of the documents and the snapshot file, or with
@@ -138,9 +140,6 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 		warnings = append(warnings, notice)
 	}
 	warnings = append(warnings, made.Warnings...)
-	for _, warning := range warnings {
-		t.Warnf("%s", warning)
-	}
 	published, err := continuity.FromFolder(public, snapshotFile)
 	if err != nil {
 		return nil, err
@@ -164,7 +163,13 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 			e.Status = output.Removed
 		}
 	}
-	if err := refuseUnpublishable(public, plan.Entries); err != nil {
+	var foreign []string
+	for _, e := range plan.Entries {
+		if e.Status == output.Kept {
+			foreign = append(foreign, e.Path)
+		}
+	}
+	if err := RefuseForeign(public, foreign); err != nil {
 		return nil, err
 	}
 	if !check {
@@ -172,9 +177,19 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 			return nil, err
 		}
 	}
+	artifact, err := output.Read(public, snapshotFile)
+	if err == nil && artifact.Warning() != "" {
+		warnings = append(warnings, artifact.Warning())
+	} else if err != nil && !check {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		t.Warnf("%s", warning)
+	}
 	r := &Report{
 		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
 		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+		Artifact: artifact, refusal: err,
 	}
 	for _, e := range plan.Entries {
 		r.Counts[e.Status]++
@@ -185,21 +200,13 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	return r, nil
 }
 
-// Stale returns an error if the documents are out of date.
+// Stale returns an error if the documents are out of date, or serve and deploy would refuse them.
 func (r *Report) Stale(content string) error {
-	if r.Changes == 0 {
-		return nil
+	if r.refusal != nil || r.Changes == 0 {
+		return r.refusal
 	}
-	hint := "run anteroom generate, and look at the diff"
-	what := fmt.Sprintf("%s is stale: %s not generated from %s", r.Out, cli.Plural(r.Changes, "document"), content)
-	turned := r.Snapshot.LineEnds
-	for _, e := range r.Documents {
-		turned = turned || e.LineEnds
-	}
-	if turned {
-		what, hint = what+"; line ends were changed, as git does with core.autocrlf", lineends.Remake
-	}
-	return fmt.Errorf("%s (%s)", what, hint)
+	return fmt.Errorf("%s is stale: %s not generated from %s (run anteroom generate, and look at the diff)",
+		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 
 // Print prints a table of the changes and a summary, or one JSON object with all documents. The
@@ -253,17 +260,14 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// refuseUnpublishable refuses hidden files, databases and secret keys in the folder of the
-// documents, which is deployed whole.
-func refuseUnpublishable(out string, entries []output.PlannedFile) error {
+// RefuseForeign refuses hidden files, databases and secret keys among the foreign files in the
+// folder out, which is deployed whole.
+func RefuseForeign(out string, paths []string) error {
 	var faults []error
 	last := ""
-	for _, e := range entries {
-		if e.Status != output.Kept {
-			continue
-		}
-		name, what := filepath.Join(out, e.Path), "hidden"
-		if hidden := hiddenPart(e.Path); hidden != "" {
+	for _, foreign := range paths {
+		name, what := filepath.Join(out, foreign), "hidden"
+		if hidden := hiddenPart(foreign); hidden != "" {
 			name = filepath.Join(out, hidden)
 		} else {
 			var err error
@@ -304,7 +308,7 @@ func secretIn(name string) (string, error) {
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, read))
 	switch {
-	case bytes.HasPrefix(head, []byte(sqlite.Magic)):
+	case bytes.HasPrefix(head, []byte(migrations.Magic)):
 		return "a database", nil
 	case slices.ContainsFunc(receipt.SecretPrefixes,
 		func(prefix string) bool { return bytes.Contains(head, []byte(prefix)) }):

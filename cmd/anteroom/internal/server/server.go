@@ -74,6 +74,12 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		listener, err = native.Listen(o.Address)
 	}
 	if err != nil {
+		lock, locked := disk.LockFolder(o.Data)
+		if locked == nil {
+			return errors.Join(err, lock.Close())
+		} else if errors.Is(locked, disk.ErrLocked) { // the same service may have the port
+			err = errors.Join(locked, err)
+		}
 		return err
 	}
 	defer listener.Close()
@@ -250,6 +256,9 @@ func (s *server) read() (*site, error) {
 	artifact, err := output.Read(s.o.Public, s.o.Snapshot)
 	if err != nil {
 		return nil, err
+	}
+	if warning := artifact.Warning(); warning != "" {
+		s.log.Warn(warning)
 	}
 	next := &site{snapshot: artifact.Snapshot}
 	if next.facts, err = continuity.FromFiles(artifact.Files, artifact.Snapshot); err != nil {
