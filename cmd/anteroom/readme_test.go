@@ -20,7 +20,12 @@ func TestReadme(t *testing.T) {
 	data := t.TempDir()
 	address := makeRun(t, data)
 	dir := t.TempDir()
-	if err := os.CopyFS(dir+"/content", os.DirFS("../../content")); err != nil {
+	for _, folder := range []string{"content", "public", "build/service"} {
+		if err := os.CopyFS(dir+"/"+folder, os.DirFS("../../"+folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(dir+"/build/snapshot.txt", mustRead(t, "../../build/snapshot.txt"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(data, dir+"/data"); err != nil {

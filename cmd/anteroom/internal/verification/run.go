@@ -127,7 +127,6 @@ var ErrVerified = errors.New("these answers were verified before")
 // Make makes a verification for a site whose folder the caller has locked, loaded and compared. It
 // returns the site with the verification, or nil if none was written. The caller closes the store.
 func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
-	now := t.Now()
 	var key note.Signer
 	var keyless error
 	if !o.Template {
@@ -140,6 +139,14 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	if err = errors.Join(keyless, err); err != nil {
 		return nil, err
 	}
+	now, last := t.Now(), "" // after the answers were read
+	if n := len(s.Verifications); n > 0 {
+		last = s.Verifications[n-1].Through
+	}
+	if a == nil && last == now.UTC().Format(time.RFC3339) {
+		time.Sleep(time.Second) // the answers are told from those of the last one by their time
+		now = t.Now()
+	}
 	r, err := o.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -151,9 +158,9 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 	if err != nil {
 		return nil, err
 	}
-	if n := len(s.Verifications); a != nil && o.Through == "" && n > 0 && a.Through == s.Verifications[n-1].Through {
+	if a != nil && o.Through == "" && last != "" && a.Through == last {
 		return nil, fmt.Errorf("verify: %w, as %s (anteroom verify --template writes new ones)", ErrVerified,
-			s.Verifications[n-1].File)
+			s.Verifications[len(s.Verifications)-1].File)
 	}
 	v.manifest = public.manifest
 	if v.unseen != nil {
