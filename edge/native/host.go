@@ -118,6 +118,7 @@ type Host struct {
 	site      atomic.Pointer[site]
 	wake      chan struct{} // gets an element when the outbox has something new
 	server    *http.Server
+	unread    unread
 
 	relayPause      time.Duration
 	deliveryPause   time.Duration
@@ -169,6 +170,7 @@ func Open(c Config) (*Host, error) {
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
+		ConnState: h.unread.watch,
 	}
 	speakHTTP2(h.server)
 	if err := h.open(); err != nil {
@@ -314,6 +316,9 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		listener.Close()
+		<-failed // each accepted connection is known by then
+		h.unread.wait()
 	}
 	stop()
 	limit, cancel := context.WithTimeout(context.Background(), h.shutdownTimeout)
