@@ -11,8 +11,8 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// A caller whose connection was accepted before the end is answered, also if its request comes after
-// that.
+// A caller whose connection was accepted before the end is answered, also if its request comes
+// after that.
 func TestEndAnswersAccepted(t *testing.T) {
 	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
 	listener, err := Listen("127.0.0.1:0")
