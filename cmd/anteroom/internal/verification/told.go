@@ -127,14 +127,17 @@ func (b *board) contradictions(a *answers) {
 			continue
 		}
 		for _, sentence := range denial.FindAllString(b.values[path].Value, -1) {
-			i := slices.IndexFunc(b.changes, func(c change) bool {
+			var rise []string
+			for _, c := range b.changes {
 				section := sectionOf(c.path)
-				return c.was == 0 && c.is > 0 && (section == sectionOf(path) && soFar.MatchString(sentence) ||
-					path == honestRead && section != ownRecords)
-			})
-			if i >= 0 {
-				b.wrong.add("texts."+path, "says %q, and %s rises from 0 to %d: rewrite it, or say confirm: [texts.%s]",
-					strings.TrimSpace(sentence), b.changes[i].path, b.changes[i].is, path)
+				if c.was == 0 && c.is > 0 && (section == sectionOf(path) && soFar.MatchString(sentence) ||
+					path == honestRead && section != ownRecords) {
+					rise = append(rise, fmt.Sprintf("%s rises from 0 to %d", c.path, c.is))
+				}
+			}
+			if len(rise) > 0 {
+				b.wrong.add("texts."+path, "says %q, and %s: rewrite it, or say confirm: [texts.%s]",
+					strings.TrimSpace(sentence), strings.Join(rise, ", "), path)
 				break
 			}
 		}
