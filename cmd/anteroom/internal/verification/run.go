@@ -413,12 +413,12 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		return false, nil
 	}
 	name := s.Current().File
-	const corrects = "the next anteroom verify corrects it, with a correction for readers"
+	const corrects = "the next anteroom verify corrects it"
 	if len(s.Verifications) < 2 {
 		return false, fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
 	}
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
-		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
+		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; %s)", name, corrects)
 	}
 	public, err := o.Compare(ctx, s)
 	if public.ByService {
@@ -436,8 +436,8 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	case commit.Hash != "":
 		return false, fmt.Errorf("undo: %s is committed, in %s, and other commits follow (%s)", name, commit.Hash, corrects)
 	case public.InFolder && o.Offline && commit.Unknown:
-		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline, which asks the service; "+
-			"if it is public, %s)", name, o.Public, corrects)
+		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline to ask the service)",
+			name, o.Public)
 	}
 	var gone []string
 	for _, file := range filesOf(name) {
