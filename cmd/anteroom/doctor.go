@@ -552,37 +552,32 @@ func (d *doctor) checkPublish() {
 	if err != nil {
 		return // see the check of the content
 	}
-	self, owner, server := os.Geteuid(), disk.Owner(content), d.server()
+	owner, server := disk.Owner(content), d.server()
+	name, owned := userName(os.Geteuid()), userName(owner)
 	if hidden := d.hidden(); hidden != "" && server != owner && server > 0 {
 		d.add(check, warning, "run chmod a+rX on it; a restart of the server before that may be an outage",
 			"only its owner and its group may read %s, and the server runs as %s", hidden, userName(server))
 		return
 	}
-	if self != owner && (self == 0 || self == server) {
+	if self := os.Geteuid(); self != owner && (self == 0 || self == server) {
 		d.add(check, healthy, "",
-			"%s owns the content: publish as that user or another of the group, not as %s", userName(owner), userName(self))
+			"%s owns the content: publish as that user or another of the group, not as %s", owned, name)
 		return
 	}
-	locked := ""
-	for _, root := range []string{
-		d.content, d.host.Public, d.host.Snapshot, filepath.Join(filepath.Dir(d.content), ".git"),
-	} {
-		locked = cmp.Or(locked, firstIn(root, func(name string, info fs.FileInfo) bool {
-			if !info.IsDir() { // it is replaced
-				name = filepath.Dir(name)
-			}
-			return errors.Is(unix.Access(name, unix.W_OK|unix.X_OK), fs.ErrPermission)
-		}))
-	}
-	switch name := userName(self); {
+	locked := firstIn(func(name string, info fs.FileInfo) bool {
+		if !info.IsDir() { // it is replaced
+			name = filepath.Dir(name)
+		}
+		return errors.Is(unix.Access(name, unix.W_OK|unix.X_OK), fs.ErrPermission)
+	}, d.content, d.host.Public, d.host.Snapshot, filepath.Join(filepath.Dir(d.content), ".git"))
+	switch {
 	case locked != "":
 		group := strconv.Itoa(int(content.Sys().(*syscall.Stat_t).Gid))
 		if known, err := user.LookupGroupId(group); err == nil {
 			group = known.Name
 		}
-		fix := fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s",
-			name, group, userName(owner))
-		d.add(check, warning, fix, "%s may not write into %s", name, locked)
+		d.add(check, warning, fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s",
+			name, group, owned), "%s may not write into %s", name, locked)
 	case d.reads == "":
 		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
 			"%s may write the content, and not read the store", name)
@@ -599,19 +594,20 @@ func userName(id int) string {
 	return name
 }
 
-// firstIn returns the first file of a folder, or the folder, that is wrong or cannot be looked at.
-func firstIn(root string, wrong func(name string, info fs.FileInfo) bool) (found string) {
-	filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if entry == nil {
-			return nil // it is not made yet
-		}
-		info, infoErr := entry.Info()
-		if err == nil && infoErr == nil && !wrong(name, info) {
+// firstIn returns the first file or folder below roots that is wrong or cannot be looked at.
+func firstIn(wrong func(name string, info fs.FileInfo) bool, roots ...string) (found string) {
+	for _, root := range roots {
+		filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+			if entry == nil || found != "" {
+				return fs.SkipAll // it is not made yet
+			}
+			info, infoErr := entry.Info()
+			if err != nil || infoErr != nil || wrong(name, info) {
+				found = name
+			}
 			return nil
-		}
-		found = name
-		return fs.SkipAll
-	})
+		})
+	}
 	return found
 }
 
@@ -626,5 +622,5 @@ func (d *doctor) hidden() string {
 			return above
 		}
 	}
-	return firstIn(d.host.Public, closed)
+	return firstIn(closed, d.host.Public)
 }

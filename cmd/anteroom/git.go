@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"anteroom/cmd/anteroom/internal/verification"
 )
 
 type workTree struct {
@@ -46,19 +48,22 @@ func gitEnvironment(ctx context.Context) []string {
 	})
 }
 
-// committed returns the last commit that changes a file, "" if HEAD does not have the file. Without
-// git, known is false.
-func committed(ctx context.Context, file string) (commit string, known bool, err error) {
+// committed returns the last commit that changes a file, if HEAD has the file.
+func committed(ctx context.Context, file string) (c verification.Commit, err error) {
 	tree, err := findWorkTree(ctx, filepath.Dir(file))
 	if err != nil || tree == nil {
-		return "", false, err
+		c.Unknown = true
+		return c, err
 	}
 	name := filepath.Base(file)
 	if there, _ := tree.run(ctx, "ls-tree", "--name-only", "HEAD", "--", name); there == "" { // or there is no commit
-		return "", true, ctx.Err()
+		return c, ctx.Err()
 	}
-	commit, err = tree.run(ctx, "log", "-1", "--format=%h", "--", name)
-	return commit, true, err
+	if c.Hash, err = tree.run(ctx, "log", "-1", "--format=%h", "--", name); err == nil {
+		newest, _ := tree.run(ctx, "log", "-1", "--format=%h")
+		c.Newest = newest == c.Hash
+	}
+	return c, err
 }
 
 func underGit(folder string) bool {

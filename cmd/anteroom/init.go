@@ -19,16 +19,13 @@ import (
 func initCommand(t *cli.Terminal) *cobra.Command {
 	s := &project.Service{}
 	questions := s.Questions()
-	var yes, update, dryRun bool
+	var yes, update bool
 	cmd := &cobra.Command{
 		Use: "init [DIR]",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case update:
-				return updateTexts(t, filepath.Join(append(args, ".")...), dryRun)
-			case dryRun:
-				return cli.Usage(errors.New("--dry-run needs --update"))
-			case len(args) == 0:
+			if update {
+				return updateTexts(t, filepath.Join(append(args, ".")...))
+			} else if len(args) == 0 {
 				return cli.Usage(errors.New("missing argument DIR"))
 			}
 			ask := t.Interactive && !yes
@@ -52,7 +49,6 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&update, "update", false, "bring the neutral texts of a service to those of this program")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --update, change nothing")
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.Value, q.Flag, "", q.Text)
 		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
@@ -62,7 +58,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
+func updateTexts(t *cli.Terminal, dir string) error {
 	changes, err := project.Updates(dir, t.Now())
 	differences := ""
 	for _, c := range changes {
@@ -73,7 +69,7 @@ func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 		}
 	}
 	for _, c := range changes {
-		if !dryRun && err == nil {
+		if err == nil {
 			err = c.Apply(dir)
 		}
 		if err == nil {
@@ -85,13 +81,7 @@ func updateTexts(t *cli.Terminal, dir string, dryRun bool) error {
 	}
 	if differences != "" {
 		t.Printf("From each text that was kept to the neutral one (git apply takes what you leave of this):")
-	}
-	for line := range strings.Lines(differences) {
-		t.Printf("%s", strings.TrimSuffix(line, "\n"))
-	}
-	if dryRun {
-		t.Printf("nothing was written")
-		return nil
+		t.PrintLines(differences)
 	}
 	t.Printf("%s: up to date, but for what was kept; service.yaml and wrangler.toml are not compared. Run next:", dir)
 	t.Printf("  anteroom generate --check")

@@ -99,7 +99,9 @@ func (p *publication) run(ctx context.Context) (err error) {
 		if errors.Is(err, context.Canceled) {
 			err = cli.ErrInterrupted
 		}
-		if err != nil {
+		if errors.Is(err, cli.ErrSilent) {
+			return err
+		} else if err != nil {
 			return errors.Join(err, fmt.Errorf("publish stopped at %s (run anteroom publish again: it carries on "+
 				"from there)", step.name))
 		}
@@ -226,8 +228,8 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	if verified == nil {
-		return "", errors.New("verify: nothing was written")
+	if verified == nil { // as the operator has said
+		return "", cli.ErrSilent
 	}
 	p.site, p.changed = verified, true
 	return p.site.Current().File + " is written", nil

@@ -165,7 +165,7 @@ func withDecisions(ctx context.Context, t *cli.Terminal, content string, r recor
 		return func(row []any) []any { return row }
 	}
 	list.Columns = append(slices.Clone(list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
-	decisions := verification.Decisions(func(string, int64, string, string) (string, string) { return "", "" })
+	var decisions verification.Decisions
 	s, err := loadContent(content, t.Now())
 	if err == nil {
 		decisions, err = verification.DecisionsOf(ctx, r, s)
@@ -178,7 +178,7 @@ func withDecisions(ctx context.Context, t *cli.Terminal, content string, r recor
 		seq, _ := row[0].(int64)
 		id, _ := row[1].(string)
 		commitment, _ := row[len(row)-1].(string)
-		if decision, board := decisions(records.Kinds[i].Name, seq, id, commitment); decision != "" {
+		if decision, board := decisions.About(records.Kinds[i].Name, seq, id, commitment); decision != "" {
 			return append(row, decision, board)
 		}
 		return append(row, nil, nil)

@@ -23,11 +23,10 @@
 //
 // # Formats
 //
-// What is published or signed once never changes, so every program reads each format of it that
-// ever was: verifications and boards (the key format, 1 without it), entries of the log (the
-// version of a verification), receipts and promises (the rules of package canon), stores and their
-// backups (package migrations). It refuses a later format by its number. Other content is edited
-// to fit the program, and the snapshot is made again.
+// What is published or signed never changes, so a program reads every earlier format of it, and
+// refuses a later one by its number: verifications and boards (the key format), entries of the log
+// (the version of a verification), receipts and promises (package canon), stores and backups
+// (package migrations). Other content is edited to fit the program.
 //
 // # Placeholders
 //

@@ -91,8 +91,7 @@ func Updates(dir string, now time.Time) (changes []Change, err error) {
 	return changes, nil
 }
 
-// compare decides as dpkg does about a conffile: see deb-conffiles(5). A text that is nil is not
-// there.
+// compare decides as dpkg does about a conffile: see deb-conffiles(5). A missing text is nil.
 func compare(here, neutral []byte, recorded string) (what string, kept bool) {
 	sum, sumHere := neutralSum(neutral), neutralSum(here)
 	switch {

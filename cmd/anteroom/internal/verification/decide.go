@@ -2,6 +2,8 @@ package verification
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -44,7 +46,9 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	}
 	text := d.verification.Encode()
 	s, err := v.site.With(v.name, text, d.board.text)
-	if err != nil {
+	if refused := (site.Errors)(nil); errors.As(err, &refused) {
+		return nil, v.entered(refused).in(a)
+	} else if err != nil {
 		return nil, err
 	}
 	d.site, d.files = s, []file{{verificationFile(v.name), text}, {boardFile(v.name), d.board.text}}
@@ -58,6 +62,28 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	entries, checkpoint := site.LogFiles(v.name)
 	d.files = append(d.files, file{entries, d.log.lines}, file{checkpoint, d.log.checkpoint})
 	return d, nil
+}
+
+// entered names the answer in place of the number or text of a board that is not written yet.
+func (v *survey) entered(refused site.Errors) (wrong faults) {
+	numbers := map[string]bool{}
+	for _, n := range site.Numbers {
+		numbers[n.Path] = true
+	}
+	added := fmt.Sprintf("%s[%d].", updates, len(v.site.Current().ObservedAttention.Updates))
+	for _, e := range refused {
+		path, what, _ := strings.Cut(e.What, " ")
+		path = strings.Replace(strings.TrimSuffix(path, ":"), added, "observed_attention.update.", 1)
+		switch {
+		case numbers[path]:
+			wrong.add("numbers."+path, "%s (%s)", what, e.Hint)
+		case strings.Contains(path, "."):
+			wrong.add("texts."+path, "%s (%s)", what, e.Hint)
+		default:
+			wrong.add("", "%s (%s)", e.What, e.Hint)
+		}
+	}
+	return wrong
 }
 
 // apply decides about the records. If it refuses some answers, it applies the others, so that the

@@ -7,31 +7,36 @@ import (
 	"anteroom/generator/site"
 )
 
-// Decisions returns the decision about a record, and its board. Both are "" for a record
-// that no verification covers.
-type Decisions func(kind string, seq int64, id, commitment string) (decision, board string)
+// Decisions are the decisions about the records of a store.
+type Decisions struct {
+	named map[string]site.Decided
+	all   []site.Verification
+}
 
 // DecisionsOf returns the decisions about the records of a store. After an error there are none.
-func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (Decisions, error) {
-	named, all := s.Ledger().Entries(), sinceLoss(s.Verifications)
+func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (d Decisions, err error) {
 	extent, err := records.Measure(ctx, r, nil)
 	if err == nil {
 		err = Belongs(extent, s, false)
 	}
 	if err != nil {
-		named, all = nil, nil
+		return d, err
 	}
-	return func(kind string, seq int64, id, commitment string) (decision, board string) {
-		if e, is := named[site.RecordHash(kind, id, commitment)]; is {
-			return e.Decision, e.File
+	return Decisions{s.Ledger().Entries(), sinceLoss(s.Verifications)}, nil
+}
+
+// About returns the decision about a record, and its board. Both are "" for a record that no
+// verification covers.
+func (d *Decisions) About(kind string, seq int64, id, commitment string) (decision, board string) {
+	if e, is := d.named[site.RecordHash(kind, id, commitment)]; is {
+		return e.Decision, e.File
+	}
+	for i := range d.all {
+		if seq <= int64(d.all[i].Covers(kind).Last) {
+			return site.Choices[kind][0], d.all[i].File
 		}
-		for i := range all {
-			if seq <= int64(all[i].Covers(kind).Last) {
-				return site.Choices[kind][0], all[i].File
-			}
-		}
-		return "", ""
-	}, err
+	}
+	return "", ""
 }
 
 // sinceLoss returns the verifications from the last one with which the coverage began again.

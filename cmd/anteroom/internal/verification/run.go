@@ -35,10 +35,16 @@ type Options struct {
 	Offline         bool // do not compare the content with the live service
 	Publishing      bool // the caller publishes the verification
 
-	Open func(context.Context) (records.Reader, error)       // opens the store
-	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
-	// Committed returns the commit of git that has a file, "" without one; known is false without git.
-	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
+	Open      func(context.Context) (records.Reader, error)       // opens the store
+	Live      func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+	Committed func(ctx context.Context, file string) (Commit, error)
+}
+
+// Commit is the commit of git that has a file.
+type Commit struct {
+	Hash    string // "" if no commit has it
+	Newest  bool   // no other commit follows
+	Unknown bool   // there is no git
 }
 
 // Check refuses options that exclude each other.
@@ -290,7 +296,7 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 }
 
 const atOnce = "the editor ended at once, and the file is as it was (if its window is still open, set EDITOR " +
-	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it`
+	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it, or q and Enter to quit`
 
 func (o *Options) decide(
 	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
@@ -318,12 +324,15 @@ func (o *Options) decide(
 			e := &editing{
 				open: func(line int) error { return t.Edit(draft, line) },
 				atOnce: func() error {
-					_, err := t.Ask(ctx, bufio.NewReader(t.In), atOnce, "", func(string) string { return "" })
+					answer, err := t.Ask(ctx, bufio.NewReader(t.In), atOnce, "", func(string) string { return "" })
+					if err == nil && answer != "" {
+						err = errors.New("verify: nothing was written")
+					}
 					return err
 				},
 				refused: func(wrong error) (bool, error) {
 					t.Complain("", wrong.Error())
-					answer, err := t.Choose(ctx, "What now?", "edit", "edit", "quit", "x")
+					answer, err := t.Choose(ctx, "Edit the answers again, or quit and keep them?", "edit", "edit", "quit")
 					return answer == "e", err
 				},
 				quick:  time.Second,
@@ -404,12 +413,12 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		return false, nil
 	}
 	name := s.Current().File
-	const corrects = "the next anteroom verify corrects it, with a correction for readers"
+	const corrects = "the next anteroom verify corrects it"
 	if len(s.Verifications) < 2 {
 		return false, fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
 	}
 	if stage := s.Log.Current(); stage != nil && stage.Name == name && len(stage.Cosigned) > 0 {
-		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; the next verification corrects it)", name)
+		return false, fmt.Errorf("undo: witnesses have cosigned %s (publish it; %s)", name, corrects)
 	}
 	public, err := o.Compare(ctx, s)
 	if public.ByService {
@@ -417,16 +426,18 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	} else if err != nil {
 		return false, err
 	}
-	commit, known, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
+	commit, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
 	switch {
 	case err != nil:
 		return false, err
-	case commit != "":
-		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset %[2]s~1, "+
-			"then anteroom verify --undo; otherwise %s)", name, commit, corrects)
-	case public.InFolder && o.Offline && !known:
-		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline, which asks the service; "+
-			"if it is public, %s)", name, o.Public, corrects)
+	case commit.Newest:
+		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset HEAD~1, "+
+			"then anteroom verify --undo; otherwise %s)", name, commit.Hash, corrects)
+	case commit.Hash != "":
+		return false, fmt.Errorf("undo: %s is committed, in %s, and other commits follow (%s)", name, commit.Hash, corrects)
+	case public.InFolder && o.Offline && commit.Unknown:
+		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline to ask the service)",
+			name, o.Public)
 	}
 	var gone []string
 	for _, file := range filesOf(name) {

@@ -14,8 +14,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// proposed returns what the records say of a number that the operator enters, and why. Without a
-// reason they say nothing, and it is the last number. names are the clients on the new board.
+// proposed returns a number that the operator enters as the records have it, and why. Without a
+// reason it is the last number. names are the clients on the new board.
 func (v *survey) proposed(path string, was int, names []string) (n int, why string) {
 	since := v.site.Current().AsOf
 	switch n = was; path {
@@ -62,8 +62,8 @@ func (v *survey) clients() (names []string, requests map[string]int64) {
 	}), requests
 }
 
-// A name of a client is a stranger's words, and the list of names is published: only names that can
-// be neither a sentence nor an address are proposed.
+// The list of names is published, and a name is a stranger's words: only what can be neither a
+// sentence nor an address is proposed.
 var (
 	tame    = regexp.MustCompile(`^[A-Za-z0-9 ._/-]{1,40}$`)
 	address = regexp.MustCompile(`(?i)\bwww\b|\.[a-z]{2}`)
@@ -127,14 +127,17 @@ func (b *board) contradictions(a *answers) {
 			continue
 		}
 		for _, sentence := range denial.FindAllString(b.values[path].Value, -1) {
-			i := slices.IndexFunc(b.changes, func(c change) bool {
+			var rise []string
+			for _, c := range b.changes {
 				section := sectionOf(c.path)
-				return c.was == 0 && c.is > 0 && (section == sectionOf(path) && soFar.MatchString(sentence) ||
-					path == honestRead && section != ownRecords)
-			})
-			if i >= 0 {
-				b.wrong.add("texts."+path, "says %q, and %s rises from 0 to %d: rewrite it, or say confirm: [texts.%s]",
-					strings.TrimSpace(sentence), b.changes[i].path, b.changes[i].is, path)
+				if c.was == 0 && c.is > 0 && (section == sectionOf(path) && soFar.MatchString(sentence) ||
+					path == honestRead && section != ownRecords) {
+					rise = append(rise, fmt.Sprintf("%s rises from 0 to %d", c.path, c.is))
+				}
+			}
+			if len(rise) > 0 {
+				b.wrong.add("texts."+path, "says %q, and %s: rewrite it, or say confirm: [texts.%s]",
+					strings.TrimSpace(sentence), strings.Join(rise, ", "), path)
 				break
 			}
 		}

@@ -321,7 +321,7 @@ func TestDecisions(t *testing.T) {
 	got := func() (list string, err error) {
 		decisions, err := DecisionsOf(t.Context(), s.Store, s.site())
 		for i, name := range []string{"lark", "owl", "wren"} {
-			decision, board := decisions("registration", int64(i+1), id(i+1), hexSum(canon.Registration(name, "")))
+			decision, board := decisions.About("registration", int64(i+1), id(i+1), hexSum(canon.Registration(name, "")))
 			list += decision + " " + board + ", "
 		}
 		return list, err
@@ -366,20 +366,20 @@ func TestUndo(t *testing.T) {
 		facts   continuity.Facts
 		err     error
 		offline bool
-		commit  string
-		git     bool
+		commit  Commit
 		want    string
 	}{
-		{err: live.ErrUnreachable, git: true, want: "the service is unreachable"},
-		{facts: continuity.FromSite(loaded), git: true, want: "undo: 2026-12-01 is public, at https://www.anteroom.example (the next anteroom verify corrects it, with a correction for readers)"},
-		{err: live.ErrNothing, git: true, commit: "abc123", want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live: git reset abc123~1, then anteroom verify --undo; otherwise"},
-		{offline: true, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --offline, which asks the service; "},
+		{err: live.ErrUnreachable, want: "the service is unreachable"},
+		{facts: continuity.FromSite(loaded), want: "undo: 2026-12-01 is public, at https://www.anteroom.example (the next anteroom verify corrects it)"},
+		{err: live.ErrNothing, commit: Commit{Hash: "abc123", Newest: true}, want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live: git reset HEAD~1, then anteroom verify --undo; otherwise"},
+		{err: live.ErrNothing, commit: Commit{Hash: "abc123"}, want: "undo: 2026-12-01 is committed, in abc123, and other commits follow (the next anteroom verify corrects it"},
+		{offline: true, commit: Commit{Unknown: true}, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --offline to ask the service)"},
 		{err: live.ErrNothing},
 	} {
 		withdraw, err := Undo(t.Context(), terminal, &Options{
 			Content: folder, Public: public, Offline: c.offline,
 			Live:      func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
-			Committed: func(context.Context, string) (string, bool, error) { return c.commit, c.git, nil },
+			Committed: func(context.Context, string) (Commit, error) { return c.commit, nil },
 		})
 		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left || withdraw != (c.want == "") {
