@@ -46,7 +46,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	}
 	text := d.verification.Encode()
 	s, err := v.site.With(v.name, text, d.board.text)
-	if refused := (site.Errors)(nil); errors.As(err, &refused) {
+	if refused := site.Errors(nil); errors.As(err, &refused) {
 		return nil, v.entered(refused).in(a)
 	} else if err != nil {
 		return nil, err
