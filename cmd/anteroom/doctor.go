@@ -346,7 +346,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 		d.add(check, warning, mendContent, "%s does not exist; %s", name, notCompared)
 		return
 	case begins && verified == "":
-		d.reads = "begun by serve"
+		d.reads = "made by the first serve"
 		d.add(check, healthy, "", "anteroom serve will begin %s", name)
 		return
 	case begins:
