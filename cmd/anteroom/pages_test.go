@@ -27,6 +27,17 @@ func blocks(page, language string) (list []string) {
 	return list
 }
 
+// section returns the text of a page under a heading, and the page without it.
+func section(t *testing.T, page, title string) (under, rest string) {
+	t.Helper()
+	before, after, found := strings.Cut(page, "\n## "+title+"\n")
+	if !found {
+		t.Fatalf("no section %q", title)
+	}
+	under, after, _ = strings.Cut(after, "\n## ")
+	return under, before + "\n## " + after
+}
+
 func runBlocks(t *testing.T, list []string, environment ...string) (said string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -63,8 +74,10 @@ func has(t *testing.T, said string, wanted ...string) {
 
 // TestOperations runs the sh blocks of OPERATIONS.md in the folder of a new service. Two agents
 // have registered there, with addresses that could not be relayed, and one was vouched for.
+// TestReadme runs the section that needs a server.
 func TestOperations(t *testing.T) {
-	list := blocks(string(mustRead(t, "../../OPERATIONS.md")), "sh")
+	_, page := section(t, string(mustRead(t, "../../OPERATIONS.md")), "Keep a public log")
+	list := blocks(page, "sh")
 	dir := filepath.Join(t.TempDir(), "tern")
 	operate(t, "init", dir, "--name", "Tern", "--host", "www.tern.example", "--contact", "ada@tern.example", "--yes")
 	t.Chdir(dir)
@@ -92,7 +105,7 @@ func TestOperations(t *testing.T) {
 // of make that they name is there.
 func TestPagesAreTrue(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
-	for page, least := range map[string]int{"OPERATIONS.md": 40, "README.md": 40, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
+	for page, least := range map[string]int{"OPERATIONS.md": 90, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
 		text := string(mustRead(t, "../../"+page))
 		code := append(blocks(text, "console"), blocks(text, "sh")...)
 		for _, quoted := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
