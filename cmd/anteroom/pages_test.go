@@ -156,4 +156,47 @@ func TestPagesAreTrue(t *testing.T) {
 	}
 }
 
+// A place in a page that another page, a hint or a help text names is one of its headings.
+func TestPlacesInPages(t *testing.T) {
+	places := regexp.MustCompile(`\]\(([A-Za-z/.]*\.md)?#([^)\s]+)\)|\b[Ss]ee "?([A-Z][a-z ]+?)"? in (OPERATIONS\.md)`)
+	files := []string{"help.txt", "../../build/service/README.md"}
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "../../*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	anchor := strings.NewReplacer(" ", "-", "`", "", ",", "", ".", "")
+	named := map[string]int{}
+	for _, file := range files {
+		for _, place := range places.FindAllStringSubmatch(string(mustRead(t, file)), -1) {
+			page, want := file, place[2]
+			if place[1] != "" {
+				page = filepath.Join(filepath.Dir(file), place[1])
+			}
+			if place[3] != "" {
+				page, want = "../../"+place[4], anchor.Replace(strings.ToLower(place[3]))
+			}
+			var headings []string
+			for _, line := range regexp.MustCompile("(?m)^##+ (.*)$").FindAllStringSubmatch(string(mustRead(t, page)), -1) {
+				headings = append(headings, anchor.Replace(strings.ToLower(line[1])))
+			}
+			if !slices.Contains(headings, want) {
+				t.Errorf("%s: %s has no heading for %q", file, page, want)
+			}
+			named[filepath.Ext(file)]++
+		}
+	}
+	if named[".go"] < 3 || named[".txt"] < 1 || named[".md"] < 30 {
+		t.Errorf("places were found in %v", named)
+	}
+	page := string(mustRead(t, "../../OPERATIONS.md"))
+	for _, heading := range regexp.MustCompile("(?m)^## (.*)$").FindAllStringSubmatch(page, -1) {
+		if entry := "(#" + anchor.Replace(strings.ToLower(heading[1])) + ")"; !strings.Contains(page[:strings.Index(page, "\n## ")], entry) {
+			t.Errorf("the list of sections of OPERATIONS.md lacks %s", entry)
+		}
+	}
+}
+
 func newRoot() *cobra.Command { return rootCommand(cli.New(nil, io.Discard, io.Discard)) }
