@@ -3,29 +3,29 @@ module anteroom
 go 1.26.4
 
 require (
-	filippo.io/torchwood v0.9.0
-	github.com/BurntSushi/toml v1.5.0
-	github.com/a-h/templ v0.3.977
-	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a
-	github.com/cloudflare/cloudflare-go/v6 v6.10.0
-	github.com/coreos/go-systemd/v22 v22.7.0
-	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
-	github.com/mattn/go-isatty v0.0.24
-	github.com/prometheus/client_golang v1.24.1
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.9
-	github.com/wneessen/go-mail v0.8.1
-	github.com/yuin/goldmark v1.8.7
-	go.yaml.in/yaml/v4 v4.0.0
-	golang.org/x/image v0.44.0
-	golang.org/x/mod v0.42.0
-	golang.org/x/sync v0.24.0
-	golang.org/x/sys v0.49.0
-	golang.org/x/text v0.40.0
-	golang.org/x/tools v0.52.0
-	modernc.org/sqlite v1.61.1
+	filippo.io/torchwood v0.9.0 // the public log: checkpoints, cosignatures and tiles of C2SP
+	github.com/BurntSushi/toml v1.5.0 // anteroom.toml; wrangler.toml, which names the service on Cloudflare
+	github.com/a-h/templ v0.3.977 // HTML that escapes by construction
+	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a // tests: forged signatures
+	github.com/cloudflare/cloudflare-go/v6 v6.10.0 // D1, settings: packages of single products, as all add 19 MB
+	github.com/coreos/go-systemd/v22 v22.7.0 // readiness, reloads and the watchdog of systemd
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // ordered members; lists too long for a tree
+	github.com/mattn/go-isatty v0.0.24 // whether there is a terminal
+	github.com/prometheus/client_golang v1.24.1 // metrics of anteroom serve
+	github.com/rogpeppe/go-internal v1.16.0 // tests: scripts of the command line
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: schemas of answers
+	github.com/spf13/cobra v1.10.2 // the command line; manual pages, with go-md2man
+	github.com/spf13/pflag v1.0.9 // flags of commands
+	github.com/wneessen/go-mail v0.8.1 // mail messages and SMTP
+	github.com/yuin/goldmark v1.8.7 // Markdown
+	go.yaml.in/yaml/v4 v4.0.0 // YAML with each node's line and column, for faults; by the YAML organisation
+	golang.org/x/image v0.44.0 // the preview picture of links, drawn with the Go fonts
+	golang.org/x/mod v0.42.0 // the public log: signed notes, Merkle trees and proofs
+	golang.org/x/sync v0.24.0 // comparing many documents at once
+	golang.org/x/sys v0.49.0 // file locks and owners
+	golang.org/x/text v0.40.0 // compatibility forms of Unicode, for names that look the same
+	golang.org/x/tools v0.52.0 // txtar: a content folder with two more files; scripts of tests
+	modernc.org/sqlite v1.61.1 // SQLite without a C compiler
 )
 
 require (

@@ -27,6 +27,17 @@ func blocks(page, language string) (list []string) {
 	return list
 }
 
+// section returns the text of a page under a heading, and the page without it.
+func section(t *testing.T, page, title string) (under, rest string) {
+	t.Helper()
+	before, after, found := strings.Cut(page, "\n## "+title+"\n")
+	if !found {
+		t.Fatalf("no section %q", title)
+	}
+	under, after, _ = strings.Cut(after, "\n## ")
+	return under, before + "\n## " + after
+}
+
 func runBlocks(t *testing.T, list []string, environment ...string) (said string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -63,8 +74,10 @@ func has(t *testing.T, said string, wanted ...string) {
 
 // TestOperations runs the sh blocks of OPERATIONS.md in the folder of a new service. Two agents
 // have registered there, with addresses that could not be relayed, and one was vouched for.
+// TestReadme runs the section that needs a server.
 func TestOperations(t *testing.T) {
-	list := blocks(string(mustRead(t, "../../OPERATIONS.md")), "sh")
+	_, page := section(t, string(mustRead(t, "../../OPERATIONS.md")), "Keep a public log")
+	list := blocks(page, "sh")
 	dir := filepath.Join(t.TempDir(), "tern")
 	operate(t, "init", dir, "--name", "Tern", "--host", "www.tern.example", "--contact", "ada@tern.example", "--yes")
 	t.Chdir(dir)
@@ -92,7 +105,7 @@ func TestOperations(t *testing.T) {
 // of make that they name is there.
 func TestPagesAreTrue(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
-	for page, least := range map[string]int{"OPERATIONS.md": 40, "README.md": 40, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
+	for page, least := range map[string]int{"OPERATIONS.md": 90, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
 		text := string(mustRead(t, "../../"+page))
 		code := append(blocks(text, "console"), blocks(text, "sh")...)
 		for _, quoted := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
@@ -140,6 +153,50 @@ func TestPagesAreTrue(t *testing.T) {
 	address := regexp.MustCompile(`\S+@[a-z.]+[a-z]`).FindString(string(mustRead(t, "../../SECURITY.md")))
 	if !slices.Contains(s.Service.Security.Contacts, "mailto:"+address) {
 		t.Errorf("SECURITY.md says to write to %q; the content has %q", address, s.Service.Security.Contacts)
+	}
+}
+
+// A place in a page that another page, a hint or a help text names is one of its headings.
+func TestPlacesInPages(t *testing.T) {
+	places := regexp.MustCompile(`\]\(([A-Za-z/.]*\.md)?#([^)\s]+)\)|\b[Ss]ee "?([A-Z][a-z ]+?)"? in (OPERATIONS\.md)`)
+	headingLine := regexp.MustCompile("(?m)^##+ (.*)$")
+	files := []string{"help.txt", "../../build/service/README.md"}
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "../../*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		files = append(files, found...)
+	}
+	anchor := strings.NewReplacer(" ", "-", "`", "", ",", "", ".", "")
+	named := map[string]int{}
+	for _, file := range files {
+		for _, place := range places.FindAllStringSubmatch(string(mustRead(t, file)), -1) {
+			page, want := file, place[2]
+			if place[1] != "" {
+				page = filepath.Join(filepath.Dir(file), place[1])
+			}
+			if place[3] != "" {
+				page, want = "../../"+place[4], anchor.Replace(strings.ToLower(place[3]))
+			}
+			var headings []string
+			for _, line := range headingLine.FindAllStringSubmatch(string(mustRead(t, page)), -1) {
+				headings = append(headings, anchor.Replace(strings.ToLower(line[1])))
+			}
+			if !slices.Contains(headings, want) {
+				t.Errorf("%s: %s has no heading for %q", file, page, want)
+			}
+			named[filepath.Ext(file)]++
+		}
+	}
+	if named[".go"] < 3 || named[".txt"] < 1 || named[".md"] < 30 {
+		t.Errorf("places were found in %v", named)
+	}
+	contents, sections, _ := strings.Cut(string(mustRead(t, "../../OPERATIONS.md")), "\n## ")
+	for _, line := range headingLine.FindAllStringSubmatch("## "+sections, -1) {
+		if entry := "(#" + anchor.Replace(strings.ToLower(line[1])) + ")"; !strings.Contains(contents, entry) {
+			t.Errorf("the list of sections of OPERATIONS.md lacks %s", entry)
+		}
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 )
 
 // TestReadme runs what README.md shows: make run, then every sh block against that server, in a
-// copy of the content.
+// copy of the content. The public log of OPERATIONS.md follows, as it needs that server too.
 func TestReadme(t *testing.T) {
 	list := blocks(string(mustRead(t, "../../README.md")), "sh")
+	log, _ := section(t, string(mustRead(t, "../../OPERATIONS.md")), "Keep a public log")
+	list = append(list, blocks(log, "sh")...)
 	data := t.TempDir()
 	address := makeRun(t, data)
 	dir := t.TempDir()
@@ -32,12 +34,14 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	var lines []string
+	commands, said := 0, ""
 	for line := range strings.Lines(strings.ReplaceAll(strings.Join(list, ""), "http://127.0.0.1:8080", address)) {
-		lines = append(lines, line)
-	}
-	for _, line := range lines {
-		said := runBlocks(t, []string{line}, "ANTEROOM_DATA="+data)
+		if shown, is := strings.CutPrefix(line, "# "); is {
+			shows(t, said, strings.TrimSpace(shown))
+			continue
+		}
+		commands++
+		said = runBlocks(t, []string{line}, "ANTEROOM_DATA="+data)
 		if !strings.HasPrefix(line, "curl ") {
 			continue
 		}
@@ -46,8 +50,21 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s: %s", line, said)
 		}
 	}
-	if len(lines) < 20 {
-		t.Errorf("%d commands", len(lines))
+	if commands < 24 {
+		t.Errorf("%d commands", commands)
+	}
+}
+
+// shows fails if an answer does not have what the page shows of it, in that order.
+func shows(t *testing.T, answer, shown string) {
+	t.Helper()
+	for piece := range strings.SplitSeq(strings.TrimSuffix(shown, " ..."), " ... ") {
+		_, after, found := strings.Cut(answer, piece)
+		if !found {
+			t.Errorf("the page shows %s, and the rest of the answer is %s", piece, answer)
+			return
+		}
+		answer = after
 	}
 }
 
