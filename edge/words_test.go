@@ -76,7 +76,7 @@ var turns = []struct {
 	{"no one, or name the person", "nobody reads it", "body", phrase(`(nobody|somebody)\b`), nil},
 	{"anyone who, or name the person", "it goes to whoever asks", "whoever", phrase(`whoever\b`), nil},
 	{
-		"write what is, not what is not", "nothing of the other is shown", "nothing ",
+		"what is, not what is not", "nothing of the other is shown", "nothing ",
 		phrase(`nothing (of|is|was|that|here|there|about|waits|but|has|by|more)\b( [a-z]+)?`),
 		phrase(`nothing (is|was) (written|recorded|stored|sent|signed|published|changed|deleted|done)`),
 	},
@@ -92,7 +92,7 @@ var turns = []struct {
 	},
 	{"fails, is invalid", "the field is at fault", "at fault", phrase(`at fault\b`), nil},
 	{
-		"use the plain verb: follows, differs, is not counted, has no X", "the key counts for none", "",
+		"follows, differs, is not counted, has no X", "the key counts for none", "",
 		phrase(`(is (still )?to come|otherwise than|goes? (beyond|back|to its end)|counts? for none|` +
 			`comes? to nothing|it has none|lead there)\b`), nil,
 	},

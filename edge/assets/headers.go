@@ -32,7 +32,8 @@ type rule struct {
 	set     [][2]string
 }
 
-// Matches reports whether a pattern matches a path. A "*" in it matches any text, slashes included.
+// Matches reports whether a pattern matches a path. A "*" in the pattern matches any text,
+// slashes included.
 func Matches(pattern, path string) bool {
 	before, after, open := strings.Cut(pattern, "*")
 	if !open {

@@ -82,7 +82,7 @@ func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...str
 // ReusedKey is the fault code of a key that stands for another call.
 const ReusedKey = "key_reused"
 
-// KeyReused refuses a call under the key of another call. It does not show the other one.
+// KeyReused refuses a call under the key of another call. It reveals no detail of the other one.
 func KeyReused(t *turn.Turn) *turn.Response {
 	faults := &input.Faults{}
 	faults.Add("Idempotency-Key", ReusedKey, "another call was made with this key: send a new one")

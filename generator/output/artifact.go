@@ -64,7 +64,7 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	return append(known, '\n'), sums, nil
 }
 
-// Warning names the foreign files, or is "".
+// Warning names the foreign files, or is "" without any.
 func (a *Artifact) Warning() string {
 	if len(a.Foreign) == 0 {
 		return ""

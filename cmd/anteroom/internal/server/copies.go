@@ -35,7 +35,7 @@ func Replicated(ctx context.Context, socket, database string) (time.Time, error)
 }
 
 // pauseReplication has Litestream close a database until resume is called (POST /stop and /start).
-// It reads a database until it closes it.
+// Litestream reads a database until it closes it.
 func pauseReplication(ctx context.Context, socket, database string) (resume func() error, err error) {
 	path, _, err := findReplica(ctx, socket, database)
 	if err == nil {
