@@ -182,7 +182,7 @@ func (d *doctor) checkDocuments() {
 	}
 }
 
-// checkTexts names neutral texts that nobody edited and that this program has in another form.
+// checkTexts names unedited neutral texts that this program has in another form.
 func (d *doctor) checkTexts() {
 	const check = "texts"
 	dir := filepath.Dir(d.content)

@@ -194,7 +194,7 @@ func TestDoctorFinds(t *testing.T) {
 		"content with faults": {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "", `^fault content: .*service.yaml:\d+:1: `},
 		"newer content":       {edit("content/pages/terms.md", "(?m)^title: .*$", "title: Rules"), "", `^warning content: public is stale: \d+ documents not .*\(run anteroom generate`},
 		"stale documents":     {edit("public/llms.txt", "a", "b"), "", `^fault content: public does not fit build/snapshot.txt: stale: public/llms.txt \(run anteroom generate`},
-		"a foreign file":      {write("public/own.html", "x"), "", `^warning content: not generated: public/own.html; .* \(put files of your own into content/static`},
+		"a foreign file":      {write("public/own.html", "x"), "", `^warning content: not generated: public/own.html; .* \(put your own files into content/static`},
 		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 
 		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},

@@ -48,7 +48,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "bring the neutral texts of a service to those of this program")
+	cmd.Flags().BoolVar(&update, "update", false, "replace the neutral texts of a service with this program's")
 	for _, q := range questions {
 		cmd.Flags().StringVar(q.Value, q.Flag, "", q.Text)
 		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
@@ -83,7 +83,7 @@ func updateTexts(t *cli.Terminal, dir string) error {
 		t.Printf("From each text that was kept to the neutral one (git apply takes what you leave of this):")
 		t.PrintLines(differences)
 	}
-	t.Printf("%s: up to date, but for what was kept; service.yaml and wrangler.toml are not compared. Run next:", dir)
+	t.Printf("%s: up to date, except the kept texts; service.yaml and wrangler.toml are not compared. Run next:", dir)
 	t.Printf("  anteroom generate --check")
 	return nil
 }

@@ -24,8 +24,8 @@ const wholeAnswer = "give the whole answer to the registration or charter, uncha
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// readRecord returns the hash of a record in the log, and the promise to count it, nil if there is
-// none. The argument is the hash itself, or the file with the answer; "-" is stdin.
+// readRecord returns the hash of a record in the log, and the promise to count it, or nil. The
+// argument is the hash itself, or the file with the answer; "-" is stdin.
 func readRecord(stdin io.Reader, argument string) (hash string, promise *tlog.Promised, err error) {
 	if hash, ok := tlog.ParseHash(argument); ok {
 		return hash, nil, nil

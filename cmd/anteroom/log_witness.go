@@ -55,8 +55,8 @@ type cosigned struct {
 	Written    bool         `json:"written"`
 }
 
-// haveCosigned asks the witnesses of a content and keeps their cosignatures. If one fails, it
-// returns both the result and an error.
+// haveCosigned has the witnesses of a content cosign, and keeps their cosignatures. If one fails,
+// it returns both the result and an error.
 func haveCosigned(ctx context.Context, content string, now time.Time) (*cosigned, error) {
 	// An error of loadContent is more helpful than one of the lock.
 	unlock, locked := verification.Lock(content)

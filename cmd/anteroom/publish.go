@@ -119,8 +119,8 @@ func (p *publication) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// cosign asks the witnesses of the public log that have not cosigned it. If one fails, the next run
-// asks it again.
+// cosign collects the missing cosignatures of the public log. If a witness fails, the next run asks
+// it again.
 func (p *publication) cosign(ctx context.Context) (string, error) {
 	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
 		return "", nil

@@ -441,7 +441,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 				err = fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
 					"if they are lost for good, anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
 			} else if n := len(found.Early); n > 0 {
-				err = fmt.Errorf("%s arrived late, and no verified record is gone: the host's clock was behind, "+
+				err = fmt.Errorf("%s arrived late, but every verified record remains: the host's clock was behind, "+
 					"or another program wrote into %s (look at them; anteroom verify counts them)",
 					cli.Plural(n, "record"), store.Name())
 			}

@@ -110,7 +110,7 @@ type storeFlags struct {
 	data     string
 	remote   string
 	wrangler string
-	command  string             // writes a backup of the store; "" if there is none
+	command  string             // writes a backup of the store; "" if none exists
 	config   *cloudflare.Config // read from wrangler, or nil
 }
 

@@ -63,7 +63,7 @@ const (
 	MCPServer   = "mcp:server"    // members of an initialize result
 	MCPTools    = "mcp:tools"     // the result of tools/list
 	MCPPrompts  = "mcp:prompts"   // the result of prompts/list
-	MCPInstall  = "mcp:install"   // further members of the answer to a GET
+	MCPInstall  = "mcp:install"   // further members of the response to a GET
 	MCPNoStream = "mcp:no-stream" // the same if it asks for a stream, as the first request of every SDK
 	MCPPrompt   = "mcp:prompt:"   // before the name of a prompt
 	MCPResult   = "mcp:result:"   // before the ID of a document: the part that is a tool's result

@@ -32,7 +32,7 @@ type rule struct {
 	set     [][2]string
 }
 
-// Matches reports whether a pattern matches a path. Its "*", if it has one, matches any text,
+// Matches reports whether a pattern matches a path. A "*" in the pattern matches any text,
 // slashes included.
 func Matches(pattern, path string) bool {
 	before, after, open := strings.Cut(pattern, "*")

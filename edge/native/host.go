@@ -53,8 +53,8 @@ type Config struct {
 	// Copies is a Maildir for a copy of each suggestion that a mail server gets, or "". A copy stays
 	// for the snapshot's CopyDays.
 	Copies string
-	// PauseReplication has another process that reads the database close it until resume is called, or
-	// is nil. An erased address leaves the file only while nobody reads it.
+	// PauseReplication has another process that reads the database close it until resume is called,
+	// or is nil. An erased address leaves the file only while no process reads it.
 	PauseReplication func(context.Context) (resume func() error, err error)
 	// Key signs receipts, or is nil. Package receipt has the rule for a key that is not published.
 	Key ed25519.PrivateKey
@@ -93,7 +93,7 @@ const (
 	relayPause      = turn.RelayMillis * time.Millisecond
 	relaysAtOnce    = 64               // of requests: each relay may outlast its request
 	idleTimeout     = 2 * time.Minute  // between the requests of a connection
-	cutHead         = 2 * turn.MaxHead // bytes of a head, after which net/http itself answers 431, in plain text
+	cutHead         = 2 * turn.MaxHead // bytes of a head, after which net/http itself responds 431, in plain text
 	shutdownTimeout = 20 * time.Second // for turns and relays under way; then they are cut off
 	deliveryPause   = 30 * time.Second // between two runs of the outbox
 	copiesPause     = time.Hour        // between two removals of old copies
@@ -299,7 +299,7 @@ func Listen(address string) (net.Listener, error) {
 	return listener, err
 }
 
-// Serve answers the requests of a listener, and delivers the outbox, until ctx is done. Then it
+// Serve handles the requests of a listener, and delivers the outbox, until ctx is done. Then it
 // lets turns and relays under way finish, and returns nil. A host serves once.
 func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	if address, ok := listener.Addr().(*net.TCPAddr); ok {

@@ -39,7 +39,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ServeHTTP answers by a redirect from the apex, the core, or a document.
+// ServeHTTP responds with a redirect from the apex, the core's response, or a document.
 func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	w := &recorder{ResponseWriter: out}

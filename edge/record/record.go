@@ -82,7 +82,7 @@ func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...str
 // ReusedKey is the fault code of a key that stands for another call.
 const ReusedKey = "key_reused"
 
-// KeyReused refuses a call under the key of another call. It shows nothing of the other one.
+// KeyReused refuses a call under the key of another call. It reveals no detail of the other one.
 func KeyReused(t *turn.Turn) *turn.Response {
 	faults := &input.Faults{}
 	faults.Add("Idempotency-Key", ReusedKey, "another call was made with this key: send a new one")
@@ -145,7 +145,7 @@ type Record struct {
 	Who     string // name of the agent or org, for the operator
 }
 
-// Answer stores a record, unless in is a dry run, and returns an answer with the members from
+// Answer stores a record, unless in is a dry run, and returns a response that has the members from
 // write.
 func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writer, stored *Stored)) *turn.Response {
 	stored := &Stored{}
@@ -320,7 +320,7 @@ func (c *Call) differs(earlier []any) bool {
 	return fingerprint != "" && fingerprint != c.fingerprint
 }
 
-// ClaimSeconds is how long a call may relay before another one with its key takes over.
+// ClaimSeconds is the time a call may relay before another one with its key takes over.
 const ClaimSeconds = 60
 
 // The states of a Claim.

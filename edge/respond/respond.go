@@ -34,7 +34,7 @@ func Empty(status int, cache string) *turn.Response {
 	return &turn.Response{Status: status, Header: []turn.Header{{Name: "cache-control", Value: cache}}}
 }
 
-// JSON returns an answer with a body.
+// JSON returns a response with a body.
 func JSON(status int, mediaType, cache string, body []byte) *turn.Response {
 	header := []turn.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}
 	return &turn.Response{Status: status, Header: header, Body: body}
@@ -98,10 +98,10 @@ func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string
 // openAPI is the contract of a request that reached no endpoint.
 const openAPI = "/openapi.json"
 
-// The most bytes of the answer to a single fault, and of other answers.
+// The most bytes of the response to a single fault, and of other responses.
 const maxFault, unlimited = 2048, 1 << 30
 
-// Invalid returns the answer to an input with faults. For a single one it is short, whatever was
+// Invalid returns the response to an input with faults. For a single one it is short, whatever was
 // sent.
 func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	detail, most := strconv.Itoa(in.Total)+" faults found", unlimited
@@ -172,7 +172,7 @@ func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 	w.Close(']')
 }
 
-// StoreFailed returns the answer to a write that the store did not take or, after a time-out, may
+// StoreFailed returns the response to a write that the store did not take or, after a time-out, may
 // have taken.
 func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
@@ -193,7 +193,7 @@ func RetryLater(t *turn.Turn, p *ProblemType, detail string, seconds int64) *tur
 	return r
 }
 
-// Unfinished returns the answer to a turn that the host could not finish.
+// Unfinished returns the response to a turn that the host could not finish.
 func Unfinished(t *turn.Turn) *turn.Response {
 	if t.Failed != nil {
 		return t.Failed

@@ -161,7 +161,7 @@ type Turn struct {
 	ContractURL string    // path of the endpoint the request reached, or ""
 	Operation   string    // ID of the operation whose contract a 400 shows, or ""
 	Failed      *Response // the answer if the host cannot finish the turn; nil for the usual problem
-	Refusal     *Response // the answer to a call that the limiter refuses, unless it repeats an earlier one
+	Refusal     *Response // the response to a call that the limiter refuses, unless it repeats an earlier one
 	StoreDown   bool      // the store has not answered: a turn makes its caller wait for that once
 	Embedded    bool      // the answer is an MCP tool's result: it has no trailer and no fixed links
 	Statements  int       // statements the turn has asked the store for

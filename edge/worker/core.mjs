@@ -3,8 +3,8 @@
 //   0       STACK        variables   text                             heap
 //   | stack | constants | variables | snapshot and what load made of it | zeros
 //
-// A call fills memory from heap on. Then clear zeroes that and puts the variables back, with those
-// of the allocator. The tests compare all of the memory: no request sees what another left.
+// A call fills memory from heap on. Then clear zeroes that and puts the variables back, with the
+// allocator's. The tests compare all of the memory: no request sees what another left.
 
 import { copied, decodeFacts, decodeOutcome, encodeTurn, encoder, u32At } from './wire.mjs';
 /** @import { Entry, Module, Turn } from './types' */

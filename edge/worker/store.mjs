@@ -1,11 +1,11 @@
 // Transactions on D1, which runs one query after the other and refuses more when too many wait. So
 // few calls are under way at a time, and transactions of other requests share the next one. If D1
-// refuses a call for a statement in it, each of its transactions gets a call of its own.
+// refuses a call for a statement in it, each of its transactions gets a separate call.
 //
 // A request can only wait for what it has begun itself: if it awaits a promise of another request
 // and callers go away, the runtime continues in the wrong request, or in none. So each request
-// polls by its own timers, and the first that finds room for a call makes it for all that wait. If
-// its caller goes away, waitUntil keeps the request.
+// polls by its own timers, and the first that finds room for a call makes it for all waiting
+// requests. If its caller goes away, waitUntil keeps the request.
 
 import { within } from './deadline.mjs';
 import { REFUSED, TIMEOUT } from './wire.mjs';
@@ -24,8 +24,8 @@ const REMEMBERED = 10_000;
 // Statements of an invocation on the free plan, and the part of them that others may take: 1/SHARE.
 const FREE = 50, SHARE = 4;
 
-// Most milliseconds until a request learns that its call had no answer: otherwise all that shared
-// the call would repeat their statements at once.
+// Most milliseconds until a request learns that its call had no answer: otherwise all requests that
+// shared the call would repeat their statements at once.
 const JITTER = 500;
 
 // Errors of calls that D1 has not run: overloaded or full, or with a statement that SQLite refuses.

@@ -1,7 +1,7 @@
 // The host of the edge core on Cloudflare Workers. Package turn describes a host.
 //
-// Requests share values, and nothing that waits: if a caller goes away, the runtime ends what its
-// request has begun, and others would wait for that forever.
+// Requests share values, but never a JavaScript promise: if a caller goes away, the runtime ends
+// what its request has begun, and others would wait for that forever.
 
 import module from './edge.wasm';
 import snapshot from './snapshot.txt';
@@ -120,7 +120,7 @@ function answer(call) {
   }
 }
 
-// Answers with the document at the path of a request, or as Undocumented of package api does by
+// Responds with the document at the path of a request, or as Undocumented of package api does by
 // Accept and method. Only a page has another form, and browsers accept the page.
 /** @param {Call} call @param {Fetcher} assets */
 async function document(call, assets) {
@@ -134,7 +134,7 @@ async function document(call, assets) {
     if (!answer || (there && answer.status === 404)) return there || named(new Response(null, found), id);
     const set = headersOf(answer.fields), twin = set.get('content-location');
     if (!twin && (answer.status !== 404 || set.has('content-type'))) return reply(answer, call);
-    const { method, headers } = request; // its body, if it has one, went with the first request
+    const { method, headers } = request; // any body went with the first request
     const other = await assets.fetch(new URL(twin ?? '/404.html', request.url), twin ? { method, headers } : {});
     const response = named(new Response(other.body, { status: twin ? other.status : 404, headers: other.headers }), id);
     for (const [name, value] of set) response.headers.set(name, value);

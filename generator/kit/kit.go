@@ -41,7 +41,7 @@
 // fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key
 // is missing. A receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome
 // is the service's own verdict. A registration or charter is not signed: without the log, its hash
-// is checked, and the promise in the answer if it has one:
+// is checked, and the promise in the answer, if any:
 //
 //	ok     promise: it is about this record
 //	ok     key: it is a key of the service for receipts of that time

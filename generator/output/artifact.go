@@ -64,13 +64,13 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	return append(known, '\n'), sums, nil
 }
 
-// Warning names the foreign files, or is "" if there are none.
+// Warning names the foreign files, or is "" without any.
 func (a *Artifact) Warning() string {
 	if len(a.Foreign) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("not generated: %s; anteroom serve leaves them out, anteroom deploy publishes them "+
-		"(put files of your own into content/static, and remove the others)", list(a.dir, a.Foreign))
+		"(put your own files into content/static, and remove the others)", list(a.dir, a.Foreign))
 }
 
 func list(dir string, paths []string) string {

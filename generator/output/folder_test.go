@@ -270,7 +270,7 @@ func TestForeign(t *testing.T) {
 	f := newTree(t)
 	f.publish(t, "111111111111", first)
 	for n, want := range []string{
-		"", `^not generated: \S+/public/b/own0; anteroom serve leaves them out, .*\(put files of your own into content/static, `,
+		"", `^not generated: \S+/public/b/own0; anteroom serve leaves them out, .*\(put your own files into content/static, `,
 		`own0, \S+/public/b/own1; `, `own0, \S+own1, \S+own2; `, `own0, \S+own1, \S+own2 and 1 more; `,
 	} {
 		a, err := Read(f.public, f.snapshot)

@@ -23,7 +23,7 @@
 //
 // # Formats
 //
-// What is published or signed never changes, so a program reads every earlier format of it, and
+// Published and signed texts never change, so a program reads every earlier format of it, and
 // refuses a later one by its number: verifications and boards (the key format), entries of the log
 // (the version of a verification), receipts and promises (package canon), stores and backups
 // (package migrations). Other content is edited to fit the program.

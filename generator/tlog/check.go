@@ -99,7 +99,7 @@ type Checking struct {
 // checkpoint, and the numbers of every board.
 //
 // The report has the faults of the log. The error is about a file that could not be read; the
-// report then has what was found before it.
+// report then has the findings before it.
 func Check(what Checking) (*Report, error) {
 	c := &check{Checking: what, read: map[string]bool{}, report: &Report{
 		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{},

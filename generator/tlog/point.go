@@ -12,8 +12,8 @@ var (
 )
 
 // ValidKey reports whether an Ed25519 public key is a point of the curve (RFC 8032, section 5.1.3)
-// that is not one of the eight of small order: under these, anyone can sign anything. A key that is
-// no point has no valid signatures; a secret seed in its place is refused in half of all cases.
+// outside the eight of small order: under these, anyone can sign anything. A key that is no point
+// has no valid signatures; a secret seed in its place is refused in half of all cases.
 func ValidKey(key []byte) bool {
 	if len(key) != 32 {
 		return false

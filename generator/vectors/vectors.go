@@ -26,7 +26,7 @@ import _ "embed"
 var CanonV0 []byte
 
 // PromiseV0 is the published text of the vectors of promises, /vectors/promise-v0.json: answers
-// with a promise, and verdicts on changes of them: valid, invalid or unverified.
+// that hold a promise, and verdicts on changes of them: valid, invalid or unverified.
 //
 //go:embed promise-v0.json
 var PromiseV0 []byte

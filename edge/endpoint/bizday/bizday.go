@@ -28,7 +28,7 @@ const UnknownCalendar = "unknown_calendar"
 // MaxSkipped is the most skipped holidays an answer names.
 const MaxSkipped = 50
 
-// Bytes of an answer to holidays: for each closing, and for the rest.
+// Bytes of a response to holidays: for each closing, and for the rest.
 const closingRoom, answerRoom = 85, 1536
 
 // The fields of a computation.
@@ -94,13 +94,13 @@ type Computed struct {
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"Their total number."`
 }
 
-// Answer is the answer to a computation.
+// Answer is the response to a computation.
 type Answer struct {
 	Computed
 	Basis `flat:"true"`
 }
 
-// BatchAnswer is the answer to several computations.
+// BatchAnswer is the response to several computations.
 type BatchAnswer struct {
 	Results []Computed `json:"results" doc:"The results, in the order of requests."`
 	Basis   `flat:"true"`

@@ -112,7 +112,7 @@ func room(messages []message) int {
 	return room
 }
 
-// Unfinished returns the answer to a POST that the host could not finish.
+// Unfinished returns the response to a POST that the host could not finish.
 func Unfinished() *turn.Response {
 	return refuse(500, nil, &failure{
 		Code:    protocol.InternalError,
@@ -120,7 +120,7 @@ func Unfinished() *turn.Response {
 	})
 }
 
-// Refused returns a refusal as the answer to a POST.
+// Refused returns a refusal as the response to a POST.
 func Refused(r *api.Refusal) *turn.Response {
 	return refuse(r.Problem.Status, nil, notValid(r.Detail))
 }
@@ -170,7 +170,7 @@ func (s *Server) checkWrites(t *turn.Turn, messages []message, batch bool) *fail
 		strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done")
 }
 
-// answers collects the answers to the messages of a request.
+// answers collects the responses to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
 	any       bool // it has an answer

@@ -67,7 +67,7 @@ var (
 	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )
 
-// Answer is the answer to a charter.
+// Answer is the response to a charter.
 type Answer struct {
 	Chartered        bool    `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
 	Charter          Charter `json:"charter" doc:"The charter as filed."`

@@ -59,7 +59,7 @@ var (
 // Chosen reports whether a body has verify, even a null.
 func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
 
-// Minted is the answer to a mint: a receipt.
+// Minted is the response to a mint: a receipt.
 type Minted struct {
 	Action           string   `json:"action" enum:"mint" doc:"The action."`
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
@@ -80,7 +80,7 @@ type Minted struct {
 	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; for an MCP tool, unknown arguments."`
 }
 
-// Verdict is the answer to a verification.
+// Verdict is the response to a verification.
 type Verdict struct {
 	Action        string   `json:"action" enum:"verify" doc:"The action, which stores nothing."`
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`

@@ -20,8 +20,8 @@ func Check(t *turn.Turn) *turn.Response {
 	return respond.Problem(t, respond.InconsistentCounts, detail, nil, nil)
 }
 
-// WriteAge writes the members that depend on the time: counts_age_days is in whole UTC days, and
-// not negative.
+// WriteAge writes the members that depend on the time: counts_age_days is in whole UTC days, never
+// negative.
 func WriteAge(t *turn.Turn, w *jsondoc.Writer) {
 	day, _ := civil.ParseDate(t.Snapshot.AsOf)
 	w.Str("served_at", civil.FormatTime(t.Now))

@@ -45,7 +45,7 @@ var (
 // Chosen reports whether a query asks to fire.
 func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
-// Report is the answer to a request that does not fire, or may not on this host.
+// Report is the response to a request that does not fire, or may not on this host.
 type Report struct {
 	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, else blocked."`
 	Detail    string   `json:"detail" doc:"The same in words."`
@@ -56,7 +56,7 @@ type Report struct {
 	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Fired is the answer to a firing that at least one endpoint accepted.
+// Fired is the response to a firing that at least one endpoint accepted.
 type Fired struct {
 	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
 	Detail  string `json:"detail" doc:"The same in words."`

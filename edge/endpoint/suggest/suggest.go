@@ -36,7 +36,7 @@ var (
 
 const withContact = "with_contact" // filed_as of a suggestion with a contact
 
-// Answer is the answer to a suggestion.
+// Answer is the response to a suggestion.
 type Answer struct {
 	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
 	FiledAs       string   `json:"filed_as" enum:"anonymous,with_contact" doc:"Whether a contact was sent with it."`

@@ -27,7 +27,7 @@ var (
 	AnyOf  = []string{agentName.Name, pubkey.Name}
 )
 
-// Answer is the answer to a registration.
+// Answer is the response to a registration.
 type Answer struct {
 	Converted        bool         `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts one only when a person has verified it."`
 	Canonical        string       `json:"canonical" doc:"The canonical string of the registration."`

@@ -199,7 +199,7 @@ func (m *Metrics) Reload(err error) {
 	}
 }
 
-// Series are values that a scrape reads. A time is in seconds since 1970, and 0 if there is none.
+// Series are values that a scrape reads. A time is in seconds since 1970; 0 means none.
 type Series = prometheus.Desc
 
 func series(name, help string, labels ...string) *Series {

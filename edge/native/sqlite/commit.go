@@ -53,8 +53,9 @@ type queue struct {
 func (s *Store) Exec(exec turn.Exec) turn.Result { return s.ExecAs(Caller, exec) }
 
 // ExecAs runs statements as one transaction. If it returns no failure, their writes survive a loss
-// of power. The failure is Refused if certainly nothing was and will be written, Timeout if that is
-// unknown, and Unavailable after Close. While the store stalls, callers are refused at once.
+// of power. The failure is Refused if the writes certainly are not and will not be made, Timeout if
+// that is unknown, and Unavailable after Close. While the store stalls, callers are refused at
+// once.
 func (s *Store) ExecAs(class Class, exec turn.Exec) turn.Result {
 	rows, _, failure := s.perform(class, exec.Statements)
 	return turn.Result{Rows: rows, Failure: failure}

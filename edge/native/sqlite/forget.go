@@ -81,8 +81,8 @@ func Readers(path string) []string {
 }
 
 // overwrite zeroes the unallocated space of the pages that hold addresses, where SQLite leaves
-// copies of moved cells. secure_delete zeroes deleted cells and freed pages. VACUUM would do all of
-// it, but keep writers out until its end.
+// copies of moved cells. secure_delete zeroes deleted cells and freed pages. VACUUM would do the
+// same, but keep writers out until its end.
 func (c *connection) overwrite() error {
 	rows, _, err := c.run(turn.SQL("PRAGMA page_count"), turn.SQL("SELECT pageno FROM dbstat WHERE name IN "+
 		"(SELECT name FROM sqlite_schema WHERE tbl_name IN ('contacts', 'outbox', 'observed'))"))

@@ -154,8 +154,8 @@ func notOurs(err error) error {
 	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 }
 
-// checkLog refuses a log next to a file whose header says that it has none, such as a backup (byte
-// 18; sqlite.org/fileformat2.html, section 1.3.3): SQLite would write old pages into the file. This
+// checkLog refuses a log next to a file whose header declares none, such as a backup (byte 18;
+// sqlite.org/fileformat2.html, section 1.3.3): SQLite would write old pages into the file. This
 // process must have no connection to it, whose locks would be lost (sqlite.org/howtocorrupt.html,
 // section 2.2).
 func checkLog(path string) error {

@@ -44,10 +44,10 @@ const (
 	// correct makes rows due that a clock far ahead has put off.
 	correct = "UPDATE outbox INDEXED BY outbox_due SET next_try_at = ?1 WHERE state = 'pending' AND next_try_at > ?2"
 
-	// claim leases the rows of a batch. It begins with the first due row, one that was never tried if
-	// there is any. If that may have arrived, its batch is the rows of the same digest; otherwise the
-	// due rows that certainly have not arrived. The rows of a dead run may have arrived: the lease of
-	// that run becomes their digest.
+	// claim leases the rows of a batch. It begins with the first due row, preferably one that was
+	// never tried. If that may have arrived, its batch is the rows of the same digest; otherwise
+	// the due rows that certainly have not arrived. The rows of a dead run may have arrived: the
+	// lease of that run becomes their digest.
 	claim = `WITH first AS (
 	SELECT coalesce(digest, lease) AS digest, next_try_at = 0 AS untried FROM outbox INDEXED BY outbox_due
 	WHERE state = 'pending' AND next_try_at <= ?1 ORDER BY next_try_at, id LIMIT 1

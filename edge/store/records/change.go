@@ -95,7 +95,7 @@ const forget = "UPDATE used_ids SET call = NULL"
 
 const erasing = 3 // statements of an Erasure
 
-// Erasure returns the statements that delete the addresses of records, and what is derived from
+// Erasure returns the statements that delete the addresses of records, and the data derived from
 // them.
 func Erasure(recordIDs ...string) []turn.Statement {
 	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"

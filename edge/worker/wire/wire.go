@@ -45,7 +45,7 @@
 //	01000000 00 01 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
 //	0000000000000000
 //
-// and the answer 204 with the field a: b alone:
+// and the response 204 with the field a: b alone:
 //
 //	00 cc000000 05000000613a20620a 00000000 00000000 00 00000000
 package wire
@@ -113,7 +113,7 @@ func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
 }
 
 // AppendFacts appends what a host needs to know of the core and the snapshot, or fault, the error
-// of loading that. messages is the path of the MCP server, and unfinished the answer to a POST
+// of loading that. messages is the path of the MCP server, and unfinished the response to a POST
 // there that the host could not finish.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
 	c := codec{frame: b}

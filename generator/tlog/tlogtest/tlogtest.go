@@ -40,7 +40,7 @@ type Witness struct {
 	Asked  []string // requests
 }
 
-// Name is that of the witness in its cosignatures.
+// Name is the witness's name in its cosignatures.
 const Name = "witness.base.example/w1"
 
 // New is a witness of the log that has a verifier key. It has the same key each time.

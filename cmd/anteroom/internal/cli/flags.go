@@ -124,7 +124,7 @@ func settings(root *cobra.Command) (map[string]string, error) {
 // fromElsewhere marks a flag that a variable or the settings file has set.
 const fromElsewhere = "anteroom_from_elsewhere"
 
-// OnCommandLine reports whether a flag was given on the command line, where others can see it.
+// OnCommandLine reports whether a flag was given on the command line, which others can see.
 func OnCommandLine(flags *pflag.FlagSet, name string) bool {
 	f := flags.Lookup(name)
 	return f.Changed && f.Annotations[fromElsewhere] == nil

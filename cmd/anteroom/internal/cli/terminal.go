@@ -285,7 +285,7 @@ func ByteSize(n int64) string {
 	return fmt.Sprintf("%.1f %cB", size, "kMG"[unit])
 }
 
-// Ask asks a question on standard error until a line of lines is a valid answer. An empty line
+// Ask repeats a question on standard error until a line of lines is a valid answer. An empty line
 // means preset. check describes a valid answer, or returns "" for one.
 func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string,
 	check func(string) string,
@@ -391,7 +391,7 @@ func (t *Terminal) Edit(file string, line int) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose asks a question with some words as answers, and returns the first letter of the answer. An
+// Choose puts a question with some words as answers, and returns the first letter of the answer. An
 // empty line means preset, unless that is "".
 func (t *Terminal) Choose(ctx context.Context, question, preset string, letters ...string) (string, error) {
 	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), preset,
@@ -406,7 +406,7 @@ func (t *Terminal) Choose(ctx context.Context, question, preset string, letters 
 	return strings.ToLower(answer[:min(1, len(answer))]), err
 }
 
-// Confirm asks a question with y or n as answers.
+// Confirm puts a question with y or n as answers.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := t.Choose(ctx, question, "", "y", "n")
 	return answer == "y", err

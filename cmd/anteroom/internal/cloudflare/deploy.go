@@ -97,7 +97,7 @@ func (d *Deployment) Compare(ctx context.Context) error {
 	}
 	withdrawn := "nothing published at " + host + " is withdrawn"
 	if notes(d.Allowances) != "" {
-		withdrawn = "as allowed, some of what is published at " + host + " is withdrawn"
+		withdrawn = "as allowed, something published at " + host + " is withdrawn"
 	}
 	d.Say("continuity", withdrawn)
 	return nil

@@ -67,7 +67,7 @@ var zoneSettings = []struct {
 		"security_level", "off essentially_off low medium high", Fault,
 		"Under Attack mode is on: no agent passes its challenge", security,
 	},
-	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and no rule makes an exception", bots},
+	{"fight_mode", "false", Fault, "Bot Fight Mode is on: it challenges agents, and rules cannot make an exception", bots},
 	{
 		"ai_bots_protection", "disabled", Fault,
 		"Block AI bots is on: it turns away agents of language models, MCP clients among them", bots,

@@ -51,7 +51,7 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	const install = "install Node.js 22 or later, then run npm install --global wrangler@" + WranglerVersion
 	path, err := exec.LookPath("npx")
 	if err != nil {
-		return nil, fmt.Errorf("find wrangler %s: %s, and no npx to fetch it (%s)", WranglerVersion, found, install)
+		return nil, fmt.Errorf("find wrangler %s: %s; npx to fetch it: not found (%s)", WranglerVersion, found, install)
 	}
 	w.command = []string{path, "--yes", "wrangler@" + WranglerVersion}
 	if _, err := w.Run(ctx, "--version"); err != nil {

@@ -41,9 +41,9 @@ const (
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
-	Manifest    string            // SHA-256 in hex of the manifest itself; "" if there is none
+	Manifest    string            // SHA-256 in hex of the manifest itself; "" if none exists
 	Keys        []string          // the receipt keys: the current and the retired ones
-	Revoked     []string          // those of them whose receipts are invalid
+	Revoked     []string          // the ones among these whose receipts are invalid
 	Policy      Rules             // of acceptable use
 	LogKeys     []string          // the verifier keys of the public log
 	Checkpoints map[string][]byte // of the log, by path: the newest of each tree, and one for each known size

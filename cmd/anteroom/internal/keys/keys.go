@@ -24,7 +24,7 @@ import (
 
 type kind[K any] struct {
 	name, what     string // in errors, and in the help of the flag
-	flag, variable string // that give it to a command
+	flag, variable string // that name it for a command
 	parse          func(text string) (K, error)
 	hint           string // about a text that is not such a key
 }
@@ -196,7 +196,7 @@ type Log = Secret[*tlog.Key]
 
 var logs = kind[*tlog.Key]{
 	"log key", "the key that signs the log", "log-key-file", "ANTEROOM_LOG_KEY", parseLog,
-	"name the file that anteroom key rotate --log has made; if there is none, it makes a key and lists it",
+	"name the file that anteroom key rotate --log has made; without a file, it makes a key and lists it",
 }
 
 func parseLog(text string) (*tlog.Key, error) {

@@ -114,7 +114,7 @@ func (i *inspection) board(ctx context.Context, c *Check) string {
 	want, differs := document, false
 	name, sum := i.manifest.newestBoard()
 	if i.artifact != nil {
-		json.Unmarshal(i.artifact.File(scoreboard), &want) // as it was generated
+		json.Unmarshal(i.artifact.File(scoreboard), &want) // the generated one
 		wantName, wantSum := i.generated.newestBoard()
 		if differs = i.manifestWrong == "" && (name != wantName || sum != wantSum); differs {
 			c.differs(scoreboard, "is %s, want %s", words(name, &document), words(wantName, &want))

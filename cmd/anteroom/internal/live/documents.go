@@ -19,7 +19,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// document is one path, as it was generated and as the service has it.
+// document is one path, with its generated and its served content.
 type document struct {
 	path      string
 	endpoint  bool    // the response of an endpoint

@@ -32,8 +32,8 @@ import (
 // verification writes and removes it.
 const Unfinished = ".verification"
 
-// Load loads and checks a content folder, and changes nothing there. Its dates must not be later
-// than now.
+// Load loads and checks a content folder, and does not change it. Its dates must not be later than
+// now.
 func Load(folder string, now time.Time) (*site.Site, error) {
 	const hint = "(give this user access to the content folder)"
 	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {

@@ -303,7 +303,7 @@ const (
 type Question struct {
 	Flag, Text string
 	Value      *string
-	Preset     func() string       // the default answer; nil if there is none
+	Preset     func() string       // the default answer, or nil
 	Optional   bool                // take the preset without asking
 	Check      func(string) string // returns a description of a valid answer, or "" for one
 }

@@ -40,10 +40,10 @@ func recordOf(files map[string][]byte) (record []byte) {
 	return record
 }
 
-// Change is what an update does with a file.
+// Change is one file of an update.
 type Change struct {
 	File, What string
-	Neutral    []byte // of this program; nil if it has none
+	Neutral    []byte // this program's, or nil
 	Kept       bool   // the text here is not a neutral one, and stays
 }
 

@@ -24,8 +24,8 @@ func NewestBackup(folder string) (name string, at time.Time) {
 	return name, at
 }
 
-// Replicated asks Litestream at its control socket for the time up to which it has replicated a
-// database (Litestream 0.5, GET /list).
+// Replicated returns the time up to which Litestream has replicated a database, from its control
+// socket (Litestream 0.5, GET /list).
 func Replicated(ctx context.Context, socket, database string) (time.Time, error) {
 	_, at, err := findReplica(ctx, socket, database)
 	if err == nil && at.IsZero() {
@@ -35,7 +35,7 @@ func Replicated(ctx context.Context, socket, database string) (time.Time, error)
 }
 
 // pauseReplication has Litestream close a database until resume is called (POST /stop and /start).
-// It reads a database as long as that is open.
+// Litestream reads a database until it closes it.
 func pauseReplication(ctx context.Context, socket, database string) (resume func() error, err error) {
 	path, _, err := findReplica(ctx, socket, database)
 	if err == nil {

@@ -140,8 +140,8 @@ func (f *faults) add(place, format string, args ...any) {
 	}
 }
 
-// in returns the faults in the order of the file of the answers, or nil if there are none. What is
-// missing at the top of the file belongs to its end.
+// in returns the faults in the order of the file of the answers, or nil without any. A missing key
+// at the top of the file belongs to its end.
 func (f faults) in(a *answers) error {
 	if len(f) == 0 {
 		return nil

@@ -194,7 +194,7 @@ func (b *board) setTexts(a *answers, numbersChanged bool, day string) {
 		b.wrong.add("texts."+honestRead, "numbers next to it change: rewrite it, or say %q", unchanged)
 	}
 	if numbersChanged && left[newWhatChanged] == nil {
-		b.wrong.add("texts."+newWhatChanged, "numbers change: say what changed, or %q if the last update is still true",
+		b.wrong.add("texts."+newWhatChanged, "numbers change: describe the change, or write %q if the last update is still true",
 			unchanged)
 	}
 	update := map[string]string{}

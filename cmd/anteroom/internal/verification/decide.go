@@ -64,7 +64,8 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	return d, nil
 }
 
-// entered names the answer in place of the number or text of a board that is not written yet.
+// entered names the operator's answer in place of the number or text of a board that is not written
+// yet.
 func (v *survey) entered(refused site.Errors) (wrong faults) {
 	numbers := map[string]bool{}
 	for _, n := range site.Numbers {
@@ -128,7 +129,7 @@ func (v *survey) apply(a *answers, wrong *faults) *decided {
 		}
 		decisions, unanswered := v.decisions(k)
 		if a.Through == "" && unanswered > 0 {
-			wrong.add("through", "missing, and no answer decides about %s (anteroom verify --template writes it)",
+			wrong.add("through", "missing, but the answers omit %s (anteroom verify --template writes it)",
 				cli.Plural(unanswered, "new "+name))
 		}
 		made.Decisions = append(made.Decisions, decisions...)

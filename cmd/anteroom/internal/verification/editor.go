@@ -45,11 +45,11 @@ func forget(content string, s *site.Site) error {
 	return os.Remove(Draft(content))
 }
 
-// editing is what the terminal does while an operator edits a draft.
+// editing holds the terminal's actions while an operator edits a draft.
 type editing struct {
 	open    func(line int) error                      // runs the editor; 0 is no line
 	atOnce  func() error                              // waits, as the editor has not
-	quick   time.Duration                             // in which nobody reads a file
+	quick   time.Duration                             // too short to read a file
 	refused func(wrong error) (again bool, err error) // shows faults
 	decide  func(*answers) (*decided, error)
 }

@@ -66,7 +66,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("every record is named, and yet without through: %v", err)
 	}
 	a.Suggestions = nil
-	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, and no answer decides about 16 new suggestions") {
+	if _, err := pending.decide(a, nil); err == nil || !strings.Contains(err.Error(), "through: missing, but the answers omit 16 new suggestions") {
 		t.Errorf("without through: %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestEditMissing(t *testing.T) {
 	pending := s.take("12:00:00")
 	for cut, want := range map[string]struct{ fault, at string }{
 		`(?m)^correction: .*\n|internally: 1`:             {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
-		`(?m)^through: .*\n|^  - .*\n`:                    {"through: missing, and no answer decides about 1 new registration", ""},
+		`(?m)^through: .*\n|^  - .*\n`:                    {"through: missing, but the answers omit 1 new registration", ""},
 		`(?ms)^texts:.*`:                                  {"texts: missing: say", ""},
 		`(?m)^  observed_attention.honest_read: >-\n.*\n`: {"texts.observed_attention.honest_read: numbers next to it change", "texts:"},
 	} {

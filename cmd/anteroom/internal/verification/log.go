@@ -71,8 +71,8 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, 
 	return &logged{log, s.entries, lines, checkpoint}, nil
 }
 
-// stage makes the entries of a stage: new records kind by kind as they were recorded, corrections
-// of records that count otherwise now, of records that are gone, and entries about agents.
+// stage makes the entries of a stage: new records kind by kind in recorded order, corrections of
+// records that count otherwise now, of records that are gone, and entries about agents.
 type stage struct {
 	log         *tlog.Log
 	next        int64            // index of the first entry
@@ -126,7 +126,7 @@ func (s *stage) records(v *survey, d *decided) error {
 
 // vouched adds entries about agents that are vouched for for the first time, and corrections of
 // those that are no longer vouched for, or again. An agent is identified by the registration by
-// which it is known or, if that is gone or own, by the first of all that are vouched for.
+// which it is known or, if that is gone or own, by the first that is vouched for.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, first := ledger.Entries(), map[string]int64{} // entries of registrations, by agents
 	for hash, e := range entries {

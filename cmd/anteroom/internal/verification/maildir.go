@@ -144,7 +144,7 @@ func suggestion(data []byte, wanted map[string]string) (id, text string, is bool
 
 var escaped = regexp.MustCompile(`<U\+([0-9A-F]{4,6})>`)
 
-// matchesSum reports whether a text has this SHA-256, as it was sent: before its invisible
+// matchesSum reports whether a text had this SHA-256 when it was sent: before its invisible
 // characters and its line ends were changed for the mail.
 func matchesSum(text, sum string) bool {
 	raw := escaped.ReplaceAllStringFunc(text, func(mark string) string {

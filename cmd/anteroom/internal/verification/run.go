@@ -150,7 +150,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 		last = s.Verifications[n-1].Through
 	}
 	if a == nil && last == now.UTC().Format(time.RFC3339) {
-		time.Sleep(time.Second) // the answers are told from those of the last one by their time
+		time.Sleep(time.Second) // only the time tells the answers from the last ones
 		now = t.Now()
 	}
 	r, err := o.Open(ctx)
@@ -188,7 +188,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 
 type Published struct {
 	InFolder, ByService bool   // whether the folder of documents, or the service, has its newest board
-	manifest            string // SHA-256 of the manifest in the folder; "" if there is none
+	manifest            string // SHA-256 of the manifest in the folder; "" if none exists
 }
 
 // Compare refuses content that is older than the folder of documents or the service: its next board
@@ -295,7 +295,7 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
-const atOnce = "the editor ended at once, and the file is as it was (if its window is still open, set EDITOR " +
+const atOnce = "the editor ended at once, and the file is unchanged (if its window is still open, set EDITOR " +
 	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it, or q and Enter to quit`
 
 func (o *Options) decide(
@@ -341,7 +341,7 @@ func (o *Options) decide(
 			d, err = e.edit(draft, v.template())
 		}
 		if errors.Is(err, cli.ErrInterrupted) {
-			err = errors.New("the editor was interrupted, and nothing was written")
+			err = errors.New("the editor was interrupted before anything was written")
 		}
 		if err != nil {
 			return nil, kept(err)

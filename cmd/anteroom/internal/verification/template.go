@@ -69,7 +69,7 @@ func (k *scanned) member() string {
 func (v *survey) template() []byte {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
-		"Change what is not right, save, and leave the editor. You then see a summary,\n"+
+		"Change each wrong answer, save, and leave the editor. You then see a summary,\n"+
 		"and nothing is written before you confirm it. To write nothing, empty this file.\n"+
 		"Comments decide nothing. They quote what callers sent.",
 		v.name, v.site.Service.CanonicalHost, v.through)
@@ -193,7 +193,7 @@ func (s *sheet) describe(a *subject) {
 	}
 }
 
-// past are decisions about registrations, as they were made.
+// past are decisions about registrations, in the past tense.
 var past = map[string]string{site.Leave: "left", site.Vouch: "vouched for", site.Own: "set apart as your own"}
 
 // vouched lists the agents that were vouched for, with what would change that.
@@ -368,15 +368,15 @@ func (v *survey) writeTexts(s *sheet, changed map[string]bool) {
 		texts.Content = append(texts.Content, scalar("!!str", path), text)
 	}
 	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	s.note("", "\nTexts next to numbers that change. Rewrite what is no longer true. You confirm what\n"+
+	s.note("", "\nTexts next to numbers that change. Rewrite every outdated one. You confirm what\n"+
 		"you leave. %s and\n%s add an update of this day.\n"+
 		"The other texts stay: list one here by its place in %s\nto change it.", newWhatChanged, newAmbiguous, file)
 	s.Write(text)
 }
 
-// skeleton maps names that look alike to one text: without case, white space, invisible characters
-// and marks, and with one letter for those that look the same (compare UTS 39, section 4). It is
-// evidence for a person, and decides nothing.
+// skeleton maps names that look the same to one text: without case, white space, invisible
+// characters and marks, and with one letter for those that look the same (compare UTS 39, section
+// 4). It is evidence for a person, and decides nothing.
 func skeleton(name string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(name) {

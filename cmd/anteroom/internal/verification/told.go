@@ -37,7 +37,7 @@ func (v *survey) proposed(path string, was int, names []string) (n int, why stri
 	return n, fmt.Sprintf("%d more observed since %s", n-was, since)
 }
 
-// observed counts tool calls, or those of names that completed a handshake, before a day or ever.
+// observed counts tool calls, or calls by names that completed a handshake, before a day or ever.
 func (v *survey) observed(path string, names []string, before string) int {
 	list := slices.DeleteFunc(slices.Clone(v.seen), func(o records.Observation) bool {
 		return before != "" && o.Day >= before || path == completedHandshake && !slices.Contains(names, o.Client)
@@ -118,9 +118,9 @@ var (
 	soFar  = regexp.MustCompile(`(?i)\b(yet|so far|until now)\b`)
 )
 
-// contradictions asks about texts that deny what is counted for the first time. The honest read is
-// about all numbers. In other texts only a sentence about the time until now denies something: the
-// rest are rules, such as "no activity is generated". A dated update stays true of its day.
+// contradictions adds questions about texts that deny a first count. The honest read is about all
+// numbers. In other texts only a sentence about the time until now denies something: the rest are
+// rules, such as "no activity is generated". A dated update stays true of its day.
 func (b *board) contradictions(a *answers) {
 	for _, path := range b.texts {
 		if strings.HasPrefix(path, updates) || slices.Contains(a.Confirm, "texts."+path) {
