@@ -573,8 +573,9 @@ func TestRestartBehindCaddy(t *testing.T) {
 	calls.Wait()
 }
 
-// Nobody who calls while the host restarts gets an error, where the service manager holds the socket
-// and the proxy makes a connection for each request. Caddy keeps one, of which the host takes leave.
+// Nobody who calls while the host restarts gets an error, where the service manager holds the
+// socket and the proxy makes a connection for each request. Caddy keeps one, of which the host
+// takes leave.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"nginx", "HAProxy", "Apache"} {
