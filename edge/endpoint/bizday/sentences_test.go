@@ -127,7 +127,7 @@ func TestSentences(t *testing.T) {
 
 // unnumbered are sentences whose words look like numbers, and mean none.
 var unnumbered = []string{
-	"One, or several with commas or as an array.", "A business day is one in all of them.", "The one before.", "A business day is one in all of the calendars.",
+	"One, or several with commas or as an array.", "The one before.", "A business day is one in all of the calendars.",
 	"It chooses the business day that replaces a date that is not one.",
 	"result is the first business day after date, or the last one before it;",
 }
