@@ -55,8 +55,8 @@ func TestTextsOfTheLog(t *testing.T) {
 	for path, text := range map[string]string{
 		"/llms.txt":                   "with it the public log proves whether it was counted",
 		"/receipts.html.md":           "The [public log](/log.html.md) shows whether it was counted.",
-		"/endpoints/waitlist.html.md": "with it the [public log](/log.html.md) says",
-		"/endpoints/org.html.md":      "with it the [public log](/log.html.md) says",
+		"/endpoints/waitlist.html.md": "with it the [public log](/log.html.md) shows",
+		"/endpoints/org.html.md":      "with it the [public log](/log.html.md) shows",
 		"/field-guide.html.md":        "### Recount",
 		"/privacy.html.md":            "## The public log",
 		"/scoreboard.html.md":         "[the rule of the recount]",
