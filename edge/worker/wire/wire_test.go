@@ -33,7 +33,7 @@ func TestPackageComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(file.Doc.Text(), "hexadecimal:")
-	first, second, too := strings.Cut(rest, "\n\nand the answer")
+	first, second, too := strings.Cut(rest, "\n\nand the response")
 	_, second, three := strings.Cut(second, ":\n\n")
 	if !found || !too || !three {
 		t.Fatalf("the package comment has no examples:\n%s", rest)
