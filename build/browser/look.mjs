@@ -163,8 +163,21 @@ async function plain(path) {
   if (scripted && !/<noscript|id="needs-script"/.test(html)) fault(path, 'has a script, and says nothing to readers without');
 }
 
+/** What a reader without scripts, and what paper, shows of a page and should not. */
+async function bare(context, path) {
+  const page = await open(context, path);
+  await page.goto(base + path, { waitUntil: 'load' });
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility()).map((e) => e.outerHTML.slice(0, 120));
+  for (const what of await page.evaluate(shown, '[hidden]')) fault(`${path} without scripts`, `shows what is hidden: ${what}`);
+  await page.emulateMedia({ media: 'print' });
+  for (const what of await page.evaluate(shown, 'button, input, select, textarea')) fault(`${path} on paper`, `shows a control: ${what}`);
+  const cut = await page.evaluate(() => [...document.querySelectorAll('pre code')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 80)));
+  for (const what of cut) fault(`${path} on paper`, `cuts off: ${what}`);
+  await page.close();
+}
+
 /** Looks at a page: it is loaded once, and then made dark and wide. */
-async function look(context, path) {
+async function look(context, without, path) {
   const page = await open(context, path);
   await page.setViewportSize({ width: narrow, height });
   await page.emulateMedia({ colorScheme: 'light' });
@@ -179,6 +192,7 @@ async function look(context, path) {
   await contrast(page, `${path} dark`);
   await page.close();
   await plain(path);
+  await bare(without, path);
   looked++;
 }
 
@@ -195,8 +209,9 @@ if (chosen.length === 0) {
   names = Object.keys(flows);
 }
 const shared = await browser.newContext({ reducedMotion: 'reduce' });
+const scriptless = await browser.newContext({ javaScriptEnabled: false, viewport: { width: narrow, height } });
 await Promise.all(Array.from({ length: sideBySide }, async () => {
-  while (pages.length > 0) await look(shared, pages.shift());
+  while (pages.length > 0) await look(shared, scriptless, pages.shift());
 }));
 for (const name of names) {
   const context = await browser.newContext({ viewport: { width: narrow, height } });
