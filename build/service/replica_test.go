@@ -52,7 +52,8 @@ type written struct {
 // load registers agents by some callers at once until stop is closed. Every answer is a 200.
 func load(t *testing.T, base string, stop chan struct{}) (answered func() []written) {
 	t.Helper()
-	const callers = 8
+	// Together some 400 writes a second. Without a pause they are 3,000, and Litestream falls behind.
+	const callers, pause = 8, 20 * time.Millisecond
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var list []written
@@ -84,6 +85,7 @@ func load(t *testing.T, base string, stop chan struct{}) (answered func() []writ
 				mu.Lock()
 				list = append(list, written{made.ID, time.Now()})
 				mu.Unlock()
+				time.Sleep(pause)
 			}
 		})
 	}
