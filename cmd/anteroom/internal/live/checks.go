@@ -71,13 +71,8 @@ func (i *inspection) content(_ context.Context, c *Check) string {
 }
 
 func (i *inspection) ready(ctx context.Context, c *Check) string {
-	var said liveness
-	switch got := i.reach(ctx, c, "GET", health.Ready, "", nil); {
-	case got == nil:
-	case got.status == http.StatusServiceUnavailable && json.Unmarshal(got.body, &said) == nil && len(said.Failing) > 0:
-		c.differs(health.Ready, "reports failures: %s", strings.Join(said.Failing, ", "))
-	default:
-		if wrong := got.object(&said); wrong != "" {
+	if got := i.reach(ctx, c, "GET", health.Ready, "", nil); got != nil {
+		if wrong := got.unready(); wrong != "" {
 			c.differs(health.Ready, "%s", wrong)
 		}
 	}

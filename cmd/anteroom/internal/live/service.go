@@ -85,11 +85,7 @@ func (s *Service) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var said liveness
-	switch wrong := got.wrong(); {
-	case got.status == http.StatusServiceUnavailable && json.Unmarshal(got.body, &said) == nil:
-		return fmt.Errorf("%s reports failures: %s", s, strings.Join(said.Failing, ", "))
-	case wrong != "":
+	if wrong := got.unready(); wrong != "" {
 		return fmt.Errorf("%s%s %s", s, health.Ready, wrong)
 	}
 	return nil
@@ -272,6 +268,15 @@ func (a *answer) wrong() string {
 		return fmt.Sprintf("responds with %d", a.status)
 	}
 	return ""
+}
+
+// unready describes a response to GET /readyz by which the service cannot work, or returns "".
+func (a *answer) unready() string {
+	var said liveness
+	if a.status == http.StatusServiceUnavailable && json.Unmarshal(a.body, &said) == nil && len(said.Failing) > 0 {
+		return "reports failures: " + strings.Join(said.Failing, ", ")
+	}
+	return a.object(&said)
 }
 
 func (a *answer) object(into any) string {
