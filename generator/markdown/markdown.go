@@ -25,6 +25,12 @@ func New(options ...goldmark.Option) goldmark.Markdown {
 		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithHeadingAttribute()))...)
 }
 
+// Classes of headings of level 2: sections side by side, and columns by headings of level 3.
+const (
+	Half   = "half"
+	Groups = "groups"
+)
+
 var plain = New().Parser()
 
 // Loss is a text of a page that HTML would drop or change.
@@ -68,9 +74,10 @@ func Losses(src []byte) []Loss {
 			at := n.Lines().At(0).Start
 			for _, a := range n.Attributes() {
 				switch id, _ := a.Value.([]byte); {
+				case n.Level == 2 && string(a.Name) == "class" && (string(id) == Half || string(id) == Groups):
 				case string(a.Name) != "id":
 					add(at, "the braces at the end of the heading are left out",
-						`write \{ for the sign; {#name} alone sets an identifier`)
+						`write \{ for the sign; {#name} sets an identifier, and {.half} and {.groups} a layout`)
 				case ids[string(id)]:
 					add(at, "two headings have the identifier "+string(id), "give one of them another")
 				default:

@@ -2,13 +2,13 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"html"
 	"io"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a-h/templ"
 	"github.com/yuin/goldmark/ast"
@@ -20,9 +20,6 @@ import (
 
 // elements renders the parts of Markdown that differ from goldmark's.
 type elements struct{}
-
-// replacement is the attribute of a comment with the component that takes its place.
-const replacement = "replacement"
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -38,12 +35,8 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(tables.KindTableCell, renderTableCell)
 }
 
-func renderHTMLBlock(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	if component, is := node.AttributeString(replacement); is && entering {
-		return ast.WalkSkipChildren, component.(templ.Component).Render(context.Background(), w)
-	} else if !is {
-		write(w, leftOut)
-	}
+func renderHTMLBlock(w util.BufWriter, _ []byte, _ ast.Node, _ bool) (ast.WalkStatus, error) {
+	write(w, leftOut)
 	return ast.WalkSkipChildren, nil
 }
 
@@ -77,19 +70,18 @@ func write(w util.BufWriter, texts ...string) {
 // the contents have the same links.
 func renderHeading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	h := node.(*ast.Heading)
-	id, _ := h.AttributeString("id")
-	raw, _ := id.([]byte)
-	links := h.Level > 1 && len(raw) > 0 && !holdsLink(h)
+	id := html.EscapeString(identifier(h))
+	links := h.Level > 1 && id != "" && !holdsLink(h)
 	level := string("0123456"[h.Level])
 	switch {
 	case entering:
 		write(w, "<h", level)
-		if len(raw) > 0 {
-			write(w, ` id="`, html.EscapeString(string(raw)), `"`)
+		if id != "" {
+			write(w, ` id="`, id, `"`)
 		}
 		write(w, ">")
 		if links {
-			write(w, `<a tabindex="-1" href="#`, html.EscapeString(string(raw)), `">`)
+			write(w, `<a tabindex="-1" href="#`, id, `">`)
 		}
 	case links:
 		write(w, "</a></h", level, ">\n")
@@ -157,9 +149,6 @@ func eachDate(text string, words, date func(string)) {
 	words(text[rest:])
 }
 
-// longCode characters of code fit next to a label in a table on a phone.
-const longCode = 22
-
 func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
 	var code []byte
 	for c := node.FirstChild(); c != nil; c = c.NextSibling() {
@@ -167,62 +156,36 @@ func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
 			code = append(code, t.Segment.Value(src)...)
 		}
 	}
-	code = bytes.ReplaceAll(code, []byte("\n"), []byte(" "))
-	if utf8.RuneCount(code) > longCode {
-		write(w, `<code class="long">`)
-	} else {
-		write(w, "<code>")
-	}
-	renderers.DefaultWriter.RawWrite(w, code)
+	write(w, "<code>")
+	renderers.DefaultWriter.RawWrite(w, bytes.ReplaceAll(code, []byte("\n"), []byte(" ")))
 	write(w, "</code>")
 }
 
-// renderCodeBlock indents JSON and breaks long commands, which the Markdown has on one line. One
-// click selects a command.
+// captions name the languages of blocks of code that have no words of their own.
+var captions = map[string]string{"sh": "Terminal", "json": "JSON", "toml": "TOML", "python": "Python", "": "Text", "text": "Text"}
+
+// renderCodeBlock indents JSON, which the Markdown has on one line. One click selects a command.
 func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
-	code, language, class := bytes.TrimRight(node.Lines().Value(src), "\n"), "", ""
-	if fenced, ok := node.(*ast.FencedCodeBlock); ok {
-		language = string(fenced.Language(src))
+	code, language, caption, class := bytes.TrimRight(node.Lines().Value(src), "\n"), "", "", ""
+	if fenced, ok := node.(*ast.FencedCodeBlock); ok && fenced.Info != nil {
+		language, caption, _ = strings.Cut(string(fenced.Info.Segment.Value(src)), " ")
 	}
 	switch oneLine := node.Lines().Len() == 1; {
 	case language == "sh" && oneLine:
-		class, code = ` class="command"`, breakCommand(code)
+		class = ` class="command"`
 	case language == "json" && oneLine:
 		var indented bytes.Buffer
 		if json.Indent(&indented, code, "", "  ") == nil {
 			code = indented.Bytes()
 		}
 	}
-	write(w, "<pre", class, "><code>")
+	caption = cmp.Or(caption, captions[language], language)
+	write(w, `<figure class="code"><figcaption>`, html.EscapeString(caption), "</figcaption><pre", class, "><code>")
 	renderers.DefaultWriter.RawWrite(w, code)
-	write(w, "</code></pre>\n")
+	write(w, "</code></pre></figure>\n")
 }
 
-// longCommand characters of a command fit on a line.
-const longCommand = 64
-
-func breakCommand(code []byte) []byte {
-	var b []byte
-	var quote byte
-	part, line := 0, 0 // where a part begins in code, and how many characters are in the line
-	end := len(code)
-	for i := range end + 1 {
-		switch {
-		case i == end || quote == 0 && i+1 < end && code[i] == ' ' && (code[i+1] == '-' || code[i+1] == '|'):
-			if line > 0 && (line+i-part > longCommand || end > longCommand && code[part+1] == '|') {
-				b, line = append(b, " \\\n "...), 1
-			}
-			b, line, part = append(b, code[part:i]...), line+i-part, i
-		case code[i] == quote:
-			quote = 0
-		case quote == 0 && (code[i] == '\'' || code[i] == '"') && (i == 0 || code[i-1] != '\\'):
-			quote = code[i]
-		}
-	}
-	return b
-}
-
-// stacks is the attribute of a table whose rows become cards on a phone, with the number of the
+// stacks is the attribute of a table whose rows become lists on a phone, with the number of the
 // column whose name is left out there: it is prose.
 const stacks = "stacks"
 
@@ -238,65 +201,53 @@ func proseColumn(table ast.Node, src []byte) int {
 	return 0
 }
 
-// In a terse table most cells have at most terseCell characters.
-const terseCell = 12
-
-// The first of two columns fits a phone next to prose with shortKey characters.
-const shortKey = 14
+// longKey characters do not fit a phone next to another column.
+const longKey = 14
 
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		write(w, "</tbody></table>\n")
 		return ast.WalkContinue, nil
 	}
-	key, most, terse := 0, 0, true
-	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
-		key, most = max(key, len(plainText(row.FirstChild(), src))), max(most, len(plainText(row.LastChild(), src)))
-		if row.Kind() != tables.KindTableRow {
-			continue
-		}
-		for cell := row.FirstChild().NextSibling(); cell != nil; cell = cell.NextSibling() {
-			terse = terse && len(plainText(cell, src)) <= terseCell
-		}
+	stack := node.FirstChild().ChildCount() > 2
+	for row := node.FirstChild(); row != nil && !stack; row = row.NextSibling() {
+		stack = len(plainText(row.FirstChild(), src)) > longKey
 	}
-	switch stack := node.FirstChild().ChildCount() > 2 || key > longCode || key > shortKey && most > proseCell; {
-	case !stack:
+	if !stack {
 		write(w, "<table>")
 		return ast.WalkContinue, nil
-	case terse:
-		write(w, `<table class="stack terse">`)
-	default:
-		write(w, `<table class="stack">`)
 	}
+	write(w, `<table class="stack">`)
 	node.SetAttributeString(stacks, proseColumn(node, src))
 	return ast.WalkContinue, nil
 }
 
 func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-	row := node.Parent()
-	head, first := row.Kind() == tables.KindTableHeader, node.PreviousSibling() == nil
-	columns := row.ChildCount()
+	cell, row := node.(*tables.TableCell), node.Parent()
+	head, first, columns := row.Kind() == tables.KindTableHeader, node.PreviousSibling() == nil, row.ChildCount()
+	name, attributes := "td", ""
 	switch {
-	case !entering && (head || first && columns > 1):
-		write(w, "</th>")
-	case !entering:
-		write(w, "</td>")
 	case head:
-		write(w, `<th scope="col">`)
+		name, attributes = "th", ` scope="col"`
 	case first && columns > 1:
-		write(w, `<th scope="row">`)
-	default:
-		write(w, "<td")
-		if prose, stack := row.Parent().AttributeString(stacks); stack && columns > 2 {
-			column, label := 0, row.Parent().FirstChild().FirstChild()
-			for n := node.PreviousSibling(); n != nil; n = n.PreviousSibling() {
-				column, label = column+1, label.NextSibling()
-			}
-			if column != prose {
-				write(w, ` data-label="`, html.EscapeString(plainText(label, src)), `"`)
-			}
-		}
-		write(w, ">")
+		name, attributes = "th", ` scope="row"`
 	}
+	if !entering {
+		write(w, "</", name, ">")
+		return ast.WalkContinue, nil
+	}
+	if cell.Alignment == tables.AlignRight {
+		attributes += ` class="num"`
+	}
+	if prose, stack := row.Parent().AttributeString(stacks); stack && name == "td" && columns > 2 {
+		column, label := 0, row.Parent().FirstChild().FirstChild()
+		for n := node.PreviousSibling(); n != nil; n = n.PreviousSibling() {
+			column, label = column+1, label.NextSibling()
+		}
+		if column != prose {
+			attributes += ` data-label="` + html.EscapeString(plainText(label, src)) + `"`
+		}
+	}
+	write(w, "<", name, attributes, ">")
 	return ast.WalkContinue, nil
 }

@@ -4,33 +4,39 @@
 //
 // # What a writer of pages may use
 //
-// Markdown: headings of level 2 and 3 make the table of contents, so a heading belongs into the
-// Markdown and the component below it. An identifier is in {#braces} after a heading. A quote
-// (>) is a note set apart. A block of code of one line in the language sh is a command to copy.
-// Code of more than longCode characters may break across lines; shorter code and dates do not. The
-// first column of a table names its rows. A table that would not fit a phone becomes a card for
-// each row there. Raw HTML is left out.
+// Markdown: a heading of level 2 begins a section and makes an entry of the contents. With {.half}
+// behind it, two sections in a row stand side by side; with {.groups}, the headings of level 3 and
+// what follows each make columns. An identifier is in {#braces} after a heading. A quote (>) is a
+// note set apart. The words after the language of a block of code are its caption; one line in the
+// language sh is a command to copy. The first column of a table names its rows, and a column
+// aligned to the right has numbers. A table that would not fit a phone becomes a list there. Raw
+// HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
 // the style sheet only:
 //
-//	actions  what a visitor can do at once, side by side
-//	cards    a <ul> of short items side by side, each a link in <strong> and a sentence
-//	steps    an <ol> of the steps of a check
-//	command  a <pre> of one command
-//	prompt   a <pre> of words for an agent, with a button to copy them
-//	receipt  a receipt as a card
-//	quiet    secondary text
-//	stack    a <table> that becomes cards on a phone: each <td> has data-label, each row a
+//	slip     a card for whatever the service issues, signs or computes; with printed, a new one
+//	rows     a <dl> of names and values; a <div class="wrap"> has a long value
+//	stamp    a <p> with the verdict of a slip: valid, tampered, unsigned, or none for a fact
+//	tear     an <hr> between a slip and its stub
+//	board    a <dl> of large numbers; in a slip with strip they are smaller
+//	top      the heading of a slip and what stands to its right
+//	split    words on the left and a slip on the right; with even, halves
+//	groups   columns of equal width
+//	tabs     links to two parts, #check and #get, of which one is shown
+//	code     a <figure> with a caption and a block of code
+//	fields   the labels and fields of a form in a grid; all is as wide as the grid
+//	actions  buttons, and what belongs to them, in a row
+//	stack    a <table> that becomes a list on a phone: each <td> has data-label, each row a
 //	         <th scope="row">
-//	form     a <form> with a grid of labels and fields
-//	good bad what passed and what failed; the words and a symbol say it too
+//	mark     a short status in the colour of a verdict; the words say it too
+//	small quiet  secondary text
 //
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module if it has a form. Every page loads page.js; other scripts import verdict.js. A page is
-// complete without them.
+// module if it has a form. A page with something to copy loads page.js; the scripts of receipts
+// and the log import verdict.js. A page is complete without them.
 package pages
 
 import (
@@ -38,6 +44,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"html"
 	"io/fs"
 	"strings"
 
@@ -67,7 +74,7 @@ var icon []byte
 var scripts embed.FS
 
 // The colours of the paper, which a browser draws its own frame in.
-const lightPaper, darkPaper = "#fdfdfb", "#15181b"
+const lightGround, darkGround = "#ebefec", "#0f1513"
 
 type htmlPage struct {
 	Name        string // "index", "receipts", "endpoints/org"
@@ -79,7 +86,7 @@ type htmlPage struct {
 	Twin        string       // path of the Markdown twin, "" when there is none
 	Updated     string       // date; may be ""
 	Footer      string       // who publishes, and under which licence
-	Nav         []frameGroup // at the head
+	Nav         []frameLink  // at the head
 	Groups      []frameGroup // at the foot
 	LinkedData  string       // JSON-LD, escaped for HTML; may be ""
 	Body        htmlBody
@@ -92,32 +99,51 @@ type frameGroup struct {
 	Links []frameLink
 }
 
+// htmlBody has the parts of a page, and the entries of its contents.
 type htmlBody struct {
-	HTML     string
-	Sections []section // of level 2, for the table of contents
+	HTML     [inSections + 1]string
+	Sections []frameLink
 }
 
-// section is a heading with those below it.
-type section struct {
-	ID, Text string
-	Sections []section
+// A place is a part of a page. A component in the head, which ends at the first heading of level 2,
+// may choose one.
+type place int
+
+const (
+	inText     place = iota
+	above            // the title
+	beside           // the text, where there is room
+	below            // both, at full width, with all that follows it
+	inSections       // from the first heading of level 2
+)
+
+// component takes the place of a marker.
+type component struct {
+	templ.Component
+	at place
 }
 
-// The table of contents is open with up to openContents sections.
-const openContents = 8
-
-func count(sections []section) int {
-	n := len(sections)
-	for i := range sections {
-		n += len(sections[i].Sections)
+// part returns the part that a component goes to after those up to at, which it moves to below.
+func (c component) part(at *place) place {
+	switch {
+	case *at == inSections || c.at == inText:
+		return *at
+	case c.at == below:
+		*at = below
 	}
-	return n
+	return c.at
 }
 
-func scriptsOf(p *htmlPage) []string {
-	paths := []string{"/page.js"}
+// The contents list more than fewSections sections.
+const fewSections = 3
+
+func scriptsOf(p *htmlPage) (paths []string) {
+	html := strings.Join(p.Body.HTML[:], "")
+	if strings.Contains(html, "<pre") {
+		paths = append(paths, "/page.js")
+	}
 	own := p.Name + ".js"
-	if _, err := fs.Stat(scripts, own); err == nil && strings.Contains(p.Body.HTML, "<form") {
+	if _, err := fs.Stat(scripts, own); err == nil && strings.Contains(html, "<form") {
 		paths = append(paths, "/"+own)
 	}
 	return paths
@@ -133,44 +159,105 @@ const leftOut = "<!-- raw HTML omitted -->"
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one
 // made of its text. A component takes the place of the comment that is its name, alone in its line:
 // <!-- chart -->.
-func renderMarkdown(src []byte, components map[string]templ.Component) (htmlBody, error) {
+func renderMarkdown(src []byte, components map[string][]component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
+	var parts [len(body.HTML)]bytes.Buffer
+	var sections sectioning
+	at := inText
 	for node := tree.FirstChild(); node != nil; node = node.NextSibling() {
-		switch n := node.(type) {
-		case *ast.Heading:
-			body.add(n, src)
-		case *ast.HTMLBlock:
-			if c := components[commentName(n, src)]; c != nil {
-				n.SetAttributeString(replacement, c)
+		heading, _ := node.(*ast.Heading)
+		if heading != nil && heading.Level == 2 {
+			at = inSections
+			body.Sections = append(body.Sections, frameLink{"#" + identifier(heading), plainText(heading, src)})
+		}
+		if replaced := components[commentName(node, src)]; replaced != nil {
+			for _, c := range replaced {
+				if err := c.Render(context.Background(), &parts[c.part(&at)]); err != nil {
+					return htmlBody{}, err
+				}
 			}
+			continue
+		}
+		if at == inSections && heading != nil {
+			parts[at].WriteString(sections.before(heading))
+		}
+		if err := forPages.Renderer().Render(&parts[at], src, node); err != nil {
+			return htmlBody{}, fmt.Errorf("render Markdown: %w", err)
+		}
+		if at == inSections && heading != nil {
+			parts[at].WriteString(sections.after(heading))
 		}
 	}
-	var b bytes.Buffer
-	b.Grow(2 * len(src))
-	if err := forPages.Renderer().Render(&b, src, tree); err != nil {
-		return htmlBody{}, fmt.Errorf("render Markdown: %w", err)
-	}
-	body.HTML = b.String()
-	if before, _, found := strings.Cut(body.HTML, leftOut); found {
-		return htmlBody{}, fmt.Errorf("render Markdown: raw HTML would be left out after %q", before[max(0, len(before)-80):])
+	parts[inSections].WriteString(sections.end())
+	for i := range parts {
+		body.HTML[i] = parts[i].String()
+		if before, _, found := strings.Cut(body.HTML[i], leftOut); found {
+			return htmlBody{}, fmt.Errorf("render Markdown: raw HTML would be left out after %q", before[max(0, len(before)-80):])
+		}
 	}
 	return body, nil
 }
 
-func (b *htmlBody) add(h *ast.Heading, src []byte) {
-	id, _ := h.AttributeString("id")
-	raw, _ := id.([]byte)
-	section := section{ID: string(raw), Text: plainText(h, src)}
-	switch n := len(b.Sections); {
+// sectioning wraps each heading of level 2 and what follows it in a section.
+type sectioning struct{ open, groups, column bool }
+
+func (s *sectioning) before(h *ast.Heading) string {
+	switch {
 	case h.Level == 2:
-		b.Sections = append(b.Sections, section)
-	case h.Level == 3 && n > 0:
-		b.Sections[n-1].Sections = append(b.Sections[n-1].Sections, section)
+		class := "rail"
+		if classOf(h) == markdown.Half {
+			class = "half"
+		}
+		return s.end() + `<section class="` + class + `" aria-labelledby="` + html.EscapeString(identifier(h)) + `">` + "\n"
+	case h.Level == 3 && s.groups:
+		end := ""
+		if s.column {
+			end = "</div>\n"
+		}
+		s.column = true
+		return end + "<div>\n"
 	}
+	return ""
 }
 
-func commentName(block *ast.HTMLBlock, src []byte) string {
+func (s *sectioning) after(h *ast.Heading) string {
+	if h.Level != 2 {
+		return ""
+	}
+	s.open, s.groups = true, classOf(h) == markdown.Groups
+	if s.groups {
+		return `<div class="groups">` + "\n"
+	}
+	return "<div>\n"
+}
+
+func (s *sectioning) end() (end string) {
+	if s.column {
+		end = "</div>"
+	}
+	if s.open {
+		end += "</div></section>\n"
+	}
+	*s = sectioning{}
+	return end
+}
+
+func identifier(h *ast.Heading) string { return attribute(h, "id") }
+
+func classOf(h *ast.Heading) string { return attribute(h, "class") }
+
+func attribute(h *ast.Heading, name string) string {
+	value, _ := h.AttributeString(name)
+	raw, _ := value.([]byte)
+	return string(raw)
+}
+
+func commentName(node ast.Node, src []byte) string {
+	block, is := node.(*ast.HTMLBlock)
+	if !is {
+		return ""
+	}
 	comment := strings.TrimSpace(string(block.Lines().Value(src)))
 	name, ok := strings.CutPrefix(comment, "<!-- ")
 	name, closed := strings.CutSuffix(name, " -->")
@@ -198,7 +285,6 @@ func plainText(node ast.Node, src []byte) string {
 // Render returns the page as HTML.
 func (p *htmlPage) Render() ([]byte, error) {
 	var b bytes.Buffer
-	b.Grow(len(p.Body.HTML) + 8<<10) // and the frame
 	if err := frame(p).Render(context.Background(), &b); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", p.Title, err)
 	}

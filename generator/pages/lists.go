@@ -75,7 +75,7 @@ func (s shownList) entry(e site.ListEntry) (entry shownEntry) {
 			entry.Address = m.Text
 		}
 		if m.Text != "" && !slices.Contains([]string{s.title, s.text}, m.Name) {
-			entry.Members = append(entry.Members, entryMember{Name: m.Name, Value: m.Text})
+			entry.Members = append(entry.Members, slipRow{Name: m.Name, Value: m.Text})
 		}
 	}
 	return entry

@@ -8,8 +8,6 @@ import (
 
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
-
-	"github.com/a-h/templ"
 )
 
 func loggedNumbers(counts tlog.Counts) string {
@@ -47,9 +45,28 @@ func (g *family) EarlierKeys() ([]string, error) {
 	return keys[:len(keys)-1], err
 }
 
-func (g *family) logCheck() templ.Component {
-	newest := g.Site.Log.Current()
-	return logCheckForm(newest.Name, newest.Size)
+// checkpointRows returns the newest checkpoint, and who cosigned it.
+func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
+	stage := g.Stage()
+	root, err := stage.Tree.Root(stage.Size)
+	if err != nil {
+		g.Fail("%w", err)
+	}
+	var by []string
+	for _, c := range stage.Cosigned {
+		by = append(by, c.Witness)
+	}
+	cosigners = "not cosigned yet"
+	if by != nil {
+		cosigners = "cosigned by " + enumeration(by, "and")
+	}
+	return []slipRow{
+		{Name: "Origin", Value: stage.Tree.Origin},
+		{Name: "Last count", Value: stage.Name, Link: tlog.BoardPath(stage.Name)},
+		{Name: "Entries", Value: thousands(int(stage.Size))},
+		{Name: "Root", Value: root.String()},
+		{Name: "Verifier key", Value: stage.Tree.Key},
+	}, cosigners
 }
 
 // Logged reports whether the log has the verification of a board.

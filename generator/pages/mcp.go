@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
@@ -70,13 +71,19 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
+// fold is a block to install the server. Its identifier was that of a section.
+type fold struct{ ID, Summary, Body string }
+
+// openClients blocks are shown, the others folded.
+const openClients = 2
+
 func (g *family) folds() (folds []fold) {
 	for _, client := range g.Site.MCP.Install {
 		body, err := renderMarkdown([]byte(g.execute("client", client)), nil)
 		if err != nil {
 			g.Fail("client %s: %w", client.ID, err)
 		}
-		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body})
+		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body.HTML[inText]})
 	}
 	return folds
 }
@@ -100,4 +107,19 @@ func (g *family) installLink(client site.Install) string {
 		return "vscode:mcp/install?" + url.PathEscape(string(text))
 	}
 	return ""
+}
+
+func (g *family) serverRows() []slipRow {
+	limits := &g.Site.Service.Limits
+	return []slipRow{
+		{Name: "Address", Value: g.URL(contract.Route("mcp").Path)},
+		{Name: "Transport", Value: "Streamable HTTP"},
+		{Name: "Credential", Value: "none"},
+		{Name: "Sessions", Value: "none"},
+		{Name: "Tools", Value: strconv.Itoa(len(api.Tools))},
+		{Name: "Prompts", Value: strconv.Itoa(len(api.Prompts))},
+		{Name: "Messages in a batch", Value: fmt.Sprint(limits.BatchMessages, " at most")},
+		{Name: "Writes in a batch", Value: fmt.Sprint(limits.BatchWrites, " at most")},
+		{Name: "Writes a minute", Value: strconv.Itoa(limits.WritesPerMinute)},
+	}
 }

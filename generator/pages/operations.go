@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
@@ -135,16 +136,35 @@ var businessDaysChoice = bizday.Fields[0].Name
 
 type businessDaysExample struct {
 	Command string           `json:"-"`
+	Asked   map[string]any   `json:"-"`
 	Result  string           `json:"result"`
 	Skipped []bizday.Holiday `json:"holidays_skipped"`
 }
 
 // BusinessDaysExample returns the example of the endpoint.
-func (g *family) BusinessDaysExample() (example businessDaysExample) {
+func (g *family) BusinessDaysExample() (example *businessDaysExample) {
 	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)
 	example.Command = g.GetCommand(route, op)
+	if err := json.Unmarshal(contract.ExampleBody(op), &example.Asked); err != nil {
+		g.Fail("the example of %s: %w", op.ID, err)
+	}
 	return example
+}
+
+// Says describes the example and its result.
+func (e *businessDaysExample) Says() string {
+	result, _ := time.Parse(time.DateOnly, e.Result) // the endpoint computed it
+	return fmt.Sprintf("%s. %v business days after %s.", result.Weekday(), e.Asked["days"], e.Asked["start"])
+}
+
+// Rows returns the calendars of the example, and the days that it passed over.
+func (e *businessDaysExample) Rows() []slipRow {
+	rows := []slipRow{{Name: "calendar", Value: fmt.Sprint(e.Asked["calendar"])}}
+	for _, day := range e.Skipped {
+		rows = append(rows, slipRow{Name: "passed over " + day.Date, Value: day.Name + ", " + day.Calendar})
+	}
+	return rows
 }
 
 func (g *family) exampleAnswer(op *api.Operation, answer any) {

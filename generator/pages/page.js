@@ -1,20 +1,12 @@
-// Puts a button to each block of code that copies it. The pages are complete without it.
+// Adds a button to each block of code that copies it. The pages are complete without it.
 const said = document.createElement("p")
 said.className = "said"
 said.setAttribute("role", "status")
 document.body.append(said)
 
-// copyable adds a button to a block of code. A long block can be scrolled by keys.
-export function copyable(pre) {
-  const code = pre.querySelector("code") ?? pre
-  if (code.scrollWidth > code.clientWidth || code.scrollHeight > code.clientHeight) code.tabIndex = 0
-  if (!navigator.clipboard) return
-  const text = pre.textContent.trimEnd()
-  const isPrompt = pre.className === "prompt"
-  const button = document.createElement("button")
-  button.type = "button"
-  button.className = isPrompt ? "primary" : "copy"
-  const label = button.textContent = isPrompt ? "Copy the prompt" : "Copy"
+// copies makes a button copy a text, and say so.
+export function copies(button, text) {
+  const label = button.textContent
   button.addEventListener("click", async () => {
     let done = "Copied"
     try {
@@ -25,8 +17,21 @@ export function copyable(pre) {
     button.textContent = said.textContent = done
     setTimeout(() => { button.textContent = label; said.textContent = "" }, 2000)
   })
-  if (isPrompt) pre.after(button)
-  else pre.prepend(button)
+  button.hidden = false
 }
 
-document.querySelectorAll("main pre").forEach(copyable)
+// copyable adds a button to the caption of a block of code.
+export function copyable(figure) {
+  const caption = figure.querySelector("figcaption")
+  if (!navigator.clipboard || !caption || figure.querySelector(".prompt")) return
+  const button = document.createElement("button")
+  button.type = "button"
+  button.className = "small"
+  button.textContent = "Copy"
+  caption.append(button)
+  copies(button, figure.querySelector("pre").textContent.trimEnd())
+}
+
+document.querySelectorAll("main .code").forEach(copyable)
+const prompt = document.getElementById("copy-prompt")
+if (prompt && navigator.clipboard) copies(prompt, [...document.querySelectorAll(".prompt")].map((pre) => pre.textContent).join("\n\n"))

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -15,21 +16,20 @@ import (
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 
-	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
 
 type object = output.Object
 
-const referencePage = "reference"
+const referencePage, logFilesPage = "reference", contract.LogPage + "-files"
 
 type family struct {
 	contract.Family
 	templates *template.Template
-	pageLinks *regexp.Regexp
+	toPages   *regexp.Regexp
 	drafts    []draft
-	nav       []frameGroup
+	nav       []frameLink
 	footer    []frameGroup
 }
 
@@ -37,12 +37,12 @@ type family struct {
 type draft struct {
 	*site.Page
 	markdown   string
-	components map[string]templ.Component // by the markers that they replace
+	components map[string][]component // by the markers that they replace
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: contract.Family{Answers: a}, pageLinks: pageLinks(a.Base)}
+	g := &family{Family: contract.Family{Answers: a}, toPages: linksToPages(a.Base)}
 	g.templates = g.parse()
 	g.navigate()
 	var all strings.Builder
@@ -130,13 +130,13 @@ func (g *family) html(d *draft) ([]byte, error) {
 }
 
 func (g *family) contentPage(p *site.Page) (twin string) {
-	d := draft{Page: p, markdown: string(p.Markdown), components: map[string]templ.Component{}}
+	d := draft{Page: p, markdown: string(p.Markdown), components: map[string][]component{}}
 	markdown := d.markdown
 	for _, name := range site.Markers[p.Name] {
 		text := g.execute(name, g)
 		markdown = strings.Replace(markdown, site.Marker(name), text, 1)
-		if component := components[name]; component != nil {
-			d.components[name] = component(g)
+		if make := components[name]; make != nil {
+			d.components[name] = make(g)
 		}
 		if d.components[name] == nil {
 			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
@@ -146,7 +146,7 @@ func (g *family) contentPage(p *site.Page) (twin string) {
 	return g.addTwin(p, markdown)
 }
 
-func pageLinks(base string) *regexp.Regexp {
+func linksToPages(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
@@ -155,8 +155,8 @@ func (g *family) addTwin(p *site.Page, body string) string {
 	b.Grow(len(body) + 512) // and the frame
 	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
 		markdown.Text(p.Description), g.URL(p.Path()))
-	body = g.pageLinks.ReplaceAllStringFunc(body, func(link string) string {
-		parts := g.pageLinks.FindStringSubmatch(link)
+	body = g.toPages.ReplaceAllStringFunc(body, func(link string) string {
+		parts := g.toPages.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
 	for line := range strings.Lines(strings.TrimSpace(body)) {
@@ -171,38 +171,36 @@ func (g *family) addTwin(p *site.Page, body string) string {
 	return b.String()
 }
 
-// navigation has the pages in the order of reading. The head of every page has pages, its foot more
-// as well.
+// navigation has the pages at the foot of every page.
 var navigation = []struct {
-	group       string
-	pages, more []string
+	group string
+	pages []string
 }{
-	{"Try", []string{"quest", "receipts", "business-days"}, []string{"org"}},
-	{"Connect", []string{"mcp", referencePage}, []string{"field-guide"}},
-	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}, []string{"jobs"}},
+	{"Try", []string{"quest", "receipts", "business-days", "org"}},
+	{"Connect", []string{"mcp", referencePage, "field-guide", "jobs"}},
+	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}},
 }
 
+// headPages are at the head of every page.
+var headPages = []string{"quest", "receipts", "business-days", "mcp", referencePage, "scoreboard", contract.LogPage}
+
 func (g *family) navigate() {
-	placed := map[string]bool{"index": true}
+	placed := map[string]bool{"index": true, contract.LogPage: true, logFilesPage: true}
 	for _, group := range navigation {
-		made := frameGroup{Title: group.group}
-		for _, name := range slices.Concat(group.pages, group.more) {
-			p := g.pageNamed(name)
+		g.footer = append(g.footer, frameGroup{group.group, g.pageLinks(group.pages)})
+		for _, name := range group.pages {
 			placed[name] = true
-			made.Links = append(made.Links, frameLink{Path: p.Path(), Text: p.Title})
 		}
-		g.footer = append(g.footer, made)
-		made.Links = made.Links[:len(group.pages)]
-		g.nav = append(g.nav, made)
 	}
-	others := frameGroup{Title: "More"}
+	g.nav = g.pageLinks(headPages)
+	var others []string
 	for i := range g.Site.Pages {
-		if p := &g.Site.Pages[i]; !placed[p.Name] {
-			others.Links = append(others.Links, frameLink{Path: p.Path(), Text: p.Title})
+		if name := g.Site.Pages[i].Name; !placed[name] {
+			others = append(others, name)
 		}
 	}
-	if len(others.Links) > 0 {
-		g.footer = append(g.footer, others)
+	if len(others) > 0 {
+		g.footer = append(g.footer, frameGroup{"More", g.pageLinks(others)})
 	}
 	documents := frameGroup{Title: "For programs"}
 	for _, path := range footerDocuments {
@@ -211,15 +209,22 @@ func (g *family) navigate() {
 	g.footer = append(g.footer, documents)
 }
 
+// pageLinks links to pages, but for the log where there is none.
+func (g *family) pageLinks(names []string) (links []frameLink) {
+	for _, name := range names {
+		if p := g.pageNamed(name); name != contract.LogPage || g.Stage() != nil {
+			links = append(links, frameLink{Path: p.Path(), Text: cmp.Or(p.Nav, p.Title)})
+		}
+	}
+	return links
+}
+
 func (g *family) pageNamed(name string) *site.Page {
 	i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
 	return &g.Site.Pages[i]
 }
 
-var footerDocuments = []string{
-	"/llms.txt", output.OpenAPIPath, "/manifest.json", "/scoreboard.json", output.AtomFeedPath,
-	output.JobsPath, output.AuditorsPath, output.SecurityTxtPath,
-}
+var footerDocuments = []string{"/llms.txt", output.OpenAPIPath, "/manifest.json", output.SecurityTxtPath}
 
 // linkedData describes a page in the terms of schema.org. A JobPosting is for people, so the jobs
 // have none.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -77,6 +76,30 @@ func (g *family) Numbers(group string) (numbers []boardNumber) {
 	return numbers
 }
 
+// mainNumbers returns the four large numbers of a board.
+func (g *family) mainNumbers() (numbers []boardNumber) {
+	for _, place := range mainCounts {
+		numbers = append(numbers, boardNumber{Place: place, N: g.Board().Number(place)})
+	}
+	return numbers
+}
+
+func (g *family) boardRows() []slipRow {
+	published := map[string]string{}
+	for _, group := range []string{"pilot_waitlist", "orgs", "excluded_from_counts"} {
+		for _, n := range g.Numbers(group) {
+			published[n.Name] = thousands(n.N)
+		}
+	}
+	return []slipRow{
+		{Name: "Founding agent seats left", Value: published["founding_agent_slots_remaining"] + " of " + published["founding_agent_slots"]},
+		{Name: "Founding org seats left", Value: published["founding_org_slots_remaining"] + " of " + published["founding_org_slots"]},
+		{Name: "Position of the next agent", Value: published["your_position_if_you_convert_now"]},
+		{Name: "Records set apart", Value: published["development_seed_and_test_records"]},
+		{Name: "Operations watched until", Value: g.Board().MonitoredThrough},
+	}
+}
+
 // Board returns the newest hand verification.
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
 
@@ -94,8 +117,8 @@ func (g *family) series() (all []series) {
 	if len(g.Site.Scoreboards) < minCharted {
 		return nil
 	}
-	for n, place := range historyCounts {
-		s := series{ID: "chart-" + strconv.Itoa(n+1), Name: countLabels[place]}
+	for _, place := range historyCounts {
+		s := series{Name: countLabels[place]}
 		for i := range g.Site.Scoreboards {
 			board := &g.Site.Scoreboards[i]
 			s.Points = append(s.Points, point{Date: board.AsOf, N: board.Number(place)})

@@ -26,27 +26,59 @@ import (
 //go:embed *.md
 var templates embed.FS
 
-// components replace markers in HTML, unless they are nil; the twin has the Markdown of the
+// components replace markers in HTML, unless there are none; the twin has the Markdown of the
 // template.
-var components = map[string]func(*family) templ.Component{
-	"start": func(g *family) templ.Component {
-		return start(g.execute("prompt", g), g.execute("mint-command", g), receipt.MintFields)
+var components = map[string]func(*family) []component{
+	"status": func(g *family) []component {
+		return []component{{statusLine(&g.Site.Presence, g.Site.Service.Epoch), above}}
 	},
-	"endpoints":          func(g *family) templ.Component { return endpointList(g.EndpointEntries()) },
-	"problems":           func(*family) templ.Component { return problemList(respond.ProblemTypes) },
-	"jobs":               func(g *family) templ.Component { return entryGroups(g.Jobs()) },
-	"audits":             func(g *family) templ.Component { return entryGroups(g.Audits()) },
-	"board-charts":       func(g *family) templ.Component { return charts(g.series()) },
-	"business-days-form": func(g *family) templ.Component { return businessDaysForm(g.businessDaysForm()) },
-	"verifier":           func(g *family) templ.Component { return verifier(strings.Join(g.Site.Service.InForce(), ",")) },
-	"install":            func(g *family) templ.Component { return folds(g.folds()) },
-	"log-check": func(g *family) templ.Component {
+	"start": func(g *family) []component {
+		return []component{
+			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
+			{mint(g.mintRows(), len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
+		}
+	},
+	"counts": func(g *family) []component {
+		return []component{{strip(g.mainNumbers(), g.Board().AsOf), below}}
+	},
+	"board": func(g *family) []component {
+		return []component{{board(g.mainNumbers(), g.boardRows(), g.Board().AsOf), below}}
+	},
+	"board-charts":      func(g *family) []component { return here(charts(g.series())) },
+	"board-corrections": func(g *family) []component { return here(corrections(g.Corrected())) },
+	"endpoints":         func(g *family) []component { return here(endpointList(g.EndpointEntries())) },
+	"problems":          func(*family) []component { return here(problemList(respond.ProblemTypes)) },
+	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
+	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },
+	"business-days-form": func(g *family) []component {
+		return []component{{businessDaysForm(g.businessDaysForm(), g.BusinessDaysExample()), below}}
+	},
+	"verifier": func(g *family) []component {
+		keys := strings.Join(g.Site.Service.InForce(), ",")
+		return []component{{verifier(keys, g.execute("mint-command", g), receipt.MintFields), below}}
+	},
+	"verdicts": func(*family) []component { return here(verdicts()) },
+	"install": func(g *family) []component {
+		return []component{{clients(g.folds()), inText}, {facts("MCP server", g.serverRows()), beside}}
+	},
+	"log-check": func(g *family) []component {
 		if g.Stage() == nil {
 			return nil
 		}
-		return g.logCheck()
+		newest := g.Stage()
+		return here(logCheckForm(newest.Name, newest.Size))
+	},
+	"log-verdicts": func(g *family) []component { return here(logVerdicts()) },
+	"log-state": func(g *family) []component {
+		if g.Stage() == nil {
+			return nil
+		}
+		rows, cosigners := g.checkpointRows()
+		return []component{{checkpoint(rows, cosigners), beside}}
 	},
 }
+
+func here(c templ.Component) []component { return []component{{c, inText}} }
 
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{

@@ -195,6 +195,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"description_version":  model.DescriptionVersion,
 		"aup_version":          s.AUP.Version,
 		"quest_version":        model.QuestVersion,
+		"quest_steps":          len(s.Quest.Steps),
+		"calendars":            len(bizday.IDs()),
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            len(api.Tools),
 		"mcp_tools_reading":    len(api.Tools) - writingTools(),

@@ -237,16 +237,17 @@ var Markers = map[string][]string{
 		"business-days-counting", "business-days-calendars",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
-	"index":       {"start", "status", "counts"},
+	"index":       {"status", "start", "counts", "planned"},
 	"jobs":        {"jobs", "audits"},
-	"log":         {"log-state", "log-check", "log-verifications", "log-keep", "log-files", "log-entries"},
+	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
+	"log-files":   {"log-files", "log-verifications", "log-entries"},
 	"mcp":         {"tools", "prompts", "install"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
-	"receipts":    {"verifier", "kit"},
+	"receipts":    {"verifier", "verdicts", "kit"},
 	"reference":   {"operations"},
-	"scoreboard":  {"counts", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
+	"scoreboard":  {"board", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
@@ -257,6 +258,7 @@ func Marker(name string) string { return "<!-- " + name + " -->" }
 type Page struct {
 	Name        string `yaml:"-"` // "index", "field-guide", "privacy"
 	Title       string `yaml:"title" is:"line"`
+	Nav         string `yaml:"nav,omitempty" is:"line"` // its name in menus, if not Title
 	Description string `yaml:"description" is:"line"`
 	Updated     string `yaml:"updated" is:"date"` // date
 	Markdown    []byte `yaml:"-"`
@@ -291,6 +293,7 @@ type MCP struct {
 // MCPTool has the texts of a tool.
 type MCPTool struct {
 	Title       string `yaml:"title" is:"line"`
+	Nav         string `yaml:"nav,omitempty" is:"line"` // its name in menus, if not Title
 	Description string `yaml:"description"`
 }
 
