@@ -13,7 +13,7 @@ import (
 )
 
 // block finds the blocks of code of a page.
-var block = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)\n```")
+var block = regexp.MustCompile("(?s)```([a-z]+)(?: [^\n]*)?\n(.*?)\n```")
 
 // blocks are the blocks of code of a page in one language.
 func blocks(text, language string) (found []string) {

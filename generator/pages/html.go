@@ -81,6 +81,8 @@ type htmlPage struct {
 	Service     string // name of the service
 	Base        string // https:// and the canonical host
 	Title       string
+	Heading     string    // code instead of the title; may be ""
+	Parent      frameLink // the page that lists it; may be empty
 	Description string
 	Canonical   string       // absolute address; "" for a page that is not a document of its own
 	Twin        string       // path of the Markdown twin, "" when there is none
@@ -158,7 +160,7 @@ const leftOut = "<!-- raw HTML omitted -->"
 
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one
 // made of its text. A component takes the place of the comment that is its name, alone in its line:
-// <!-- chart -->.
+// <!-- chart -->. What is between <!-- fold WORDS --> and <!-- end fold --> is folded.
 func renderMarkdown(src []byte, components map[string][]component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
@@ -177,6 +179,10 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 					return htmlBody{}, err
 				}
 			}
+			continue
+		}
+		if tag := foldTag(node, src); tag != "" {
+			parts[at].WriteString(tag)
 			continue
 		}
 		if at == inSections && heading != nil {
@@ -265,6 +271,25 @@ func commentName(node ast.Node, src []byte) string {
 		return ""
 	}
 	return name
+}
+
+// foldEnd ends what a page folds. Its twin has the words of the fold in a line.
+const foldEnd = "<!-- end fold -->"
+
+func foldWords(line string) (words string, isFold bool) {
+	words, isFold = strings.CutPrefix(line, "<!-- fold ")
+	return strings.TrimSuffix(words, " -->"), isFold
+}
+
+func foldTag(node ast.Node, src []byte) string {
+	name := commentName(node, src)
+	if words, isFold := strings.CutPrefix(name, "fold "); isFold {
+		return "<details><summary>" + html.EscapeString(words) + "</summary>\n"
+	}
+	if name == "end fold" {
+		return "</details>\n"
+	}
+	return ""
 }
 
 func plainText(node ast.Node, src []byte) string {

@@ -47,6 +47,7 @@ var components = map[string]func(*family) []component{
 	"board-charts":      func(g *family) []component { return here(charts(g.series())) },
 	"board-corrections": func(g *family) []component { return here(corrections(g.Corrected())) },
 	"endpoints":         func(g *family) []component { return here(endpointList(g.EndpointEntries())) },
+	"operations":        func(g *family) []component { return here(operationTable(g.EndpointEntries())) },
 	"problems":          func(*family) []component { return here(problemList(respond.ProblemTypes)) },
 	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
 	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },

@@ -233,8 +233,8 @@ type ExampleFault struct {
 // has these pages.
 var Markers = map[string][]string{
 	"business-days": {
-		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions",
-		"business-days-counting", "business-days-calendars",
+		"business-days-form", "business-days-counting", "business-days-conventions", "business-days-calendars",
+		"business-days-operations",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "planned"},
