@@ -84,14 +84,23 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-func (g *family) businessDaysForm() *calendarForm {
-	form := &calendarForm{Action: contract.Route("business-days").Path}
+// businessDaysFormFor returns the form, filled in with what the example asks.
+func businessDaysFormFor(asked map[string]any) *calendarForm {
+	form := &calendarForm{Action: contract.Route("business-days").Path, Joint: bizday.Joint}
 	for i := range bizday.Fields {
-		f := &bizday.Fields[i]
-		form.Fields = append(form.Fields, businessDaysField(f))
-		if f.Type == input.List {
-			form.Calendar = f.Name
+		field := businessDaysField(&bizday.Fields[i])
+		value, isAsked := asked[field.Name]
+		if !isAsked {
+			form.Others = append(form.Others, field)
+			continue
 		}
+		field.Value = fmt.Sprint(value)
+		chosen := strings.Split(field.Value, ",")
+		for j := range field.Options {
+			o := &field.Options[j]
+			o.Chosen, o.Joint = o.Value == chosen[0], slices.Contains(chosen[1:], o.Value)
+		}
+		form.Fields = append(form.Fields, field)
 	}
 	return form
 }
@@ -110,6 +119,7 @@ func businessDaysField(f *input.Field) formField {
 			field.Label = "Or a " + f.Name
 		}
 	case input.List:
+		field.Joins = true
 		for _, c := range model.Calendars() {
 			texts[c.ID] = c.Name
 		}

@@ -52,8 +52,10 @@ var components = map[string]func(*family) []component{
 	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
 	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },
 	"business-days-form": func(g *family) []component {
-		return []component{{businessDaysForm(g.businessDaysForm(), g.BusinessDaysExample()), below}}
+		example := g.BusinessDaysExample()
+		return []component{{businessDaysForm(businessDaysFormFor(example.Asked), example), below}}
 	},
+	"business-days-calendars": func(*family) []component { return here(calendarTable(model.Calendars())) },
 	"verifier": func(g *family) []component {
 		keys := strings.Join(g.Site.Service.InForce(), ",")
 		return []component{{verifier(keys, g.execute("mint-command", g), receipt.MintFields), below}}
