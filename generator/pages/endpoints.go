@@ -398,8 +398,9 @@ func (g *family) addProblemPages() {
 				Title: p.Title, Description: g.Site.Problems.Types[p.Slug],
 			},
 			parent: frameLink{Path: "/field-guide.html#problems", Text: "Problems"},
-			components: map[string][]component{"problem-facts": {{facts("Problem", []slipRow{
-				{Name: "Status", Value: strconv.Itoa(p.Status)}, {Name: "Type", Value: g.ProblemURL(p)},
+			components: map[string][]component{"problem-facts": {{facts(fmt.Sprint("Answer, ", p.Status), []slipRow{
+				{Name: "type", Value: g.ProblemURL(p)}, {Name: "title", Value: p.Title},
+				{Name: "status", Value: strconv.Itoa(p.Status)}, {Name: "detail", Value: view.Words.Detail},
 			}), beside}}},
 		}, "problem", view)
 	}

@@ -1,10 +1,10 @@
 package pages
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,23 +17,33 @@ import (
 
 type tool struct {
 	Name      string
-	Words     site.MCPTool
-	Route     *api.Route
-	Op        *api.Operation
-	Method    string // POST if the operation takes it
+	What      string
+	Path      string // of its operation, on the page of the endpoint
+	Writes    string // yes or no
+	DryRun    string // yes, no, or a dash if it does not write
 	Arguments string
 }
 
 // Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
+	yes := func(is bool) string {
+		if is {
+			return "yes"
+		}
+		return "no"
+	}
 	for i := range api.Tools {
 		t := &api.Tools[i]
 		route, op := api.Find(t.Operation)
-		method := http.MethodPost
-		if !slices.Contains(op.Methods, method) {
-			method = strings.Join(op.Methods, "")
+		view := tool{
+			Name: g.ToolName(t), What: contract.FirstSentence(g.Site.MCP.Tools[t.Name].Description),
+			Path: contract.EndpointPath(route) + "#" + op.ID, Writes: yes(op.Writes), DryRun: "–",
+			Arguments: g.toolArguments(t, op),
 		}
-		tools = append(tools, tool{g.ToolName(t), g.Site.MCP.Tools[t.Name], route, op, method, g.toolArguments(t, op)})
+		if op.Writes {
+			view.DryRun = yes(op.DryRun)
+		}
+		tools = append(tools, view)
 	}
 	return tools
 }
@@ -55,18 +65,15 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	required, _ := schema.Get("required").([]string)
 	var arguments []string
 	for _, property := range schema.Get("properties").(object) {
-		argument := "`" + property.Name + "`"
+		argument := property.Name
 		if slices.Contains(required, property.Name) {
 			argument += " (required)"
 		}
 		arguments = append(arguments, argument)
 	}
-	if len(arguments) == 0 {
-		return "No arguments."
-	}
-	text := "Arguments: " + strings.Join(arguments, ", ") + "."
+	text := cmp.Or(strings.Join(arguments, ", "), "none")
 	if len(op.AnyOf) > 0 {
-		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
+		text += "; at least one of " + enumeration(op.AnyOf, "and")
 	}
 	return text
 }
@@ -86,6 +93,15 @@ func (g *family) folds() (folds []fold) {
 		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body.HTML[inText]})
 	}
 	return folds
+}
+
+// ownConfig returns the configuration of a client, but for one that has a command and the
+// configuration that is shown first.
+func (g *family) ownConfig(client site.Install) string {
+	if first := &g.Site.MCP.Install[0]; client.Command != "" && client.Config == first.Config {
+		return ""
+	}
+	return client.Config
 }
 
 func (g *family) installLink(client site.Install) string {

@@ -62,8 +62,9 @@ var components = map[string]func(*family) []component{
 	},
 	"verdicts": func(*family) []component { return here(verdicts()) },
 	"install": func(g *family) []component {
-		return []component{{clients(g.folds()), inText}, {facts("MCP server", g.serverRows()), beside}}
+		return []component{{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}}
 	},
+	"tools": func(g *family) []component { return here(toolTables(g.Tools())) },
 	"log-check": func(g *family) []component {
 		if g.Stage() == nil {
 			return nil
@@ -89,7 +90,7 @@ func (g *family) parse() *template.Template {
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
 
-		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink, "ownConfig": g.ownConfig,
 		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
 
 		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,

@@ -241,7 +241,7 @@ var Markers = map[string][]string{
 	"jobs":        {"jobs", "audits"},
 	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
 	"log-files":   {"log-files", "log-verifications", "log-entries"},
-	"mcp":         {"tools", "prompts", "install"},
+	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
