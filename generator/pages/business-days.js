@@ -7,9 +7,14 @@ const { op, calendar, date, start, end, days, convention, year } = form.elements
 const heading = slip.querySelector("h2"), limits = slip.querySelector("p");
 let asked = 0; // how many times, so that a late answer does not replace a later one
 
+// put appends an element with a text, whose dates keep together.
 function put(parent, tag, text = "", attributes = {}) {
   const element = parent.appendChild(document.createElement(tag));
-  element.textContent = text;
+  String(text).split(/(\d{4}-\d\d-\d\d)/).forEach((part, i) => {
+    const words = i % 2 ? document.createElement("time") : element;
+    words.append(part);
+    if (words !== element) element.append(words);
+  });
   for (const name in attributes) element.setAttribute(name, attributes[name]);
   return element;
 }
@@ -108,7 +113,7 @@ function showAnswer(answer) {
   };
   row("calendar", answer.calendar.join(","));
   const skipped = answer.holidays_skipped;
-  for (const day of skipped) row(`passed over ${day.date}`, `${day.name}, ${day.calendar}`);
+  for (const day of skipped) row("passed over", `${day.date}, ${day.name}, ${day.calendar}`);
   if (answer.holidays_skipped_total > skipped.length) row("passed over in all", `${answer.holidays_skipped_total}`);
   if (answer.ignored_fields.length > 0) row("not used", answer.ignored_fields.join(", "));
   if (Array.isArray(answer.result) && answer.result.length > 0) showTable(answer.result);
@@ -121,7 +126,7 @@ function showTable(holidays) {
   for (const name of names) put(head, "th", name, { scope: "col" });
   for (const day of holidays) {
     const row = put(body, "tr");
-    put(put(row, "th", "", { scope: "row" }), "time", day.date);
+    put(row, "th", day.date, { scope: "row" });
     put(row, "td", day.name, { "data-label": names[1] });
     put(row, "td", day.calendar, { "data-label": names[2] });
   }
@@ -137,6 +142,7 @@ form.addEventListener("submit", async (event) => {
   empty("Answer");
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
   slip.classList.add("new");
+  slip.scrollIntoView({ block: "nearest" });
 });
 
 // An answer is to what the form says, so a change of the form takes it away.
