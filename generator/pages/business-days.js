@@ -86,13 +86,12 @@ function showFaults(problem) {
 }
 
 const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
-const number = (n, noun) => `${n} ${noun}${Math.abs(n) === 1 ? "" : "s"}`;
 
 // The words and the question of an answer, by operation.
 const says = {
   is: (a) => [a.result ? "Yes" : "No", `${weekday(a.date)}. ${a.date} is ${a.result ? "" : "not "}a business day.`],
   add: (a) => [a.result, !a.days ? `${weekday(a.result)}. ${a.start}, moved by ${a.convention}.`
-    : `${weekday(a.result)}. ${number(Math.abs(a.days), "business day")} ${a.days < 0 ? "before" : "after"} ${a.start}.`],
+    : `${weekday(a.result)}. ${Math.abs(a.days)} business day${a.days ** 2 === 1 ? "" : "s"} ${a.days < 0 ? "before" : "after"} ${a.start}.`],
   count: (a) => [a.result, `business days from ${a.start} to ${a.end}. With both ends counted: ${a.inclusive}.`],
   next: (a) => [a.result, `${weekday(a.result)}. The next business day after ${a.date}.`],
   previous: (a) => [a.result, `${weekday(a.result)}. The last business day before ${a.date}.`],
@@ -115,7 +114,6 @@ function showAnswer(answer) {
   const skipped = answer.holidays_skipped;
   for (const day of skipped) row("passed over", `${day.date}, ${day.name}, ${day.calendar}`);
   if (answer.holidays_skipped_total > skipped.length) row("passed over in all", `${answer.holidays_skipped_total}`);
-  if (answer.ignored_fields.length > 0) row("not used", answer.ignored_fields.join(", "));
   if (Array.isArray(answer.result) && answer.result.length > 0) showTable(answer.result);
   slip.append(limits);
 }
@@ -162,6 +160,5 @@ form.addEventListener("input", ({ target }) => {
 others.previousElementSibling.append(...others.querySelector(".fields").children);
 others.remove();
 joint.hidden = false;
-for (const hint of form.querySelectorAll("small")) hint.textContent = ""; // the fields say it by being there
 suggest();
 choose();

@@ -11,9 +11,7 @@ import (
 	"strings"
 
 	"anteroom/edge/api"
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
-	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
@@ -24,8 +22,8 @@ import (
 
 // endpoint is the dot of the template of that name.
 type endpoint struct {
+	*family
 	Route    *api.Route
-	Title    string
 	About    string
 	Contract model.Contract
 	Main     operation
@@ -36,8 +34,8 @@ type endpoint struct {
 func (g *family) addEndpointPages() {
 	for _, route := range api.Routes {
 		e := &endpoint{
-			Route: route, Title: routeTitle(route), About: g.Site.Endpoints[route.ID].About,
-			Contract: g.Contract(route), Problems: contract.ProblemsOf(route.Operations...),
+			family: g, Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
+			Problems: contract.ProblemsOf(route.Operations...),
 		}
 		for i, op := range contract.ReadsFirst(route) {
 			e.Others = append(e.Others, operation{op, g, route, &e.Contract.Operations[i], "###"})
@@ -45,15 +43,17 @@ func (g *family) addEndpointPages() {
 		slices.SortStableFunc(e.Others, func(a, b operation) int { return cmp.Compare(a.rank(), b.rank()) })
 		e.Main, e.Others = e.Others[0], e.Others[1:]
 		e.Main.Level = "##"
+		answer := e.Main.answerRows()
+		isCounted := e.Main.Rule != "" && slices.Contains(answer, slipRow{Name: "recorded", Value: "true"})
 		g.addDerived(&draft{
 			Page: &site.Page{
-				Name: contract.EndpointPage(route), Title: e.Title, Description: g.Summary(route.ID),
+				Name: contract.EndpointPage(route), Title: routeTitle(route), Description: g.Summary(route.ID),
 			},
 			heading: route.Path,
 			parent:  g.pageLinks([]string{referencePage})[0],
 			components: map[string][]component{
-				"endpoint-facts": {{endpointSlip(e.Main.ID, e.Main.Heading(), e.rows(), e.Main.answerRows(), e.Main.isRecord()), beside}},
-				"endpoint-errors": here(problemTable(e.Problems, g.Site.Problems.Types)),
+				"endpoint-facts":  {{endpointSlip(e.Main.ID, e.Main.Heading(), e.rows(), answer, isCounted), beside}},
+				"endpoint-errors": g.fromTemplate("endpoint-error-table", e),
 			},
 		}, "endpoint", e)
 	}
@@ -235,35 +235,21 @@ func (o operation) Answer() string {
 
 const maxShownExample = 2000
 
-// answerRows returns the members of the example's answer that identify it: no prose, no JSON, and
-// nothing that was sent.
+// answerRows returns the short members of the example's answer.
 func (o operation) answerRows() (rows []slipRow) {
-	example, _ := jsondoc.Parse(o.family.Example(o.Operation).Answer) // none is no object
+	example, _ := jsondoc.Parse(o.family.Example(o.Operation).Answer) // none has no members
 	for _, a := range o.Answers() {
 		for _, m := range a.Members {
 			v := example.Get(m.Name)
-			text := v.Text
 			if v.True {
-				text = "true"
+				v.Text = "true"
 			}
-			isSent := slices.ContainsFunc(o.Fields, func(f input.Field) bool { return f.Name == m.Name })
-			isJSON, isProse := strings.HasPrefix(text, "{"), len(text) > longValue && strings.Contains(text, " ")
-			if text == "" || text == o.Rule || isSent || isJSON || isProse {
-				continue
+			if isProse := strings.ContainsAny(v.Text, " {"); v.Text != "" && !isProse {
+				rows = append(rows, slipRow{Name: m.Name, Value: v.Text})
 			}
-			rows = append(rows, slipRow{Name: m.Name, Value: text})
 		}
 	}
 	return rows
-}
-
-// isRecord reports whether the example's answer is to a call that recorded what will be counted.
-func (o operation) isRecord() bool {
-	var answer record.Members
-	if o.DryRun && o.Rule != "" {
-		o.family.exampleAnswer(o.Operation, &answer)
-	}
-	return answer.Recorded
 }
 
 var contractType = reflect.TypeFor[model.Contract]()
@@ -373,9 +359,7 @@ func (g *family) EndpointEntries() (entries []endpointEntry) {
 			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),
 		}
 		for _, op := range contract.ReadsFirst(route) {
-			entry.Operations = append(entry.Operations, operationLink{
-				frameLink{Path: entry.Path + "#" + op.ID, Text: op.ID}, strings.Join(op.Methods, ", "), g.Summary(op.ID),
-			})
+			entry.Operations = append(entry.Operations, frameLink{Path: entry.Path + "#" + op.ID, Text: op.ID})
 		}
 		entries = append(entries, entry)
 	}
@@ -398,7 +382,7 @@ func (g *family) addProblemPages() {
 				Title: p.Title, Description: g.Site.Problems.Types[p.Slug],
 			},
 			parent: frameLink{Path: "/field-guide.html#problems", Text: "Problems"},
-			components: map[string][]component{"problem-facts": {{facts(fmt.Sprint("Answer, ", p.Status), []slipRow{
+			components: map[string][]component{"problem-facts": {{facts("answer", fmt.Sprint("Answer, ", p.Status), []slipRow{
 				{Name: "type", Value: g.ProblemURL(p)}, {Name: "title", Value: p.Title},
 				{Name: "status", Value: strconv.Itoa(p.Status)}, {Name: "detail", Value: view.Words.Detail},
 			}), beside}}},
@@ -418,19 +402,6 @@ func (p *problem) Example() string {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
 	return strings.TrimSuffix(string(output.Indented(example)), "\n")
-}
-
-// LeftOut returns the member that the example leaves out, or "".
-func (p *problem) LeftOut() string {
-	switch {
-	case p.Status == 400 || p.Status == 405:
-		return "contract"
-	case p.Status == 404:
-		return "live_endpoints"
-	case p.ProblemType == respond.SignalFailed:
-		return "results"
-	}
-	return ""
 }
 
 // Answerers links to the endpoints that return the problem.

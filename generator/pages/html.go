@@ -46,6 +46,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"anteroom/generator/markdown"
@@ -181,7 +182,11 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 			}
 			continue
 		}
-		if tag := foldTag(node, src); tag != "" {
+		if mark := foldMark.FindStringSubmatch(string(node.Lines().Value(src))); mark != nil {
+			tag := "</details>\n"
+			if mark[1] != "" {
+				tag = "<details><summary>" + html.EscapeString(mark[1]) + "</summary>\n"
+			}
 			parts[at].WriteString(tag)
 			continue
 		}
@@ -249,6 +254,9 @@ func (s *sectioning) end() (end string) {
 	return end
 }
 
+// foldMark begins and ends what is folded. A twin has the words of the fold instead.
+var foldMark = regexp.MustCompile("<!-- (?:fold (.*)|end fold) -->")
+
 func identifier(h *ast.Heading) string { return attribute(h, "id") }
 
 func classOf(h *ast.Heading) string { return attribute(h, "class") }
@@ -271,25 +279,6 @@ func commentName(node ast.Node, src []byte) string {
 		return ""
 	}
 	return name
-}
-
-// foldEnd ends what a page folds. Its twin has the words of the fold in a line.
-const foldEnd = "<!-- end fold -->"
-
-func foldWords(line string) (words string, isFold bool) {
-	words, isFold = strings.CutPrefix(line, "<!-- fold ")
-	return strings.TrimSuffix(words, " -->"), isFold
-}
-
-func foldTag(node ast.Node, src []byte) string {
-	name := commentName(node, src)
-	if words, isFold := strings.CutPrefix(name, "fold "); isFold {
-		return "<details><summary>" + html.EscapeString(words) + "</summary>\n"
-	}
-	if name == "end fold" {
-		return "</details>\n"
-	}
-	return ""
 }
 
 func plainText(node ast.Node, src []byte) string {

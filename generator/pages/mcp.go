@@ -16,34 +16,19 @@ import (
 )
 
 type tool struct {
-	Name      string
-	What      string
-	Path      string // of its operation, on the page of the endpoint
-	Writes    string // yes or no
-	DryRun    string // yes, no, or a dash if it does not write
-	Arguments string
+	*api.Operation
+	Name, What, Path, Arguments string
 }
 
 // Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
-	yes := func(is bool) string {
-		if is {
-			return "yes"
-		}
-		return "no"
-	}
 	for i := range api.Tools {
 		t := &api.Tools[i]
 		route, op := api.Find(t.Operation)
-		view := tool{
-			Name: g.ToolName(t), What: contract.FirstSentence(g.Site.MCP.Tools[t.Name].Description),
-			Path: contract.EndpointPath(route) + "#" + op.ID, Writes: yes(op.Writes), DryRun: "–",
-			Arguments: g.toolArguments(t, op),
-		}
-		if op.Writes {
-			view.DryRun = yes(op.DryRun)
-		}
-		tools = append(tools, view)
+		tools = append(tools, tool{
+			op, g.ToolName(t), contract.FirstSentence(g.Site.MCP.Tools[t.Name].Description),
+			contract.EndpointPath(route) + "#" + op.ID, g.toolArguments(t, op),
+		})
 	}
 	return tools
 }
@@ -93,15 +78,6 @@ func (g *family) folds() (folds []fold) {
 		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body.HTML[inText]})
 	}
 	return folds
-}
-
-// ownConfig returns the configuration of a client, but for one that has a command and the
-// configuration that is shown first.
-func (g *family) ownConfig(client site.Install) string {
-	if first := &g.Site.MCP.Install[0]; client.Command != "" && client.Config == first.Config {
-		return ""
-	}
-	return client.Config
 }
 
 func (g *family) installLink(client site.Install) string {

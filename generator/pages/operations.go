@@ -124,18 +124,16 @@ func businessDaysField(f *input.Field) formField {
 			texts[c.ID] = c.Name
 		}
 	}
-	var readers, questions []string
+	var readers []string
 	for _, o := range bizday.Operations {
 		if slices.Contains(o.Reads(), f.Name) {
-			readers, questions = append(readers, o.Name), append(questions, strings.TrimSuffix(o.What, "?"))
+			readers = append(readers, o.Name)
 		}
 		if f.Name == businessDaysChoice {
 			texts[o.Name], field.Label = o.What, "What to compute"
 		}
 	}
-	if readers != nil {
-		field.For, field.Hint = strings.Join(readers, " "), "For: "+strings.Join(questions, "; ")+"."
-	}
+	field.For = strings.Join(readers, " ")
 	for _, value := range f.Values {
 		field.Options = append(field.Options, formOption{Value: value, Text: cmp.Or(texts[value], value)})
 	}

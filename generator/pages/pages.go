@@ -16,6 +16,7 @@ import (
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
@@ -124,6 +125,15 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	return anchors, nil
 }
 
+// fromTemplate returns what a template makes as a component.
+func (g *family) fromTemplate(name string, dot any) []component {
+	body, err := renderMarkdown([]byte(g.execute(name, dot)), nil)
+	if err != nil {
+		g.Fail("template %s: %w", name, err)
+	}
+	return here(templ.Raw(body.HTML[inText]))
+}
+
 func (g *family) html(d *draft) ([]byte, error) {
 	body, err := renderMarkdown([]byte(d.markdown), d.components)
 	if err != nil {
@@ -163,6 +173,9 @@ func linksToPages(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
+// linkToRow makes a row of a table a place on the page, and is not in its twin.
+var linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
@@ -172,12 +185,8 @@ func (g *family) addTwin(p *site.Page, body string) string {
 		parts := g.toPages.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
+	body = linkToRow.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "| $1")
 	for line := range strings.Lines(strings.TrimSpace(body)) {
-		if words, isFold := foldWords(strings.TrimSuffix(line, "\n")); isFold {
-			line = words + ":\n"
-		} else if line == foldEnd+"\n" {
-			continue
-		}
 		// The identifier in braces is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
 			line = strings.TrimRight(heading, " ") + "\n"

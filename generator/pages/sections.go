@@ -47,7 +47,6 @@ var components = map[string]func(*family) []component{
 	"board-charts":      func(g *family) []component { return here(charts(g.series())) },
 	"board-corrections": func(g *family) []component { return here(corrections(g.Corrected())) },
 	"endpoints":         func(g *family) []component { return here(endpointList(g.EndpointEntries())) },
-	"operations":        func(g *family) []component { return here(operationTable(g.EndpointEntries())) },
 	"problems":          func(*family) []component { return here(problemList(respond.ProblemTypes)) },
 	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
 	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },
@@ -55,7 +54,6 @@ var components = map[string]func(*family) []component{
 		example := g.BusinessDaysExample()
 		return []component{{businessDaysForm(businessDaysFormFor(example.Asked), example), below}}
 	},
-	"business-days-calendars": func(*family) []component { return here(calendarTable(model.Calendars())) },
 	"verifier": func(g *family) []component {
 		keys := strings.Join(g.Site.Service.InForce(), ",")
 		return []component{{verifier(keys, g.execute("mint-command", g), receipt.MintFields), below}}
@@ -64,7 +62,6 @@ var components = map[string]func(*family) []component{
 	"install": func(g *family) []component {
 		return []component{{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}}
 	},
-	"tools": func(g *family) []component { return here(toolTables(g.Tools())) },
 	"log-check": func(g *family) []component {
 		if g.Stage() == nil {
 			return nil
@@ -90,7 +87,7 @@ func (g *family) parse() *template.Template {
 		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
 
-		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink, "ownConfig": g.ownConfig,
+		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
 		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
 
 		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
