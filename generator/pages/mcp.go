@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -56,7 +55,7 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 		}
 		arguments = append(arguments, argument)
 	}
-	text := cmp.Or(strings.Join(arguments, ", "), "none")
+	text := strings.Join(arguments, ", ")
 	if len(op.AnyOf) > 0 {
 		text += "; at least one of " + enumeration(op.AnyOf, "and")
 	}
