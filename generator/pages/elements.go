@@ -180,7 +180,7 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 			code = indented.Bytes()
 		}
 	}
-	caption = cmp.Or(caption, captions[language], language)
+	caption = cmp.Or(string(util.UnescapePunctuations([]byte(caption))), captions[language], language)
 	write(w, `<figure class="code"><figcaption>`, html.EscapeString(caption), "</figcaption><pre", class, "><code>")
 	renderers.DefaultWriter.RawWrite(w, code)
 	write(w, "</code></pre></figure>\n")

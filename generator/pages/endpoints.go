@@ -383,8 +383,10 @@ func (g *family) addProblemPages() {
 			},
 			parent: frameLink{Path: "/field-guide.html#problems", Text: "Problems"},
 			components: map[string][]component{"problem-facts": {{facts("answer", fmt.Sprint("Answer, ", p.Status), []slipRow{
-				{Name: "type", Value: g.ProblemURL(p)}, {Name: "title", Value: p.Title},
-				{Name: "status", Value: strconv.Itoa(p.Status)}, {Name: "detail", Value: view.Words.Detail},
+				{Name: "type", Value: g.ProblemURL(p)},
+				{Name: "title", Value: p.Title},
+				{Name: "status", Value: strconv.Itoa(p.Status)},
+				{Name: "detail", Value: view.Words.Detail},
 			}), beside}}},
 		}, "problem", view)
 	}
