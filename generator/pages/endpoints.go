@@ -53,7 +53,7 @@ func (g *family) addEndpointPages() {
 			parent:  g.pageLinks([]string{referencePage})[0],
 			components: map[string][]component{
 				"endpoint-facts":  {{endpointSlip(e.Main.ID, e.Main.Heading(), e.rows(), answer, isCounted), beside}},
-				"endpoint-errors": g.fromTemplate("endpoint-error-table", e),
+				"endpoint-errors": here(g.fromTemplate("endpoint-error-table", e)),
 			},
 		}, "endpoint", e)
 	}
