@@ -282,8 +282,8 @@ func TestListPages(t *testing.T) {
 		"one": {
 			jobs:      []string{job(1, `,"status":"open","reward_credit_units":12,"url":"https://jobs.example/1"`)},
 			audits:    []string{audit(1)},
-			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "reward_credit_units: 12", `href="https://jobs.example/1"`, "tags: data", "There is 1 open job as of", "There are no completed jobs"},
-			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "verified_by_hand_on: null"},
+			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "<dt>reward_credit_units</dt><dd>12</dd>", `href="https://jobs.example/1"`, "<dt>tags</dt><dd>data</dd>", "There is 1 open job as of", "There are no completed jobs"},
+			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "<dt>verified_by_hand_on</dt><dd>null</dd>"},
 			jobsLack:  "<b>",
 		},
 		"many": {
