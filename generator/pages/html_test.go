@@ -213,7 +213,7 @@ func luminance(t *testing.T, color string) float64 {
 
 // A page needs little: the style sheet and the script that all pages share.
 func TestShare(t *testing.T) {
-	if n := len(style); n > 12<<10 {
+	if n := len(style); n > 14_000 {
 		t.Errorf("the style sheet has %d bytes", n)
 	}
 	script, _ := scripts.ReadFile("page.js")
