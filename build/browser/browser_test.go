@@ -4,8 +4,14 @@
 package browser_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -13,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -33,6 +40,89 @@ const node = "../npm/node_modules/.bin/node"
 // TestPages looks at every page of the shipped content, and goes through the flows.
 func TestPages(t *testing.T) {
 	look(t, serve(t, shipped(t)))
+}
+
+var makePicture = flag.Bool("picture", false, "write the picture of the front page")
+
+// TestPicture compares the picture in the README with the front page: a picture of words may differ
+// by its fonts, so cells of it are compared. -picture makes a new one.
+func TestPicture(t *testing.T) {
+	const kept, most = "front-page.png", 100 << 10
+	file := filepath.Join(t.TempDir(), "picture.png")
+	t.Setenv("PICTURE", file)
+	look(t, serve(t, shipped(t)), "picture")
+	taken := picture(t, file)
+	if *makePicture {
+		write(t, kept, taken)
+	}
+	shown := picture(t, kept)
+	if info, err := os.Stat(kept); err != nil || info.Size() > most {
+		t.Fatalf("%s: %d bytes, want at most %d (%v)", kept, info.Size(), most, err)
+	}
+	if shown.Bounds() != taken.Bounds() {
+		t.Fatalf("%s is %v, and the front page %v (go test -tags full ./build/browser -run TestPicture -picture)", kept, shown.Bounds(), taken.Bounds())
+	}
+	differing, all := 0, 0
+	for y := 0; y < taken.Bounds().Dy(); y += cell {
+		for x := 0; x < taken.Bounds().Dx(); x += cell {
+			all++
+			if a, b := light(shown, x, y), light(taken, x, y); max(a, b)-min(a, b) > 12 {
+				differing++
+			}
+		}
+	}
+	if differing > all/20 {
+		t.Errorf("%d of %d cells of %s differ from the front page (go test -tags full ./build/browser -run TestPicture -picture)", differing, all, kept)
+	}
+}
+
+func picture(t *testing.T, name string) image.Image {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown
+}
+
+// write keeps the most frequent colors of a picture, which makes it small.
+func write(t *testing.T, name string, shown image.Image) {
+	t.Helper()
+	counts := map[color.Color]int{}
+	box := shown.Bounds()
+	for y := range box.Dy() {
+		for x := range box.Dx() {
+			counts[shown.At(x, y)]++
+		}
+	}
+	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	small := image.NewPaletted(box, colors[:min(len(colors), 64)])
+	draw.Draw(small, box, shown, image.Point{}, draw.Src)
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cell is the side of a cell, in pixels.
+const cell = 20
+
+// light is the mean lightness of a cell, up to 255.
+func light(shown image.Image, left, top int) int {
+	sum := 0
+	for y := range cell {
+		for x := range cell {
+			sum += int(color.GrayModel.Convert(shown.At(left+x, top+y)).(color.Gray).Y)
+		}
+	}
+	return sum / (cell * cell)
 }
 
 // TestLog looks at the pages about the public log where there is one, and has answers checked that

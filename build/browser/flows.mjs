@@ -107,20 +107,29 @@ flows['copy'] = async ({ base, page, fault }) => {
   if (!selected.includes(copied) || selected.includes('Copy')) fault(`selected ${selected}`);
 };
 
-/** Finds each chart named and described, and its newest number in the table beside it. */
+/** Finds each chart named, with the newest number of the table below it. */
 flows['charts'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/scoreboard.html`);
-  const rows = await page.locator('#history ~ table').first().locator('tbody tr').count();
-  const heads = await page.locator('#history ~ table').first().locator('thead th').allTextContents();
-  const newest = await page.locator('#history ~ table').first().locator('tbody tr').first().locator('td').allTextContents();
-  const charts = await page.getByRole('img').filter({ has: page.locator('desc') }).all();
-  if ((rows < 3) !== (charts.length === 0)) fault(`${charts.length} charts beside ${rows} boards`);
+  const table = page.locator('[aria-labelledby="history"] table');
+  const rows = await table.locator('tbody tr').count();
+  const heads = await table.locator('thead th').allTextContents();
+  const newest = await table.locator('tbody tr').first().locator('td').allTextContents();
+  const charts = await page.locator('svg[role="img"]').all();
+  if ((rows < 3) !== (charts.length === 0)) fault(`${charts.length} charts for ${rows} boards`);
   for (const chart of charts) {
-    const title = await chart.locator('title').textContent();
-    const said = await chart.locator('desc').textContent();
-    const n = newest[heads.indexOf(title) - 1];
-    if (n === undefined || !said.replaceAll(',', '').match(new RegExp(`(to|board:) ${n} on `))) fault(`${title}: the chart says ${said}, and the table ${n} in ${rows} rows`);
+    const said = await chart.getAttribute('aria-label');
+    const n = newest[heads.findIndex((head) => said.startsWith(head)) - 1];
+    if (n === undefined || !said.replaceAll(',', '').includes(` to ${n} on `)) fault(`the chart says ${said}, and the table ${n} in ${rows} rows`);
   }
+};
+
+/** Takes the picture of the front page, into the file that PICTURE names. */
+flows['picture'] = async ({ base, page }) => {
+  if (!process.env.PICTURE) return;
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 1020 });
+  await page.goto(`${base}/`, { waitUntil: 'networkidle' });
+  await page.screenshot({ path: process.env.PICTURE });
 };
 
 /** Checks receipts in the page, good and tampered ones, offline too, against the endpoint. */
