@@ -83,11 +83,11 @@ func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...str
 const ReusedKey = "key_reused"
 
 // KeyReused refuses a call under the key of another call. It reveals no detail of the other one.
-func KeyReused(t *turn.Turn) *turn.Response {
+func KeyReused(t *turn.Turn, in *input.Input) *turn.Response {
 	faults := &input.Faults{}
-	faults.Add("Idempotency-Key", ReusedKey, "another call was made with this key: send a new one")
-	return respond.Problem(t, respond.KeyReused, "Nothing was recorded by this call: the Idempotency-Key stands for "+
-		"another call, whose fields differ. Send a new key with a new call.", faults, nil)
+	faults.Add(in.KeyName, ReusedKey, "was used for another call: send a new key")
+	return respond.Problem(t, respond.KeyReused, "Nothing was recorded by this call: the "+in.KeyName+
+		" was used for another call, with other fields. Send a new key with a new call.", faults, nil)
 }
 
 const idDigits = 32
@@ -186,7 +186,7 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 			t.SetDeliver()
 		}
 	case call.differs(earlier):
-		return nil, KeyReused(t)
+		return nil, KeyReused(t, in)
 	default:
 		stored = &Stored{Replayed: true}
 		stored.ID, _ = earlier[0].(string)

@@ -164,7 +164,7 @@ func (d *document) readable(src []byte) bool {
 		}
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
 			strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
-			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
+			d.report(placeOf(src, i), fmt.Sprintf("contains the control character U+%04X", r), "remove it")
 			return false
 		}
 		i += n
@@ -480,7 +480,7 @@ func (m *member) checkText(s string) (what, hint string) {
 	}
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return fmt.Sprintf(" holds the control character U+%04X", c), "remove it"
+			return fmt.Sprintf(" contains the control character U+%04X", c), "remove it"
 		}
 	}
 	if m.max > 0 && len(s) > m.max {

@@ -84,7 +84,7 @@ type Minted struct {
 type Verdict struct {
 	Action        string   `json:"action" enum:"verify" doc:"The action, which stores nothing."`
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`
-	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into its canonical."`
+	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's fields match its canonical string."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
 	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical was made with a key of this host; null without a signature."`
 	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key for the check of the signature; empty when this host has none."`
@@ -167,7 +167,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	switch sent.Kind {
 	case jsondoc.Object:
 	case jsondoc.Absent:
-		in.Missing("the whole receipt must be here, as an object", &verify)
+		in.Missing("the whole receipt is missing: send it as an object", &verify)
 		return respond.Invalid(t, in)
 	default:
 		in.Mistyped(in.SentAs(verify.Name), "the whole receipt object", sent.Kind)
@@ -215,7 +215,7 @@ func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	case k.Revoked != "":
 		return "public_key_b64 is a revoked key: " + k.Revoked
 	case day < k.CurrentFrom:
-		return "issued_at is before " + k.CurrentFrom + ", since when public_key_b64 has signed"
+		return "issued_at is before " + k.CurrentFrom + ", when public_key_b64 came into use"
 	case k.RetiredOn != "" && day > k.RetiredOn:
 		return "issued_at is after " + k.RetiredOn + ", when public_key_b64 was retired"
 	case issuedAt > civil.FormatTime(now+MaxAhead):
@@ -260,22 +260,22 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 func (c *checks) verdict() string {
 	switch {
 	case c.isFiled():
-		return "Not a receipt: this is the answer to a registration or a charter. The programs of its verify_kit check it."
+		return "Not a receipt: this is the answer to a registration or a charter. Check it with the programs in its verify_kit."
 	case c.isPromise():
-		return "Not a receipt: this is the promise to count a record. It is checked with the whole answer that it came in, " +
-			"by the programs of its verify_kit."
+		return "Not a receipt: this is the promise to count a record. Check the whole answer that contains it, " +
+			"with the programs in its verify_kit."
 	case !c.isReceipt:
-		return "Not a receipt: the object has no member of one. Send the whole receipt, unchanged."
+		return "Not a receipt: the object has no member of a receipt. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
 		return "TAMPERED: the receipt was changed after minting. " +
-			"Its fields do not rebuild into canonical, or its hash does not match."
+			"Its fields or its hash do not match canonical."
 	case !c.signed:
 		return "Hash intact, not signed: fields and hash agree, but without a signature anyone could have made it. " +
 			"It is not valid."
 	case c.foreign:
 		return "Not valid: the receipt names a key that this host does not publish."
 	case c.refused:
-		return "Not valid: the key does not count for a receipt of this time."
+		return "Not valid: the key was not valid at the time of this receipt."
 	case !c.signatureOK:
 		return "TAMPERED or forged: the signature over canonical was not made with this host's key. " +
 			"The receipt was altered as a whole, or never minted here."
@@ -304,9 +304,9 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	case v.Kind == jsondoc.Absent:
 		c.problem(name + " is missing")
 	case v.Kind == jsondoc.String && v.Text == "":
-		c.problem(name + " is empty, which it is in no receipt")
+		c.problem(name + " must not be empty")
 	default:
-		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
+		c.problem(name + " must not be " + v.Kind.String())
 	}
 }
 
@@ -343,7 +343,7 @@ func (c *checks) checkFields() string {
 	canonical, isText := c.text("canonical")
 	c.fieldsMatch = complete && isText && canon.Receipt(values...) == canonical
 	if !c.fieldsMatch && isText {
-		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+		c.problem("the fields do not match canonical: a field, or canonical itself, was edited after minting")
 	}
 	if hash, _ := c.text("payload_sha256"); isText {
 		c.recomputed = sha256.HexOf(canonical)
@@ -356,7 +356,7 @@ func (c *checks) checkFields() string {
 		v := c.receipt.Get(name)
 		switch {
 		case v.Kind == jsondoc.String && v.Text != value:
-			c.problem(name + " is " + input.TruncateRunes(v.Text) + ", and this host knows " + value)
+			c.problem(name + " is " + input.TruncateRunes(v.Text) + ", not " + value)
 		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, name):
 			c.mistyped(name, v)
 		}
@@ -385,7 +385,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")
 	case signature.Kind == jsondoc.String:
-		c.problem("public_key_b64 is blank, though there is a signature")
+		c.problem("public_key_b64 is blank, but the receipt has a signature")
 	}
 	c.signed = signature.Kind != jsondoc.Absent && !c.isNull(signature)
 	raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
@@ -406,7 +406,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	case signed.Kind != jsondoc.Bool:
 		c.mistyped("signed", signed)
 	case signed.True != c.signed:
-		c.problem("signed is at odds with signature")
+		c.problem("signed contradicts signature")
 	}
 	return check
 }

@@ -81,9 +81,9 @@ const (
 	maxHead       = 200 // bytes of the answer that are shown
 	transportNote = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, " +
 		"tools/call), through the service's own binding; plain JSON answers, no session, no stream."
-	annotationsNote = "Hints are a tool's description of itself. With readOnlyHint true it stores, sends and " +
+	annotationsNote = "A tool's hints are its own claims. With readOnlyHint true it stores, sends and " +
 		"signs nothing; every write is additive."
-	promptsNote = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
+	promptsNote = "An argument that ends in ? is optional. prompts/get returns a prompt's messages."
 )
 
 var (
@@ -263,7 +263,7 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	r.expect(i >= 0, probe+" is not among the tools")
 	r.expect(present && !r.called.Get("isError").True, probe+" has no structured content")
 	r.expect(!present || conforms, "the structured content of "+probe+" does not conform to its output schema")
-	r.expect(!present || len(missing) == 0, "it lacks "+strings.Join(missing, ", "))
+	r.expect(!present || len(missing) == 0, "the structured content lacks "+strings.Join(missing, ", "))
 }
 
 func conform(v, schema *jsondoc.Value) bool {

@@ -117,7 +117,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 		return nil
 	case begun.Failure != turn.None || len(begun.Rows) != 2:
 		return respond.RetryLater(t, respond.StoreUnavailable,
-			"The store is unavailable, so it is not known when the addresses were sent last: this firing submitted none.",
+			"The store is unavailable, so the time of the last firing is unknown: this firing submitted no addresses.",
 			respond.StoreRetry)
 	case len(begun.Rows[0]) == 0:
 		return replay(t, in, begun.Rows[1])
@@ -155,7 +155,7 @@ func whyNotHere(t *turn.Turn) string {
 	return ""
 }
 
-const noKey = "This service has no key for search engines, and submits no addresses."
+const noKey = "This service has no key for search engines, so it submits no addresses."
 
 // isElsewhere reports whether an endpoint is on another machine. The content has http only for this
 // one.
@@ -178,7 +178,7 @@ func checkKey(t *turn.Turn) (fault string, ok bool) {
 	case file.Failure != turn.None:
 		return "The key file could not be fetched.", true
 	case file.Status != 200:
-		return "The key file has the status " + strconv.Itoa(file.Status) + ", and must have 200.", true
+		return "The key file has status " + strconv.Itoa(file.Status) + ", want 200.", true
 	case string(file.Data) != key:
 		return "The key file does not contain the key, byte for byte.", true
 	}
@@ -193,7 +193,7 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	s := t.Snapshot
 	signal, file := "blocked", ""
 	if fault == "" {
-		signal, fault = "ready", "The key file verifies. This is a report, and submits no addresses."
+		signal, fault = "ready", "The key file verifies. This is a report: no addresses were submitted."
 	}
 	w.Str("signal", signal)
 	w.Str("detail", fault)
@@ -308,7 +308,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
-		return "a time-out: whether it took the addresses is not known"
+		return "timed out: whether it took the addresses is not known"
 	case r.Failure != turn.None:
 		return "not reachable"
 	}
@@ -325,7 +325,7 @@ func describe(r *turn.Result) string {
 	case r.Status == 403:
 		text = "key not valid"
 	case r.Status == 422:
-		text = "the addresses or the key do not fit the host"
+		text = "the addresses or the key do not belong to the host"
 	case r.Status == 429:
 		text = "too many requests"
 	}

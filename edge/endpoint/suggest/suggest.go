@@ -85,7 +85,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case failure != turn.None:
-		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the Idempotency-Key: "+
+		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the "+in.KeyName+": "+
 			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
 	case state == record.Done:
 		stored := record.Stored{Replayed: true}
@@ -94,11 +94,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		filedAs, _ = earlier[2].(string)
 		return answer(stored)
 	case state == record.Another:
-		return record.KeyReused(t)
+		return record.KeyReused(t, in)
 	case t.Refusal != nil:
 		return t.Refusal
 	case state == record.Running:
-		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this Idempotency-Key is still at work: "+
+		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+" is still in progress: "+
 			"this call did nothing. Send it again in a second to get the answer.", 1)
 	}
 	id := call.ID
