@@ -24,7 +24,7 @@ const (
 
 // Fault is a fault of an input.
 type Fault struct {
-	Field  string `json:"field" doc:"The invalid field in dotted form, a query parameter by its name; empty for the body as a whole."`
+	Field  string `json:"field" doc:"The invalid field in dotted form, or a query parameter; empty for the body as a whole."`
 	Code   string `json:"code" doc:"Stable identifier of the fault."`
 	Detail string `json:"detail" doc:"The fault in words."`
 }

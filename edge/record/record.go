@@ -49,10 +49,10 @@ type Members struct {
 	VerifyKit     []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether a record was made."`
-	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
-	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; else absent."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"Time of the request; null on a dry run."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; otherwise absent."`
 	EmailOnFile   bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record, if this host signs receipts; else absent."`
+	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record; absent if this host signs no receipts."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 

@@ -89,9 +89,9 @@ type Computed struct {
 	Year         int       `json:"year,omitempty" doc:"As sent."`
 	Convention   *string   `json:"convention" doc:"The applied convention; null if the operation applies none."`
 	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays for holidays, a date for every other operation."`
-	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the count with both ends counted, negative if start is after end."`
-	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over, for is those on the date itself. At most 50; none for holidays."`
-	SkippedTotal int       `json:"holidays_skipped_total" doc:"Their total number."`
+	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the number with both ends included, negative if start is after end."`
+	Skipped      []Holiday `json:"holidays_skipped" doc:"Closed weekdays that the result passed over, or for is, on the date itself; sorted by date, at most 50, none for holidays."`
+	SkippedTotal int       `json:"holidays_skipped_total" doc:"Total number of holidays skipped."`
 }
 
 // Answer is the response to a computation.
@@ -108,7 +108,7 @@ type BatchAnswer struct {
 
 // Basis holds the members of an answer after its results.
 type Basis struct {
-	DataVersion string   `json:"data_version" format:"date" doc:"The version of the closed days, a date. It changes only if one of them, or its name, does."`
+	DataVersion string   `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
 	Caveat      string   `json:"caveat" doc:"The limits of the data."`
 	Ignored     []string `json:"ignored_fields" total:"true" doc:"Sent names that the operation does not use."`
 }
@@ -116,7 +116,7 @@ type Basis struct {
 // Holiday is a weekday on which a calendar is closed.
 type Holiday struct {
 	Date     string `json:"date" format:"date" doc:"The date that is closed."`
-	Name     string `json:"name" doc:"Why, in English; several reasons on one date are joined with and."`
+	Name     string `json:"name" doc:"Reason in English; several reasons on one date are joined with and."`
 	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
 }
 

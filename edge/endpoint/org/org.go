@@ -85,7 +85,7 @@ type Charter struct {
 	Commissioner    *string `json:"commissioner" doc:"As sent; null when absent."`
 	Roster          []Seat  `json:"roster" doc:"The seats in canonical order."`
 	TotalAllocation int     `json:"total_allocation" doc:"Sum of the allocations, in credit units."`
-	Unallocated     int     `json:"unallocated" doc:"The rest under the cap, in credit units."`
+	Unallocated     int     `json:"unallocated" doc:"Unused part of the cap, in credit units."`
 	Cap             int     `json:"cap" doc:"The cap, in credit units."`
 }
 
@@ -93,7 +93,7 @@ type Charter struct {
 type Seat struct {
 	Position   string `json:"position" doc:"One of the five positions."`
 	AgentName  string `json:"agent_name" doc:"As sent."`
-	Allocation int    `json:"allocation" doc:"In credit units."`
+	Allocation int    `json:"allocation" doc:"Allocation in credit units."`
 }
 
 // File records a charter.

@@ -64,7 +64,7 @@ type Minted struct {
 	Action           string   `json:"action" enum:"mint" doc:"The action."`
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	IssuedBy         string   `json:"issued_by" doc:"The canonical host."`
-	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"When the request arrived."`
+	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"Time of the request."`
 	AgentName        string   `json:"agent_name" doc:"As sent, unchecked; anonymous when absent."`
 	OwnerEmailSHA256 *string  `json:"owner_email_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the address as sent; null when none was. The address is not stored."`
 	Note             string   `json:"note" doc:"As sent, unchecked; empty when absent."`
@@ -75,7 +75,7 @@ type Minted struct {
 	Signed           bool     `json:"signed" doc:"Whether the receipt has a signature."`
 	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
 	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty without one."`
-	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
+	SigningStatus    string   `json:"signing_status" doc:"Status of signing, in words."`
 	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; for an MCP tool, unknown arguments."`
 }
@@ -86,10 +86,10 @@ type Verdict struct {
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`
 	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's fields match its canonical string."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
-	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical was made with a key of this host; null without a signature."`
-	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key for the check of the signature; empty when this host has none."`
+	SignatureOK   *bool    `json:"signature_ok" doc:"Whether a key of this host signed canonical; null without a signature."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"Published key used for the signature check; empty if this host has none."`
 	Recomputed    string   `json:"recomputed_sha256" doc:"Recomputed SHA-256 of canonical; empty when canonical is missing."`
-	Problems      []string `json:"problems" total:"true" doc:"Every fault or oddity."`
+	Problems      []string `json:"problems" total:"true" doc:"Every fault or inconsistency."`
 	Verdict       string   `json:"verdict" doc:"The outcome in words."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names other than verify."`
 }

@@ -47,19 +47,19 @@ func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
 // Report is the response to a request that does not fire, or may not on this host.
 type Report struct {
-	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, else blocked."`
-	Detail    string   `json:"detail" doc:"The same in words."`
+	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, otherwise blocked."`
+	Detail    string   `json:"detail" doc:"Status in words."`
 	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the checked key file; null if the service has no key."`
 	URLs      []string `json:"urls" doc:"The addresses in the sitemap, which a firing submits."`
 	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
-	Submitted *int     `json:"submitted,omitempty" doc:"0, if a firing was asked for and this host does none."`
+	Submitted *int     `json:"submitted,omitempty" doc:"0 if a firing was requested and this host does not fire."`
 	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Fired is the response to a firing that at least one endpoint accepted.
 type Fired struct {
 	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Detail  string `json:"detail" doc:"The same in words."`
+	Detail  string `json:"detail" doc:"Status in words."`
 	Outcome `flat:"true"`
 	Ignored []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
@@ -74,18 +74,18 @@ type Failure struct {
 type Outcome struct {
 	Submitted  int          `json:"submitted" doc:"Number of submitted addresses, 0 if no endpoint accepted them."`
 	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not; empty if none was asked."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not accept them; empty if none was asked."`
 	Results    []Submission `json:"results" doc:"The answer of each endpoint; empty if none was asked."`
 	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"Time of the request that fired."`
 }
 
 // Submission is the answer of one endpoint.
 type Submission struct {
-	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
+	Endpoint string `json:"endpoint" format:"uri" doc:"Address."`
 	Status   *int   `json:"status" doc:"HTTP status of its answer; null without one."`
 	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
-	Detail   string `json:"detail" doc:"The meaning of the status by the protocol."`
+	Detail   string `json:"detail" doc:"Meaning of the status in the protocol."`
 }
 
 // Read reports whether the key file verifies, and what a firing would submit.
