@@ -158,6 +158,29 @@ func TestWordsArePlain(t *testing.T) {
 	}
 }
 
+// described matches the description of a member, which the OpenAPI document and the pages show.
+var described = regexp.MustCompile(`\bdoc:"([^"]+)`)
+
+// nameless matches a description that asks or points instead of naming a thing.
+var nameless = regexp.MustCompile(`^(What|How|Which|Where|Who|For whom|Why|When|In how|Its|Their|Most|Least)\b`)
+
+// A description says what its member is: "Number of writes.", not "How many.".
+func TestDescriptionsNameTheThing(t *testing.T) {
+	passages, _ := texts(t)
+	found := 0
+	for _, p := range passages {
+		if text := described.FindStringSubmatch(strings.Join(p.lines, " ")); text != nil && strings.HasSuffix(p.file, ".go") {
+			found++
+			if nameless.MatchString(text[1]) {
+				t.Errorf("%s:%d: %q does not begin with the name of a thing", p.file, p.line, text[1])
+			}
+		}
+	}
+	if found < 300 {
+		t.Errorf("found %d descriptions: the search itself is wrong", found)
+	}
+}
+
 // lineAt returns the line of an offset in the joined lines.
 func (p passage) lineAt(offset int) int {
 	line := p.line

@@ -121,7 +121,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		}
 		text := d.Description(op.ID)
 		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
-			text = "The same as " + fullAt + ", which has the description, with query parameters."
+			text = "The same as " + fullAt + ", described there, with query parameters."
 		}
 		if writesByQuery(op) {
 			text += " It writes, so only the contract has its parameters."
@@ -338,7 +338,7 @@ func (d *description) list(name, path string, l *site.List) object {
 		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
 	}
 	shape = slices.DeleteFunc(shape, isWords)
-	shape.Set("description", "What each member means is in "+path+".")
+	shape.Set("description", "The members are described in "+path+".")
 	d.component(entry, shape)
 	return d.component(name, listSchema(l, "#/components/schemas/"+entry))
 }

@@ -27,7 +27,7 @@ type MCP struct {
 	Annotated           int      `json:"annotated_count" doc:"Number of tools with all four hints."`
 	ReadOnly            int      `json:"read_only_count" doc:"Number of tools that only read."`
 	Writes              int      `json:"writes_count" doc:"Number of tools that write."`
-	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool has all four hints, destroys nothing, and is open to the world."`
+	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool has all four hints, with destructiveHint false and openWorldHint true."`
 	Prompts             int      `json:"prompt_count" doc:"Number of prompts in prompts/list."`
 	PromptsDeclared     bool     `json:"prompts_declared" doc:"Whether the capabilities declare prompts."`
 	PromptsCoherent     bool     `json:"prompts_capability_coherent" doc:"Whether prompts are declared and listed, or neither."`
