@@ -257,7 +257,7 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 var firstTexts = map[string]string{
 	"honest_read":        "The service is new. The numbers show the activity since.",
 	"what_changed":       "No client, handshake or tool call was observed.",
-	"one_ambiguous_read": "None. It would be recorded here, but not counted.",
+	"one_ambiguous_read": "None. One would be recorded here, but not counted.",
 }
 
 func reset(node *yaml.Node, today string) {
