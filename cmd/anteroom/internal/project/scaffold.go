@@ -313,7 +313,7 @@ func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
 		{
-			Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host,
+			Flag: "host", Text: "the canonical host, www. and the domain; the domain alone redirects to it", Value: &s.Host,
 			Check: wwwHost,
 		},
 		{
