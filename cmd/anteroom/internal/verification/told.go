@@ -141,7 +141,7 @@ func (b *board) contradictions(a *answers) {
 				}
 			}
 			if len(rise) > 0 {
-				b.wrong.add("texts."+path, "says %q, and %s: rewrite it, or say confirm: [texts.%s]",
+				b.wrong.add("texts."+path, "contains %q, but %s: rewrite it, or add confirm: [texts.%s]",
 					strings.TrimSpace(sentence), strings.Join(rise, ", "), path)
 				break
 			}
