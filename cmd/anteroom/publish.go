@@ -279,7 +279,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	}
 	changed, err := tree.run(ctx, "diff", "--cached", "--name-only")
 	if err != nil || changed == "" {
-		return "nothing has changed", err
+		return "no changes", err
 	}
 	message := "Publish the content"
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {

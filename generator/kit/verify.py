@@ -195,8 +195,8 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         good = good and before(newest) == last.path and newest.authentic(keys)
         seen = online and fetch(url[:-3] + newest.folder + "/checkpoint").decode("utf-8")
         good = good and (not online or seen.startswith(newest.text + "\n"))
-        what = "the tree that %s, of %d entries, is an extension of that tree"
-        what %= "this host shows now" if online else "the proof ends with", newest.size
+        what = "the tree that this host shows now" if online else "the newest tree in the proof"
+        what += ", of %d entries, is an extension of that tree" % newest.size
         step("newest", what, good)
     # Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
     end = [k[3] for k in keys if k[0] == proof.origin][-1]

@@ -13,7 +13,7 @@
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	pages/<name>.md                the pages of Markers at least, with a YAML front matter
-//	static/…                       files of the operator's own, published as they are, or missing
+//	static/…                       the operator's own files, published unchanged, or missing
 //
 // A hand verification is named after its as_of. A further one on the same date has a number from 2
 // on; the last of a date is the current one.

@@ -332,8 +332,8 @@ export async function counted({ kind, o, whole }, where, tell) {
   const head = newest ?? proof;
   const goes = !newest || await joined(last, newest, known) &&
     (!online || await published(get, log, newest));
-  const shown = online ? "this host shows now" : "the proof ends with";
-  const longer = `the tree that ${shown}, of ${head.size} entries, is an extension of that tree`;
+  const shown = online ? "the tree that this host shows now" : "the newest tree in the proof";
+  const longer = `${shown}, of ${head.size} entries, is an extension of that tree`;
   if (newest && !show("newest", longer, goes)) return false;
   // The thief of a replaced key can sign with it: only proofs under its last checkpoint count.
   const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
@@ -368,7 +368,7 @@ if (isProgram) {
     key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
     counted: { type: "boolean" }, log: string, proof: string, witness: string,
     help: { type: "boolean" } };
-  const usage = "[--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
+  const usage = "usage: [--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
     "[--witness VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);

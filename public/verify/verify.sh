@@ -5,7 +5,7 @@ fail() { echo "verify.sh: $1" >&2; exit 2; }
 step() {
   if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1" | sed 's/ is / is not /'; exit 1; fi; }
 if [ "${1-}" = --key ]; then keys=${2-}; shift 2; fi
-case $#${1-} in 0 | 1[!-]*) ;; *) fail "[--key KEY[,KEY]] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked" ;; esac
+case $#${1-} in 0 | 1[!-]*) ;; *) fail "usage: [--key KEY[,KEY]] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked" ;; esac
 for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "needs $t"; done
 case $(openssl version) in "OpenSSL "[3-9]*) ;; *) fail "needs OpenSSL 3 or later" ;; esac
 d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT && cat "${1:--}" >"$d/json" && cd "$d" || exit 2
