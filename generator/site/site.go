@@ -14,7 +14,7 @@
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
 //	receipt.json                   a receipt for the front page, or missing
 //	pages/<name>.md                the pages of Markers at least, with a YAML front matter
-//	static/…                       files of the operator's own, published as they are, or missing
+//	static/…                       the operator's own files, published unchanged, or missing
 //
 // A hand verification is named after its as_of. A further one on the same date has a number from 2
 // on; the last of a date is the current one.
