@@ -13,7 +13,7 @@ import (
 )
 
 // block finds the blocks of code of a page.
-var block = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)\n```")
+var block = regexp.MustCompile("(?s)```([a-z]+)(?: [^\n]*)?\n(.*?)\n```")
 
 // blocks are the blocks of code of a page in one language.
 func blocks(text, language string) (found []string) {
@@ -34,7 +34,7 @@ func TestOrgPageCalls(t *testing.T) {
 		h := keyedHost(t, o)
 		refusedAsTemplate(t, h, target+" "+body, send(t, h, o, call{method, o.Snapshot.BaseURL() + target, body}))
 	}
-	body := blocks(text, "json")[1]
+	body := blocks(text, "json")[0]
 	refused("POST", "/api/org", body)
 	data := regexp.MustCompile(`--data-urlencode "([a-z_]+)=([^"]*)"`).FindAllStringSubmatch(text, -1)
 	target := "/api/org?"

@@ -42,8 +42,8 @@ func (l *loader) receipt(service *Service) {
 
 const receiptHint = "the front page shows it: save a new one as the service returned it, or remove the file"
 
-// VerifyReceipt returns the verdict of the verification endpoint of a host about a receipt, at a time
-// in seconds since 1970. keys are the service's public keys, the current one first.
+// VerifyReceipt returns the verdict of the verification endpoint of a host about a receipt, at a
+// time in seconds since 1970. keys are the service's public keys, the current one first.
 func VerifyReceipt(sent *jsondoc.Value, host string, keys []snapshot.Key, now int64) *jsondoc.Value {
 	current := &turn.Turn{
 		Now: now, Request: turn.Request{Host: "localhost"},

@@ -150,8 +150,8 @@ type ReceiptKeys struct {
 	Retired     []model.RetiredKey `yaml:"retired"`
 }
 
-// All returns the keys as a host has them, the current one first: it is "" if there are only retired
-// ones.
+// All returns the keys as a host has them, the current one first: it is "" if there are only
+// retired ones.
 func (k *ReceiptKeys) All() (keys []snapshot.Key) {
 	if k.Current == "" && len(k.Retired) == 0 {
 		return nil
