@@ -240,6 +240,7 @@ func TestLinks(t *testing.T) {
 			return
 		}
 		to, anchor, _ := strings.Cut(target, "#")
+		to, _, _ = strings.Cut(to, "?")
 		if to == "" {
 			to = strings.TrimSuffix(from, ".md")
 		}

@@ -1,6 +1,7 @@
 package generator_test
 
 import (
+	"encoding/json"
 	"html"
 	"net/url"
 	"regexp"
@@ -9,44 +10,110 @@ import (
 	"testing"
 
 	"anteroom/edge/endpoint/bizday"
+	"anteroom/edge/turn"
+	"anteroom/generator/model"
 )
 
-// The form works without its script.
+// The form works without its script, and asks at first what the slip answers.
 func TestBusinessDaysForm(t *testing.T) {
 	o := generate(t, shippedContent)
 	page := string(document(t, o, "/business-days.html"))
-	form := regexp.MustCompile(`(?s)<form .*</form>`).FindString(page)
-	values, readers := map[string]string{}, map[string]string{} // the first of each list; the operations that read a field
-	block := regexp.MustCompile(`(?s)<div data-for="([^"]*)">.*? name="([^"]+)"(.*?)</div>`)
-	option := regexp.MustCompile(`<option value="([^"]+)">`)
+	form := between(page, `<form id="ask"`, "</form>")
+	chosen, first, readers := map[string]string{}, map[string]string{}, map[string]string{}
+	block := regexp.MustCompile(`(?s)<div data-for="([^"]*)"[^>]*>.*? name="([^"]+)"(.*?)</div>`)
+	option := regexp.MustCompile(`<option value="([^"]+)"( selected)?>`)
 	for _, m := range block.FindAllStringSubmatch(form, -1) {
-		values[m[2]], readers[m[2]] = "", m[1]
-		if first := option.FindStringSubmatch(m[3]); first != nil {
-			values[m[2]] = html.UnescapeString(first[1])
+		name, control := m[2], m[3]
+		readers[name], chosen[name] = m[1], html.UnescapeString(between(control, ` value="`, `"`))
+		for i, o := range option.FindAllStringSubmatch(control, -1) {
+			if i == 0 {
+				first[name], chosen[name] = o[1], o[1]
+			}
+			if o[2] != "" {
+				chosen[name] = o[1]
+			}
 		}
 	}
-	if len(values) != len(bizday.Fields) {
-		t.Errorf("the form has the fields %v", values)
+	if len(readers) != len(bizday.Fields) {
+		t.Errorf("the form has the fields %v", readers)
+	}
+	h := keyedHost(t, o)
+	ask := func(query url.Values) *turn.Response {
+		r := send(t, h, o, call{"GET", o.Snapshot.BaseURL() + "/api/business-days?" + query.Encode(), ""})
+		if r.Status != 200 {
+			t.Errorf("%s: %d %s", query.Encode(), r.Status, r.Body)
+		}
+		return r
+	}
+
+	asked := url.Values{}
+	for name, value := range chosen {
+		asked.Set(name, value)
+	}
+	for _, box := range regexp.MustCompile(`value="([^"]+)" checked`).FindAllStringSubmatch(form, -1) {
+		asked.Set("calendar", asked.Get("calendar")+","+box[1])
+	}
+	slip := anyTag.ReplaceAllString(between(page, `id="answer"`, "</section>"), " ")
+	var answer struct {
+		Result           string
+		Calendar         []string
+		Holidays_skipped []struct{ Date, Name string }
+	}
+	if err := json.Unmarshal(ask(asked).Body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	shown := []string{answer.Result, strings.Join(answer.Calendar, ","), asked.Get("start")}
+	for _, day := range answer.Holidays_skipped {
+		shown = append(shown, day.Date, day.Name)
+	}
+	for _, text := range shown {
+		if !strings.Contains(slip, text) {
+			t.Errorf("the slip lacks %q of the answer to %s", text, asked.Encode())
+		}
+	}
+	if len(answer.Calendar) < 2 || len(answer.Holidays_skipped) < 2 {
+		t.Errorf("the example joins %v and passes over %v", answer.Calendar, answer.Holidays_skipped)
 	}
 
 	// Sent as a browser without scripts sends it, with all that is in it, each operation answers.
 	filled := map[string]string{"date": "2026-12-24", "start": "2026-12-23", "end": "2027-01-04", "days": "2"}
-	h := keyedHost(t, o)
 	for _, operation := range bizday.Operations {
 		query := url.Values{}
-		for name, value := range values {
-			query.Set(name, value)
+		for name := range readers {
+			query.Set(name, first[name])
 			reads := slices.Contains(operation.Reads(), name)
-			if reads {
-				query.Set(name, query.Get(name)+filled[name])
+			if reads && filled[name] != "" {
+				query.Set(name, filled[name])
 			}
 			if readers[name] != "" && slices.Contains(strings.Fields(readers[name]), operation.Name) != reads {
 				t.Errorf("%s says that %s reads it: %v", name, operation.Name, !reads)
 			}
 		}
 		query.Set("op", operation.Name)
-		if r := send(t, h, o, call{"GET", o.Snapshot.BaseURL() + "/api/business-days?" + query.Encode(), ""}); r.Status != 200 {
-			t.Errorf("%s: %d %s", query.Encode(), r.Status, r.Body)
+		ask(query)
+	}
+}
+
+// The table of calendars has a place for each, and a list of its links tells them apart.
+func TestCalendarTable(t *testing.T) {
+	o := generate(t, shippedContent)
+	page := string(document(t, o, "/business-days.html"))
+	texts := map[string]string{}
+	for _, m := range regexp.MustCompile(`<a href="(/calendars/[^"]+)">([^<]+)</a>`).FindAllStringSubmatch(page, -1) {
+		if texts[m[2]] != "" {
+			t.Errorf("%s and %s are both %q", texts[m[2]], m[1], m[2])
+		}
+		texts[m[2]] = m[1]
+	}
+	if len(texts) != 2*len(bizday.IDs()) {
+		t.Errorf("the page has %d links to files", len(texts))
+	}
+	for _, c := range model.Calendars() {
+		row := html.UnescapeString(anyTag.ReplaceAllString(between(page, `<tr id="`+c.ID+`">`, "</tr>"), ""))
+		for _, text := range []string{c.ID, c.Name, c.Scope, c.LeavesOut, c.Authority} {
+			if !strings.Contains(row, text) {
+				t.Errorf("the row of %s lacks %q: %s", c.ID, text, row)
+			}
 		}
 	}
 }

@@ -1,12 +1,20 @@
 // Shows the answer in the page. Without this script the form opens it as JSON.
-const [form, answers, joint] = ["#ask", "#answer", "#ask-joint"].map((id) => document.querySelector(id));
-const [words, more] = answers.children;
+import { copyable } from "/page.js";
+
+const [form, slip, joint, others, call] = ["#ask", "#answer", "#ask-joint", "#ask-others", "#ask-call .code"]
+  .map((id) => document.querySelector(id));
 const { op, calendar, date, start, end, days, convention, year } = form.elements;
+const heading = slip.querySelector("h2"), limits = slip.querySelector("p");
 let asked = 0; // how many times, so that a late answer does not replace a later one
 
+// put appends an element with a text, whose dates keep together.
 function put(parent, tag, text = "", attributes = {}) {
   const element = parent.appendChild(document.createElement(tag));
-  element.textContent = text;
+  String(text).split(/(\d{4}-\d\d-\d\d)/).forEach((part, i) => {
+    const words = i % 2 ? document.createElement("time") : element;
+    words.append(part);
+    if (words !== element) element.append(words);
+  });
   for (const name in attributes) element.setAttribute(name, attributes[name]);
   return element;
 }
@@ -22,6 +30,8 @@ function choose() {
   date.required = days.required = true;
   start.required = end.required = !spans || year.value === "";
   year.required = spans && start.value === "" && end.value === "";
+  const joined = calendars().slice(1);
+  joint.querySelector("summary").textContent = joined.length ? `Joined with ${joined.join(", ")}` : "Join other calendars";
 }
 
 // The day of the visitor is the first that is asked for, or its year.
@@ -35,49 +45,86 @@ function suggest() {
   }
 }
 
-// An answer is to what the form says, so a change of the form takes it away.
-function clear() {
-  asked++;
-  words.textContent = "";
-  more.replaceChildren();
-  for (const faults of form.querySelectorAll(".bad")) faults.replaceChildren();
-  for (const control of form.elements) control.removeAttribute("aria-invalid");
+function calendars() {
+  return [...new Set([calendar.value, ...[...joint.querySelectorAll(":checked")].map((box) => box.value)])];
 }
 
 function address() {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
-  const also = [...joint.querySelectorAll(":checked")].map((box) => box.value);
-  query.set(calendar.name, [...new Set([calendar.value, ...also])].join(","));
+  query.set(calendar.name, calendars().join(","));
   return `${form.action}?${query}`.replaceAll("%2C", ",");
 }
 
-// A fault is at its field, or in the answer where no field shows.
+// The call is the question of the form, with or without an answer.
+function showCall() {
+  call.querySelector("code").textContent = `curl -s '${address()}'`;
+  call.querySelector("button")?.remove();
+  copyable(call);
+}
+
+// empty takes away what the slip and the fields say.
+function empty(title) {
+  asked++;
+  slip.classList.remove("new");
+  slip.replaceChildren(heading);
+  heading.textContent = title;
+  for (const faults of form.querySelectorAll(".fault")) faults.replaceChildren();
+  for (const control of form.elements) control.removeAttribute("aria-invalid");
+}
+
+// A fault is at its field, or in the slip where no field shows.
 function showFaults(problem) {
-  words.textContent = problem.title;
+  heading.textContent = problem.title;
   for (const fault of problem.errors ?? []) {
     const control = form.elements[fault.field], shown = control?.checkVisibility();
     if (shown) control.setAttribute("aria-invalid", "true");
-    put(shown ? control.parentElement.querySelector(".bad") : more, "p", shown ? fault.detail : `${fault.field}: ${fault.detail}`);
+    put(shown ? control.parentElement.querySelector(".fault") : slip, "p", shown ? fault.detail : `${fault.field}: ${fault.detail}`);
   }
-  form.querySelector("[aria-invalid]")?.focus();
+  const invalid = form.querySelector("[aria-invalid]");
+  if (invalid) put(slip, "p", "The form says what to change.");
+  invalid?.focus();
 }
 
 const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+
+// The words and the question of an answer, by operation.
+const says = {
+  is: (a) => [a.result ? "Yes" : "No", `${weekday(a.date)}. ${a.date} is ${a.result ? "" : "not "}a business day.`],
+  add: (a) => [a.result, !a.days ? `${weekday(a.result)}. ${a.start}, moved by ${a.convention}.`
+    : `${weekday(a.result)}. ${Math.abs(a.days)} business day${a.days ** 2 === 1 ? "" : "s"} ${a.days < 0 ? "before" : "after"} ${a.start}.`],
+  count: (a) => [a.result, `business days from ${a.start} to ${a.end}. With both ends counted: ${a.inclusive}.`],
+  next: (a) => [a.result, `${weekday(a.result)}. The next business day after ${a.date}.`],
+  previous: (a) => [a.result, `${weekday(a.result)}. The last business day before ${a.date}.`],
+  roll: (a) => [a.result, `${weekday(a.result)}. ${a.date}, moved by ${a.convention}.`],
+  holidays: (a) => [a.result.length, `weekdays are closed ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.`],
+};
+
 function showAnswer(answer) {
-  const result = answer.result, listed = Array.isArray(result) ? result : answer.holidays_skipped;
-  words.textContent = Array.isArray(result) ? `${result.length} holidays`
-    : typeof result === "boolean" ? `${answer.date} is ${result ? "" : "not "}a business day: ${weekday(answer.date)}`
-    : typeof result === "number" ? `${result} business days; ${answer.inclusive} with both ends counted`
-    : `${result}, ${weekday(result)}`;
-  if (answer.ignored_fields.length > 0) put(more, "p", `Not used: ${answer.ignored_fields.join(", ")}`);
-  if (listed.length === 0) return;
-  const table = put(more, "table", "", { class: "stack" }), names = ["Date", "Holiday", "Calendar"];
-  put(table, "caption", listed === result ? "Closed weekdays" : `Closed weekdays passed over: ${answer.holidays_skipped_total}`);
+  const [result, question] = says[answer.op](answer), board = put(put(slip, "dl", "", { class: "board" }), "div");
+  put(board, "dt", question);
+  put(board, "dd", result);
+  put(slip, "hr", "", { class: "tear" });
+  const rows = put(slip, "dl", "", { class: "rows" });
+  const row = (name, value) => {
+    const element = put(rows, "div", "", value.length > 36 ? { class: "wrap" } : {});
+    put(element, "dt", name);
+    put(element, "dd", value);
+  };
+  row("calendar", answer.calendar.join(","));
+  const skipped = answer.holidays_skipped;
+  for (const day of skipped) row("passed over", `${day.date}, ${day.name}, ${day.calendar}`);
+  if (answer.holidays_skipped_total > skipped.length) row("passed over in all", `${answer.holidays_skipped_total}`);
+  if (Array.isArray(answer.result) && answer.result.length > 0) showTable(answer.result);
+  slip.append(limits);
+}
+
+function showTable(holidays) {
+  const table = put(slip, "table", "", { class: "stack" }), names = ["Date", "Holiday", "Calendar"];
   const head = put(put(table, "thead"), "tr"), body = put(table, "tbody");
   for (const name of names) put(head, "th", name, { scope: "col" });
-  for (const day of listed) {
+  for (const day of holidays) {
     const row = put(body, "tr");
-    put(put(row, "th", "", { scope: "row" }), "time", day.date);
+    put(row, "th", day.date, { scope: "row" });
     put(row, "td", day.name, { "data-label": names[1] });
     put(row, "td", day.calendar, { "data-label": names[2] });
   }
@@ -85,25 +132,33 @@ function showAnswer(answer) {
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  clear();
-  const turn = asked, url = address();
-  const response = await fetch(url).catch(() => null);
+  empty("Asking");
+  const turn = asked;
+  const response = await fetch(address()).catch(() => null);
   const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
   if (turn !== asked) return;
+  empty("Answer");
   if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
-  put(put(more, "pre", "", { class: "command" }), "code", `curl -s '${url}'`, { tabindex: "0" }); // it scrolls
+  slip.classList.add("new");
+  slip.scrollIntoView({ block: "nearest" });
 });
 
+// An answer is to what the form says, so a change of the form takes it away.
 form.addEventListener("input", ({ target }) => {
-  clear();
+  if (heading.nextSibling) {
+    empty("No answer yet");
+    put(slip, "p", "Compute it again: the question has changed.", { class: "quiet" });
+  }
   if (target === op) suggest();
   if (op.value === "holidays" && target.value !== "") {
     if (target === year) start.value = end.value = "";
     if (target === start || target === end) year.value = "";
   }
   choose();
+  showCall();
 });
+others.previousElementSibling.append(...others.querySelector(".fields").children);
+others.remove();
 joint.hidden = false;
-for (const hint of form.querySelectorAll("small")) hint.textContent = ""; // the fields say it by being there
 suggest();
 choose();

@@ -8,6 +8,7 @@ import (
 	"html"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -31,7 +32,7 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindCodeBlock, leaf(renderCodeBlock))
 	r.Register(tables.KindTable, renderTable)
 	r.Register(tables.KindTableHeader, between("<thead><tr>", "</tr></thead><tbody>\n"))
-	r.Register(tables.KindTableRow, between("<tr>", "</tr>\n"))
+	r.Register(tables.KindTableRow, renderTableRow)
 	r.Register(tables.KindTableCell, renderTableCell)
 }
 
@@ -179,7 +180,7 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 			code = indented.Bytes()
 		}
 	}
-	caption = cmp.Or(caption, captions[language], language)
+	caption = cmp.Or(string(util.UnescapePunctuations([]byte(caption))), captions[language], language)
 	write(w, `<figure class="code"><figcaption>`, html.EscapeString(caption), "</figcaption><pre", class, "><code>")
 	renderers.DefaultWriter.RawWrite(w, code)
 	write(w, "</code></pre></figure>\n")
@@ -222,6 +223,28 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	return ast.WalkContinue, nil
 }
 
+// renderTableRow makes a link of the first cell to a place on the page the identifier of the row.
+func renderTableRow(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	link, _ := node.FirstChild().FirstChild().(*ast.Link)
+	switch {
+	case !entering:
+		write(w, "</tr>\n")
+	case link != nil && link.Destination[0] == '#':
+		write(w, `<tr id="`, html.EscapeString(string(link.Destination[1:])), `">`)
+	default:
+		write(w, "<tr>")
+	}
+	return ast.WalkContinue, nil
+}
+
+// rowsOf counts a row and those after it whose first cell is empty.
+func rowsOf(row ast.Node) (rows int) {
+	for rows = 1; row.NextSibling() != nil && row.NextSibling().FirstChild().FirstChild() == nil; rows++ {
+		row = row.NextSibling()
+	}
+	return rows
+}
+
 func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	cell, row := node.(*tables.TableCell), node.Parent()
 	head, first, columns := row.Kind() == tables.KindTableHeader, node.PreviousSibling() == nil, row.ChildCount()
@@ -229,6 +252,10 @@ func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool)
 	switch {
 	case head:
 		name, attributes = "th", ` scope="col"`
+	case first && node.FirstChild() == nil:
+		return ast.WalkSkipChildren, nil
+	case first && rowsOf(row) > 1:
+		name, attributes = "th", ` scope="rowgroup" rowspan="`+strconv.Itoa(rowsOf(row))+`"`
 	case first && columns > 1:
 		name, attributes = "th", ` scope="row"`
 	}

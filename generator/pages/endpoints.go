@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/api"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
@@ -20,41 +22,88 @@ import (
 
 // endpoint is the dot of the template of that name.
 type endpoint struct {
-	Route      *api.Route
-	About      string
-	Contract   model.Contract
-	Operations []operation
-	Problems   []*respond.ProblemType
+	*family
+	Route    *api.Route
+	About    string
+	Contract model.Contract
+	Main     operation
+	Others   []operation
+	Problems []*respond.ProblemType
 }
 
-func (g *family) endpointPages() (pages []site.Page) {
+func (g *family) addEndpointPages() {
 	for _, route := range api.Routes {
 		e := &endpoint{
-			Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
+			family: g, Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
 			Problems: contract.ProblemsOf(route.Operations...),
 		}
-		// The page repeats the contract, so that comes last, with operations that have no answer.
-		for _, last := range []bool{false, true} {
-			for i, op := range contract.ReadsFirst(route) {
-				if (op.Document == route.Contract || slices.Contains(op.Methods, http.MethodDelete)) == last {
-					e.Operations = append(e.Operations, operation{op, g, route, &e.Contract.Operations[i]})
-				}
-			}
+		for i, op := range contract.ReadsFirst(route) {
+			e.Others = append(e.Others, operation{op, g, route, &e.Contract.Operations[i], "###"})
 		}
-		pages = append(pages, site.Page{
-			Name: contract.EndpointPage(route), Title: route.Path, Description: g.Summary(route.ID),
-			Markdown: []byte(g.execute("endpoint", e)),
-		})
+		slices.SortStableFunc(e.Others, func(a, b operation) int { return cmp.Compare(a.rank(), b.rank()) })
+		e.Main, e.Others = e.Others[0], e.Others[1:]
+		e.Main.Level = "##"
+		answer := e.Main.answerRows()
+		isCounted := e.Main.Rule != "" && slices.Contains(answer, slipRow{Name: "recorded", Value: "true"})
+		g.addDerived(&draft{
+			Page: &site.Page{
+				Name: contract.EndpointPage(route), Title: routeTitle(route), Description: g.Summary(route.ID),
+			},
+			heading: route.Path,
+			parent:  g.pageLinks([]string{referencePage})[0],
+			components: map[string][]component{
+				"endpoint-facts":  {{endpointSlip(e.Main.ID, e.Main.Heading(), e.rows(), answer, isCounted), beside}},
+				"endpoint-errors": g.fromTemplate("endpoint-error-table", e),
+			},
+		}, "endpoint", e)
 	}
-	return pages
 }
 
-// operation is the dot of the template of that name.
+// acronyms are identifiers of routes that are no words.
+var acronyms = []string{"aup", "mcp"}
+
+func routeTitle(route *api.Route) string {
+	if slices.Contains(acronyms, route.ID) {
+		return strings.ToUpper(route.ID)
+	}
+	return strings.ToUpper(route.ID[:1]) + strings.ReplaceAll(route.ID[1:], "-", " ")
+}
+
+func (e *endpoint) rows() []slipRow {
+	rows := []slipRow{{Name: "Methods", Value: strings.Join(e.Main.Methods, ", ")}, {Name: "Key", Value: "none"}}
+	if limit := e.Contract.WriteLimit; limit != nil {
+		rows = append(rows, slipRow{
+			Name: "Limit", Value: fmt.Sprintf("%d writes in %d seconds", limit.Writes, limit.WindowSeconds),
+			Link: "/field-guide.html#rate-limit",
+		})
+	}
+	for _, name := range e.Main.Tools() {
+		rows = append(rows, slipRow{Name: "MCP tool", Value: name, Link: "/mcp.html#" + name})
+	}
+	return rows
+}
+
+// operation is the dot of the templates of operations.
 type operation struct {
 	*api.Operation
 	family   *family
 	route    *api.Route
 	Contract *model.ContractOperation
+	Level    string // of the headings of its parts, in Markdown
+}
+
+// rank returns the place of an operation on its page: first those that a link can call, last the
+// contract and those that have no answer.
+func (o operation) rank() int {
+	switch {
+	case o.Document == o.route.Contract, slices.Contains(o.Methods, http.MethodDelete):
+		return 3
+	case site.WrappingField(o.Operation) != nil: // needs the answer of another
+		return 2
+	case !slices.Contains(o.Methods, http.MethodGet):
+		return 1
+	}
+	return 0
 }
 
 // Heading returns the summary of the operation.
@@ -78,36 +127,36 @@ func (o operation) Tools() (names []string) {
 	return names
 }
 
-type call struct{ Lead, Code string }
+type call struct{ Caption, Code string }
 
 // Calls returns exact calls. A call that writes holds placeholders, which are refused, or is a dry
 // run.
 func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
-	add := func(lead, code string) { calls = append(calls, call{lead, code}) }
+	add := func(caption, code string) { calls = append(calls, call{caption, code}) }
+	if o.DryRun {
+		add("Dry run: works as it is, records nothing",
+			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
+				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
+	}
 	body := contract.BodyTemplate(o.Operation)
 	posts, gets := slices.Contains(o.Methods, http.MethodPost), slices.Contains(o.Methods, http.MethodGet)
 	switch field := site.WrappingField(o.Operation); {
 	case posts && body == nil && field != nil:
-		add(fmt.Sprintf("The call, with `%s` in the file %s.json, unchanged:", field.Name, o.route.ID),
+		add(fmt.Sprintf("%s, kept unchanged in %s.json", o.Heading(), o.route.ID),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		add("The call. Placeholders in angle brackets are refused:",
+		add(o.Heading()+": fill in what is in angle brackets",
 			contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case posts:
-		add("The call:", contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
+		add(o.Heading(), contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case gets && !o.Writes:
-		add("The call:", o.family.GetCommand(o.route, o.Operation))
+		add(o.Heading(), o.family.GetCommand(o.route, o.Operation))
 	case !gets:
-		add("The call:", fmt.Sprintf("curl -s -X %s %s", o.Methods[0], address))
+		add(o.Heading(), fmt.Sprintf("curl -s -X %s %s", o.Methods[0], address))
 	}
 	if posts && gets && !o.Writes {
-		add("The same by GET:", o.family.GetCommand(o.route, o.Operation))
-	}
-	if o.DryRun {
-		add("A dry run checks and hashes the same and has no effect. This one works unchanged:",
-			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
-				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
+		add("The same by GET", o.family.GetCommand(o.route, o.Operation))
 	}
 	return calls
 }
@@ -128,16 +177,16 @@ func enumeration(words []string, conjunction string) string {
 	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
-// answer is one answer of an operation: rows of members, the members of a contract, or both.
+// answer is one answer of an operation. Links, constant notes and members of members are Others.
 type answer struct {
-	Members    []string
-	IsContract bool
+	Members, Others []member
+	IsContract      bool
 }
 
 // Answers describes each answer of the operation.
 func (o operation) Answers() (all []answer) {
 	for _, t := range o.family.AnswerTypes(o.Operation) {
-		if t == contractType && o.ID != contractOperation {
+		if t == contractType {
 			all = append(all, answer{IsContract: true})
 			continue
 		}
@@ -147,14 +196,22 @@ func (o operation) Answers() (all []answer) {
 			isContract := func(m output.Member) bool { return slices.Contains(contract.ContractMembers(), m.Name) }
 			shape.Set("properties", slices.DeleteFunc(shape.Get("properties").(object), isContract))
 		}
-		all = append(all, answer{answerMembers(shape, ""), more})
+		a := answer{IsContract: more}
+		for _, m := range answerMembers(shape, "") {
+			if top, _, _ := strings.Cut(m.Name, "["); strings.Contains(m.Name, ".") || slices.Contains(api.Omitted, top) {
+				a.Others = append(a.Others, m)
+			} else {
+				a.Members = append(a.Members, m)
+			}
+		}
+		all = append(all, a)
 	}
 	return all
 }
 
 type failure struct {
 	*respond.ProblemType
-	Members []string
+	Members []member
 }
 
 // Failures returns the problems with extra members.
@@ -178,34 +235,50 @@ func (o operation) Answer() string {
 
 const maxShownExample = 2000
 
-// Several answers are a contract, or have its members. The page with contractOperation describes
-// these.
+// answerRows returns the short members of the example's answer.
+func (o operation) answerRows() (rows []slipRow) {
+	example, _ := jsondoc.Parse(o.family.Example(o.Operation).Answer) // none has no members
+	for _, a := range o.Answers() {
+		for _, m := range a.Members {
+			v := example.Get(m.Name)
+			if v.True {
+				v.Text = "true"
+			}
+			if isProse := strings.ContainsAny(v.Text, " {"); v.Text != "" && !isProse {
+				rows = append(rows, slipRow{Name: m.Name, Value: v.Text})
+			}
+		}
+	}
+	return rows
+}
+
 var contractType = reflect.TypeFor[model.Contract]()
 
-const contractOperation = "readWaitlistContract"
+// member is a member of an answer, with its name in it: next_actions[].rel.
+type member struct{ Name, Kind, Meaning string }
 
-func answerMembers(schema object, prefix string) (rows []string) {
+func answerMembers(schema object, prefix string) (rows []member) {
 	required, _ := schema.Get("required").([]string)
 	properties, _ := schema.Get("properties").(object)
 	patterns, _ := schema.Get("patternProperties").(object)
 	for i, m := range slices.Concat(properties, patterns) {
-		member, name := m.Value.(object), prefix+strings.Trim(m.Name, "^$")
-		kind := memberKind(member)
+		schema, name := m.Value.(object), prefix+strings.Trim(m.Name, "^$")
+		kind := memberKind(schema)
 		if i < len(properties) && !slices.Contains(required, m.Name) {
 			kind += ", may be absent"
 		}
-		rows = append(rows, fmt.Sprintf("`%s` | %s | %s", name, kind, markdown.Text(member.Get("description").(string))))
-		choices, _ := member.Get("oneOf").([]object)
+		rows = append(rows, member{name, kind, markdown.Text(schema.Get("description").(string))})
+		choices, _ := schema.Get("oneOf").([]object)
 		for _, choice := range choices {
 			if choice.Get("items") != nil {
-				member = choice
+				schema = choice
 			}
 		}
-		items, isArray := member.Get("items").(object)
+		items, isArray := schema.Get("items").(object)
 		for ; isArray; items, isArray = items.Get("items").(object) {
-			member, name = items, name+"[]"
+			schema, name = items, name+"[]"
 		}
-		rows = append(rows, answerMembers(member, name+".")...)
+		rows = append(rows, answerMembers(schema, name+".")...)
 	}
 	return rows
 }
@@ -300,16 +373,23 @@ type problem struct {
 	Words site.ProblemPage
 }
 
-func (g *family) problemPages() (pages []site.Page) {
+func (g *family) addProblemPages() {
 	for _, p := range respond.ProblemTypes {
-		pages = append(pages, site.Page{
-			Name:        strings.TrimSuffix(strings.TrimPrefix(p.Path(), "/"), ".html"),
-			Title:       p.Title,
-			Description: fmt.Sprintf("Problem type of status %d: what it means and what to do next.", p.Status),
-			Markdown:    []byte(g.execute("problem", &problem{g, p, g.Site.Problems.Pages[p.Slug]})),
-		})
+		view := &problem{g, p, g.Site.Problems.Pages[p.Slug]}
+		g.addDerived(&draft{
+			Page: &site.Page{
+				Name:  strings.TrimSuffix(strings.TrimPrefix(p.Path(), "/"), ".html"),
+				Title: p.Title, Description: g.Site.Problems.Types[p.Slug],
+			},
+			parent: frameLink{Path: "/field-guide.html#problems", Text: "Problems"},
+			components: map[string][]component{"problem-facts": {{facts("answer", fmt.Sprint("Answer, ", p.Status), []slipRow{
+				{Name: "type", Value: g.ProblemURL(p)},
+				{Name: "title", Value: p.Title},
+				{Name: "status", Value: strconv.Itoa(p.Status)},
+				{Name: "detail", Value: view.Words.Detail},
+			}), beside}}},
+		}, "problem", view)
 	}
-	return pages
 }
 
 // Example returns an answer without the members that all answers share.
@@ -324,19 +404,6 @@ func (p *problem) Example() string {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
 	return strings.TrimSuffix(string(output.Indented(example)), "\n")
-}
-
-// LeftOut returns the member that the example leaves out, or "".
-func (p *problem) LeftOut() string {
-	switch {
-	case p.Status == 400 || p.Status == 405:
-		return "contract"
-	case p.Status == 404:
-		return "live_endpoints"
-	case p.ProblemType == respond.SignalFailed:
-		return "results"
-	}
-	return ""
 }
 
 // Answerers links to the endpoints that return the problem.

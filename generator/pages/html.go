@@ -46,6 +46,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"anteroom/generator/markdown"
@@ -84,6 +85,8 @@ type htmlPage struct {
 	Service     string // name of the service
 	Base        string // https:// and the canonical host
 	Title       string
+	Heading     string    // code instead of the title; may be ""
+	Parent      frameLink // the page that lists it; may be empty
 	Description string
 	Canonical   string       // absolute address; "" for a page that is not a document of its own
 	Twin        string       // path of the Markdown twin, "" when there is none
@@ -161,7 +164,7 @@ const leftOut = "<!-- raw HTML omitted -->"
 
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one
 // made of its text. A component takes the place of the comment that is its name, alone in its line:
-// <!-- chart -->.
+// <!-- chart -->. What is between <!-- fold WORDS --> and <!-- end fold --> is folded.
 func renderMarkdown(src []byte, components map[string][]component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
@@ -180,6 +183,14 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 					return htmlBody{}, err
 				}
 			}
+			continue
+		}
+		if mark := foldMark.FindStringSubmatch(string(node.Lines().Value(src))); mark != nil {
+			tag := "</details>\n"
+			if mark[1] != "" {
+				tag = "<details><summary>" + html.EscapeString(mark[1]) + "</summary>\n"
+			}
+			parts[at].WriteString(tag)
 			continue
 		}
 		if at == inSections && heading != nil {
@@ -245,6 +256,9 @@ func (s *sectioning) end() (end string) {
 	*s = sectioning{}
 	return end
 }
+
+// foldMark begins and ends what is folded. A twin has the words of the fold instead.
+var foldMark = regexp.MustCompile("<!-- (?:fold (.*)|end fold) -->")
 
 func identifier(h *ast.Heading) string { return attribute(h, "id") }
 

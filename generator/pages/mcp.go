@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,12 +15,8 @@ import (
 )
 
 type tool struct {
-	Name      string
-	Words     site.MCPTool
-	Route     *api.Route
-	Op        *api.Operation
-	Method    string // POST if the operation takes it
-	Arguments string
+	*api.Operation
+	Name, What, Path, Arguments string
 }
 
 // Tools returns the MCP tools.
@@ -29,11 +24,10 @@ func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
 		route, op := api.Find(t.Operation)
-		method := http.MethodPost
-		if !slices.Contains(op.Methods, method) {
-			method = strings.Join(op.Methods, "")
-		}
-		tools = append(tools, tool{g.ToolName(t), g.Site.MCP.Tools[t.Name], route, op, method, g.toolArguments(t, op)})
+		tools = append(tools, tool{
+			op, g.ToolName(t), contract.FirstSentence(g.Site.MCP.Tools[t.Name].Description),
+			contract.EndpointPath(route) + "#" + op.ID, g.toolArguments(t, op),
+		})
 	}
 	return tools
 }
@@ -55,18 +49,15 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	required, _ := schema.Get("required").([]string)
 	var arguments []string
 	for _, property := range schema.Get("properties").(object) {
-		argument := "`" + property.Name + "`"
+		argument := property.Name
 		if slices.Contains(required, property.Name) {
 			argument += " (required)"
 		}
 		arguments = append(arguments, argument)
 	}
-	if len(arguments) == 0 {
-		return "No arguments."
-	}
-	text := "Arguments: " + strings.Join(arguments, ", ") + "."
+	text := strings.Join(arguments, ", ")
 	if len(op.AnyOf) > 0 {
-		text += " At least one of " + enumeration(op.AnyOf, "and") + " must be there."
+		text += "; at least one of " + enumeration(op.AnyOf, "and")
 	}
 	return text
 }

@@ -84,14 +84,23 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-func (g *family) businessDaysForm() *calendarForm {
-	form := &calendarForm{Action: contract.Route("business-days").Path}
+// businessDaysFormFor returns the form, filled in with what the example asks.
+func businessDaysFormFor(asked map[string]any) *calendarForm {
+	form := &calendarForm{Action: contract.Route("business-days").Path, Joint: bizday.Joint}
 	for i := range bizday.Fields {
-		f := &bizday.Fields[i]
-		form.Fields = append(form.Fields, businessDaysField(f))
-		if f.Type == input.List {
-			form.Calendar = f.Name
+		field := businessDaysField(&bizday.Fields[i])
+		value, isAsked := asked[field.Name]
+		if !isAsked {
+			form.Others = append(form.Others, field)
+			continue
 		}
+		field.Value = fmt.Sprint(value)
+		chosen := strings.Split(field.Value, ",")
+		for j := range field.Options {
+			o := &field.Options[j]
+			o.Chosen, o.Joint = o.Value == chosen[0], slices.Contains(chosen[1:], o.Value)
+		}
+		form.Fields = append(form.Fields, field)
 	}
 	return form
 }
@@ -110,22 +119,21 @@ func businessDaysField(f *input.Field) formField {
 			field.Label = "Or a " + f.Name
 		}
 	case input.List:
+		field.Joins = true
 		for _, c := range model.Calendars() {
 			texts[c.ID] = c.Name
 		}
 	}
-	var readers, questions []string
+	var readers []string
 	for _, o := range bizday.Operations {
 		if slices.Contains(o.Reads(), f.Name) {
-			readers, questions = append(readers, o.Name), append(questions, strings.TrimSuffix(o.What, "?"))
+			readers = append(readers, o.Name)
 		}
 		if f.Name == businessDaysChoice {
 			texts[o.Name], field.Label = o.What, "What to compute"
 		}
 	}
-	if readers != nil {
-		field.For, field.Hint = strings.Join(readers, " "), "For: "+strings.Join(questions, "; ")+"."
-	}
+	field.For = strings.Join(readers, " ")
 	for _, value := range f.Values {
 		field.Options = append(field.Options, formOption{Value: value, Text: cmp.Or(texts[value], value)})
 	}
@@ -162,7 +170,7 @@ func (e *businessDaysExample) Says() string {
 func (e *businessDaysExample) Rows() []slipRow {
 	rows := []slipRow{{Name: "calendar", Value: fmt.Sprint(e.Asked["calendar"])}}
 	for _, day := range e.Skipped {
-		rows = append(rows, slipRow{Name: "passed over " + day.Date, Value: day.Name + ", " + day.Calendar})
+		rows = append(rows, slipRow{Name: "passed over", Value: strings.Join([]string{day.Date, day.Name, day.Calendar}, ", ")})
 	}
 	return rows
 }

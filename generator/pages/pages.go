@@ -16,6 +16,7 @@ import (
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
@@ -38,6 +39,21 @@ type draft struct {
 	*site.Page
 	markdown   string
 	components map[string][]component // by the markers that they replace
+	heading    string                 // code instead of the title; may be ""
+	parent     frameLink              // the page that lists it; may be empty
+}
+
+// addDerived adds a page that a template makes. Its twin has templates instead of the components.
+func (g *family) addDerived(d *draft, template string, dot any) {
+	d.markdown = g.execute(template, dot)
+	body := d.markdown
+	for name := range d.components {
+		body = strings.Replace(body, site.Marker(name), g.execute(name, dot), 1)
+	}
+	g.drafts = append(g.drafts, *d)
+	twin := *d.Page
+	twin.Title = cmp.Or(d.heading, d.Title)
+	g.addTwin(&twin, body)
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page.
@@ -56,10 +72,8 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 		"and of types of problems.\n")
 	g.Add("/llms-full.txt", []byte(all.String()))
 	// These pages are in neither llms-full.txt nor the sitemap.
-	for _, p := range slices.Concat(g.endpointPages(), g.problemPages()) {
-		g.drafts = append(g.drafts, draft{Page: &p, markdown: string(p.Markdown)})
-		g.addTwin(&p, string(p.Markdown))
-	}
+	g.addEndpointPages()
+	g.addProblemPages()
 	g.drafts = append(g.drafts, draft{Page: &site.Page{
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
 	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and " +
@@ -111,6 +125,15 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	return anchors, nil
 }
 
+// fromTemplate returns what a template makes as a component.
+func (g *family) fromTemplate(name string, dot any) []component {
+	body, err := renderMarkdown([]byte(g.execute(name, dot)), nil)
+	if err != nil {
+		g.Fail("template %s: %w", name, err)
+	}
+	return here(templ.Raw(body.HTML[inText]))
+}
+
 func (g *family) html(d *draft) ([]byte, error) {
 	body, err := renderMarkdown([]byte(d.markdown), d.components)
 	if err != nil {
@@ -120,7 +143,7 @@ func (g *family) html(d *draft) ([]byte, error) {
 	view := htmlPage{
 		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
 		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
-		Nav:    g.nav, Groups: g.footer, Body: body,
+		Nav:    g.nav, Groups: g.footer, Body: body, Heading: d.heading, Parent: d.parent,
 	}
 	if d.Name != notFound {
 		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
@@ -150,6 +173,9 @@ func linksToPages(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
+// linkToRow makes a row of a table a place on the page, and is not in its twin.
+var linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
 	b.Grow(len(body) + 512) // and the frame
@@ -159,6 +185,7 @@ func (g *family) addTwin(p *site.Page, body string) string {
 		parts := g.toPages.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
+	body = linkToRow.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "| $1")
 	for line := range strings.Lines(strings.TrimSpace(body)) {
 		// The identifier in braces is for the HTML.
 		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {

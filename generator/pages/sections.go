@@ -51,7 +51,8 @@ var components = map[string]func(*family) []component{
 	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
 	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },
 	"business-days-form": func(g *family) []component {
-		return []component{{businessDaysForm(g.businessDaysForm(), g.BusinessDaysExample()), below}}
+		example := g.BusinessDaysExample()
+		return []component{{businessDaysForm(businessDaysFormFor(example.Asked), example), below}}
 	},
 	"verifier": func(g *family) []component {
 		keys := strings.Join(g.Site.Service.InForce(), ",")
@@ -59,7 +60,7 @@ var components = map[string]func(*family) []component{
 	},
 	"verdicts": func(*family) []component { return here(verdicts()) },
 	"install": func(g *family) []component {
-		return []component{{clients(g.folds()), inText}, {facts("MCP server", g.serverRows()), beside}}
+		return []component{{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}}
 	},
 	"log-check": func(g *family) []component {
 		if g.Stage() == nil {
@@ -83,7 +84,9 @@ func here(c templ.Component) []component { return []component{{c, inText}} }
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
-		"trim": strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
+		// A fence of backticks has none in the words after it.
+		"caption": func(words string) string { return markdown.Text(strings.ReplaceAll(words, "`", "'")) },
+		"trim":    strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
 
 		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,

@@ -250,15 +250,15 @@ type ExampleFault struct {
 // has these pages.
 var Markers = map[string][]string{
 	"business-days": {
-		"business-days-form", "business-days-call", "business-days-operations", "business-days-conventions",
-		"business-days-counting", "business-days-calendars",
+		"business-days-form", "business-days-counting", "business-days-conventions", "business-days-calendars",
+		"business-days-operations",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "planned"},
 	"jobs":        {"jobs", "audits"},
 	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
 	"log-files":   {"log-files", "log-verifications", "log-entries"},
-	"mcp":         {"tools", "prompts", "install"},
+	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
