@@ -24,7 +24,7 @@ const narrow = 390;
 const wide = 1280;
 const height = 844;
 
-/** Widths that a page must fit besides: the least, and that of a wide window at 200 % (WCAG 1.4.10). */
+/** Other widths that a page must fit: the least, and a wide window at 200 % (WCAG 1.4.10). */
 const reflowed = [320, wide / 2];
 
 /** How many pages are looked at side by side. */
