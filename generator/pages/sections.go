@@ -55,7 +55,8 @@ var components = map[string]func(*family) []component{
 	},
 	"verifier": func(g *family) []component {
 		keys := strings.Join(g.Site.Service.InForce(), ",")
-		return []component{{verifier(keys, g.execute("mint-command", g), receipt.MintFields), below}}
+		check, mint := g.execute("check-command", g), g.execute("mint-command", g)
+		return []component{{verifier(keys, check, mint, receipt.MintFields), below}}
 	},
 	"verdicts": func(*family) []component { return here(verdicts()) },
 	"install": func(g *family) []component {
@@ -66,12 +67,13 @@ var components = map[string]func(*family) []component{
 			return nil
 		}
 		newest := g.Stage()
-		return here(logCheckForm(newest.Name, newest.Size))
+		return here(logCheckForm(newest.Name, newest.Size, g.execute("counted-command", g)))
 	},
 	"log-verdicts": func(g *family) []component { return here(logVerdicts()) },
+	"log-more":     func(*family) []component { return here(logFilesLinks()) },
 	"log-state": func(g *family) []component {
 		if g.Stage() == nil {
-			return nil
+			return []component{{noCheckpoint(), beside}}
 		}
 		rows, cosigners := g.checkpointRows()
 		return []component{{checkpoint(rows, cosigners), beside}}
