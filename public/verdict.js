@@ -5,6 +5,7 @@ import { copies, say } from "/page.js";
 
 const longValue = 36; // characters do not fit next to a name
 const longest = 1000; // characters of a value are shown
+const mostChanges = 9; // are shown
 
 export function element(name, className, ...children) {
   const e = document.createElement(name);
@@ -17,46 +18,30 @@ export function folded(words, ...children) {
   return element("details", "", element("summary", "", words), ...children);
 }
 
-// shown is a value as text, a missing one too.
-function shown(value) {
-  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "missing";
-  return text.length > longest ? `${text.slice(0, longest)}…` : text;
-}
-
 function row([name, ...values]) {
   const value = element("dd", "", ...values);
   value.dir = "auto"; // what an answer contains cannot turn the text around it
-  const className = value.textContent.length > longValue ? "wrap" : "";
-  return element("div", className, element("dt", "", name), value);
+  return element("div", value.textContent.length > longValue ? "wrap" : "", element("dt", "", name), value);
 }
 
-// stepList folds the steps of a check, the last of which may have failed, or found nothing.
+// stepList folds the steps of a check. The last one may have failed or, unsigned, found nothing.
 function stepList(steps, verdict) {
-  const [mark, state] = verdict === "unsigned" ? ["–", "missing"] : ["✗", "failed"];
-  const items = steps.map(({ name, what, ok, detail }) => {
-    const item = element("li", "", element("span", `mark ${ok ? "valid" : verdict}`, ok ? "✓ passed" : `${mark} ${state}`));
-    item.append(` ${name}: ${what}`);
-    if (detail) item.append(folded("Show what was computed", element("pre", "", detail)));
-    return item;
-  });
-  const broken = steps.find(({ ok }) => !ok);
-  const passed = steps.length - (broken ? 1 : 0);
-  const counts = [...passed ? [`${passed} passed`] : [], ...broken ? [`${broken.name} ${state}`] : []];
-  return folded(`Steps: ${counts.join(", ")}`, element("ol", "", ...items));
-}
-
-function button(words) {
-  const e = element("button", "small", words);
-  e.type = "button";
-  return e;
+  const [symbol, state] = verdict === "unsigned" ? ["–", "missing"] : ["✗", "failed"];
+  const items = steps.map(({ name, what, ok, detail }) => element(
+    "li", "", element("span", `mark ${ok ? "valid" : verdict}`, ok ? "✓ passed" : `${symbol} ${state}`), ` ${name}: ${what}`,
+    ...detail ? [folded("Show what was computed", element("pre", "", detail))] : [],
+  ));
+  const passed = steps.filter(({ ok }) => ok).length;
+  const broken = steps.slice(passed).map(({ name }) => `${name} ${state}`);
+  return folded(`Steps: ${[...passed ? [`${passed} passed`] : [], ...broken].join(", ")}`, element("ol", "", ...items));
 }
 
 // keeping has the buttons that copy a text and save it as a file.
 function keeping(text, file) {
-  const copy = button("Copy");
+  const [copy, save] = ["Copy", "Download"].map((words) => element("button", "small", words));
+  copy.type = save.type = "button";
   copy.hidden = true;
   if (navigator.clipboard) copies(copy, text);
-  const save = button("Download");
   save.addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text]));
@@ -67,16 +52,16 @@ function keeping(text, file) {
   return element("div", "actions", copy, save);
 }
 
-// slip returns an outcome as an element. An outcome has a title, the words stamp, under (may be
-// missing) and text, and a verdict: valid, tampered, unsigned, or "" for a fact. It may have rows of
-// a name and values, steps, more elements, and a text to keep as a file. If it is issued, the rows
-// come before the verdict on them.
-export function slip({ title, verdict, stamp, under, text, rows = [], steps = [], more = [], kept, file, issued }, className) {
+// slip returns an outcome as an element. An outcome has the words title, stamp and text, and a
+// verdict: valid, tampered, unsigned, or "" for a fact. It may have words under the stamp, rows of a
+// name and values, steps, more elements, and a text kept as a file. If it is issued, the verdict
+// follows the rows.
+export function slip({ title, verdict, stamp, under, text, rows, steps, more = [], kept, file, issued }, className) {
   const stamped = [element("p", `stamp ${verdict}`, stamp, ...under ? [element("small", "", under)] : []), element("p", "", text)];
-  const list = rows.length ? [element("dl", "rows", ...rows.map(row))] : [];
+  const list = rows?.length ? [element("dl", "rows", ...rows.map(row))] : [];
   return element(
     "div", className, element("h2", "", title), ...issued ? [...list, ...stamped] : [...stamped, ...list],
-    ...steps.length ? [stepList(steps, verdict)] : [], ...more, ...file ? [keeping(kept, file)] : [],
+    ...steps?.length ? [stepList(steps, verdict)] : [], ...more, ...file ? [keeping(kept, file)] : [],
   );
 }
 
@@ -92,82 +77,76 @@ export function show(place, outcome) {
 // publishedKeys returns the keys in the documents, or else the key of this page's host.
 async function publishedKeys() {
   if (KEYS.length) return KEYS;
-  try {
-    const { public_key_b64: key } = await (await fetch("/api/receipt")).json();
-    return key ? [key] : [];
-  } catch {
-    throw new Error("this page knows no key, and the service did not respond");
-  }
+  const { public_key_b64: key } = await fetch("/api/receipt").then((answer) => answer.json())
+    .catch(() => { throw new Error("this page knows no key, and the service did not respond") });
+  return key ? [key] : [];
 }
 
-const shownMembers = {
-  receipt: ["issued_by", "issued_at", "agent_name", "note", "epoch", "owner_email_sha256", "payload_sha256", "signature"],
-  registration: ["agent_name", "pubkey", "recorded_at", "record_id", "payload_sha256"],
-  charter: ["org_name", "commissioner", "recorded_at", "record_id", "payload_sha256"],
-};
-
-function members({ kind, o }, without = []) {
-  const rows = [];
-  for (const name of shownMembers[kind]) {
-    const value = o[kind]?.[name] ?? o[name];
-    const isEmpty = value === undefined || value === "" || value === null && name !== "signature";
-    if (!isEmpty && !without.includes(name)) rows.push([name, shown(value)]);
-  }
-  return rows;
+function shown(value) {
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "missing";
+  return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-// edited compares an answer, whose fields do not rebuild into its canonical text, with that text. It
-// is what the service issued if it is signed.
-async function edited({ kind, o, whole }, keys) {
-  const given = Object(kind === "receipt" ? o : o[kind]);
+// compared returns the rows of an answer, first the members that differ from its canonical text, and
+// the names of these. If that text is signed, a change is shown as one: the service wrote it. No
+// member is shown that the check does not cover.
+async function compared({ kind, o, whole }, keys) {
+  const isReceipt = kind === "receipt";
+  const given = Object(isReceipt ? o : o[kind]);
   let written = {};
   try {
     written = Object(JSON.parse(o.canonical));
   } catch {} // nothing to compare with
-  const names = Object.keys(written).filter((name) => name !== "commitment" && JSON.stringify(given[name]) !== JSON.stringify(written[name]));
-  const before = kind === "receipt" ? { ...o, ...written } : { ...o, [kind]: written };
-  const isSigned = (kind === "receipt" || o.promise) && await check({ kind, o: before, whole }, keys, (name, what, ok) => ok).catch(() => false);
-  const differing = names.slice(0, 9).map((name) => ({ name, was: shown(written[name]), is: shown(given[name]) }));
-  const listed = new Intl.ListFormat("en").format(differing.map(({ name }) => name));
-  const rest = members({ kind, o }, names);
-  if (!listed) return { text: "Its fields do not rebuild into its canonical text: it was edited, or a part is missing.", rows: rest };
-  if (!isSigned) {
-    const rows = differing.flatMap(({ name, was, is }) => [[name, is], [`${name} in canonical`, was]]);
-    return { text: `This was edited: ${listed} and the canonical text differ.`, rows: [...rows, ...rest] };
+  const names = Object.keys(written).filter((name) => name !== "commitment");
+  const changed = names.filter((name) => JSON.stringify(given[name]) !== JSON.stringify(written[name])).slice(0, mostChanges);
+  const before = { kind, whole, o: { ...o, ...isReceipt ? written : { [kind]: written } } };
+  const isSigned = changed.length > 0 && (isReceipt || o.promise) && await check(before, keys, (name, what, ok) => ok).catch(() => false);
+  const rows = changed.flatMap((name) => {
+    const [is, was] = [shown(given[name]), shown(written[name])];
+    return isSigned ? [[name, element("del", "", was), " → ", element("ins", "", is)]] : [[name, is], [`${name} in canonical`, was]];
+  });
+  const others = names.filter((name) => !changed.includes(name) && name !== "receipt_spec").map((name) => [name, given[name]]);
+  const common = (isReceipt ? ["payload_sha256", "signature"] : ["recorded_at", "record_id", "payload_sha256"]).map((name) => [name, o[name]]);
+  for (const [name, value] of [...others, ...common]) {
+    if (value !== undefined && value !== "" && (value !== null || name === "signature")) rows.push([name, shown(value)]);
   }
-  const rows = differing.map(({ name, was, is }) => [name, element("del", "", was), " → ", element("ins", "", is)]);
-  return {
-    text: `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ${listed} ${names.length > 1 ? "were" : "was"} changed.`,
-    rows: [...rows, ...rest],
-  };
+  return { rows, changed, isSigned };
 }
-
-const tampered = { verdict: "tampered", stamp: "Tampered" };
 
 // broken is the outcome of a check that failed at a step.
 export async function broken(answer, step, keys) {
   const { kind, o } = answer;
+  const { rows, changed, isSigned } = await compared(answer, keys);
+  const tampered = (text) => ({ verdict: "tampered", stamp: "Tampered", text, rows });
+  const listed = new Intl.ListFormat("en").format(changed);
   switch (step) {
     case "fields":
-      return { ...tampered, ...await edited(answer, keys) };
+      return tampered(
+        isSigned ? `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ${listed} ${changed.length > 1 ? "were" : "was"} changed.`
+          : listed ? `This was edited: ${listed} and the canonical text differ.`
+            : "Its fields do not rebuild into its canonical text: it was edited, or a part is missing.",
+      );
     case "hash":
-      return { ...tampered, text: "Its hash does not match its text." };
+      return tampered("Its hash does not match its text.");
     case "promise":
-      return { ...tampered, text: "Its promise was made for another record." };
+      return tampered("Its promise was made for another record.");
     case "key":
-      return { ...tampered, stamp: "Not valid", text: "The service did not sign with this key at that time.", rows: [["public_key_b64", shown(o.public_key_b64)]] };
+      return { ...tampered("The service did not sign with this key at that time."), stamp: "Not valid" };
   }
-  if (kind !== "receipt") return { ...tampered, text: "The signature of its promise does not match the promise." };
-  if ((o.signature ?? null) !== null) return { ...tampered, text: "Its signature does not match its text." };
-  if (o.signed === true) return { ...tampered, text: "It says that it is signed, but its signature is missing." };
-  return { verdict: "unsigned", stamp: "Unsigned", text: "Its text matches its hash, but anyone could have made it. It is not valid." };
+  if (kind !== "receipt") return tampered("The signature of its promise does not match the promise.");
+  if ((o.signature ?? null) !== null) return tampered("Its signature does not match its text.");
+  if (o.signed === true) return tampered("It says that it is signed, but its signature is missing.");
+  return { verdict: "unsigned", stamp: "Unsigned", text: "Its text matches its hash, but anyone could have made it. It is not valid.", rows };
 }
 
-function passed({ kind, o }) {
+async function passed(answer) {
+  const { kind, o } = answer;
+  const { rows } = await compared(answer);
   const { counted_by: day } = kind === "receipt" ? {} : promised(o);
-  if (kind === "receipt") return { verdict: "valid", stamp: "Valid", text: "This service issued exactly this receipt." };
-  if (day) return { verdict: "valid", stamp: "Valid", text: `The service has this ${kind} on record, and promises that a hand verification counts it by ${day}.` };
-  return { verdict: "", stamp: "Hash matches", text: `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.` };
+  const valid = (text) => ({ verdict: "valid", stamp: "Valid", text, rows });
+  if (kind === "receipt") return valid("This service issued exactly this receipt.");
+  if (day) return valid(`The service has this ${kind} on record, and promises that a hand verification counts it by ${day}.`);
+  return { verdict: "", stamp: "Hash matches", text: `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.`, rows };
 }
 
 // unchecked is the outcome of a check that could not begin or end.
@@ -181,19 +160,16 @@ export function unchecked(fault) {
 
 // answerIn reads an answer. It throws what a person can do about a text that is none.
 export function answerIn(json) {
-  const copyAll = "copy the whole answer, from { to }";
-  let isObject;
+  let what = "JSON";
   try {
-    isObject = Object.prototype.toString.call(JSON.parse(json)) === "[object Object]";
-  } catch {
-    throw new Error(`this is not JSON: ${copyAll}`);
+    const object = JSON.parse(json);
+    what = "an answer of the service";
+    const { kind, o } = Array.isArray(object) || Object(object) !== object ? {} : read(json);
+    if (kind && (kind !== "receipt" || ["receipt_spec", "canonical", "payload_sha256"].some((name) => Object.hasOwn(o, name)))) return read(json);
+  } catch (fault) {
+    if (what !== "JSON") throw fault;
   }
-  if (!isObject) throw new Error(`this is not an answer of the service: ${copyAll}`);
-  const answer = read(json);
-  if (answer.kind === "receipt" && !["receipt_spec", "canonical", "payload_sha256"].some((name) => Object.hasOwn(answer.o, name))) {
-    throw new Error(`this is no receipt, registration or charter: ${copyAll}`);
-  }
-  return answer;
+  throw new Error(`this is not ${what}: copy the whole answer, from { to }`);
 }
 
 // judge checks an answer, with keys or else the published ones.
@@ -201,24 +177,18 @@ export async function judge(json, keys = []) {
   let answer;
   const steps = [];
   const tell = (name, what, ok, detail) => {
-    if (ok === undefined) return ok; // the outcome has it
-    if (ok && name === "signature" && !steps.some((step) => step.name === "key")) return ok; // there is one: the last step checks it
-    steps.push({ name, what, ok, detail });
+    const hasSignature = ok && name === "signature" && steps.at(-1).name !== "key"; // the last step checks it
+    if (ok !== undefined && !hasSignature) steps.push({ name, what, ok, detail });
     return ok;
   };
-  const common = { title: "Verdict", steps };
   try {
     answer = answerIn(json);
     const { kind, o } = answer;
-    common.rows = members(answer);
-    const isSigned = ((kind === "receipt" ? o.signature : o.promise) ?? null) !== null;
-    if (!keys.length && isSigned) keys = await publishedKeys();
-    const valid = await check(answer, keys, tell);
-    const outcome = valid ? passed(answer) : await broken(answer, steps.at(-1).name, keys);
-    const keep = outcome.verdict === "tampered" ? {} : { kept: json, file: `${kind}.json` };
-    return { ...common, ...keep, ...outcome };
+    if (!keys.length && (kind === "receipt" ? o.signature : o.promise)) keys = await publishedKeys();
+    const outcome = await check(answer, keys, tell) ? await passed(answer) : await broken(answer, steps.at(-1).name, keys);
+    return { title: "Verdict", steps, ...outcome.verdict === "tampered" ? {} : { kept: json, file: `${kind}.json` }, ...outcome };
   } catch (fault) {
-    const keyless = answer && !keys.length && steps.length ? new Error("the service publishes no key. Add one under Advanced if you have it") : fault;
-    return { ...common, ...unchecked(keyless) };
+    const isKeyless = answer && !keys.length && steps.length;
+    return { steps, ...unchecked(isKeyless ? new Error("the service publishes no key. Add one under Advanced if you have it") : fault) };
   }
 }

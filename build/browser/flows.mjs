@@ -56,7 +56,7 @@ flows['business days'] = async ({ base, page, fault }) => {
   expect('a span is asked for beside a year', !(await page.locator('#answer pre').textContent()).includes('start='));
 };
 
-/** Finds on the first screen what the service is and what to do; with room, the form for a receipt too. */
+/** Finds on the first screen what to do, and on a wide one the form for a receipt. */
 flows['first screen'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/`);
   const { width, height } = page.viewportSize();
@@ -146,7 +146,7 @@ flows['mint'] = async ({ base, page, fault }) => {
   if (await page.locator('[aria-invalid=true]').count()) fault('the old fault is still marked');
 };
 
-/** Copies both parts of the prompt and a command with one click, and selects all of that with another. */
+/** Copies both parts of the prompt, and a command, with one click, and selects it with another. */
 flows['copy'] = async ({ base, page, fault }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`${base}/`);
@@ -194,6 +194,7 @@ flows['receipts'] = async ({ base, page, fault }) => {
   // Each with its stamp, a part of its sentence, and a row.
   const cases = [
     ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark' }, good],
+    ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark', pubkey: undefined }, { ...good, receipt: { agent_name: 'eve' }, pubkey: 'x' }],
     ['Tampered', 'issued. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...good, agent_name: 'eve' }],
     ['Tampered', 'issued. agent_name and note were changed.', { note: `${good.note} → missing` }, { ...good, agent_name: 'eve', note: undefined }],
     ['Tampered', 'agent_name and the canonical text differ', { 'agent_name in canonical': 'eve' }, { ...good, canonical: good.canonical.replace('ledger-lark', 'eve') }],
@@ -202,15 +203,17 @@ flows['receipts'] = async ({ base, page, fault }) => {
     ['Tampered', 'signature does not match', {}, { ...good, signature: flip(good.signature, 'A', 'B') }],
     ['Tampered', 'its signature is missing', { signature: 'null' }, { ...good, signature: null }],
     ['Unsigned', 'anyone could have made it', { signature: 'null' }, { ...good, signature: null, signed: false }],
-    ['Not valid', 'did not sign with this key', { public_key_b64: other }, { ...good, public_key_b64: other }],
+    ['Not valid', 'did not sign with this key', {}, { ...good, public_key_b64: other }],
     ['Valid', `counts it by ${promise && JSON.parse(promise.text).counted_by}`, { record_id: alone.record_id }, filed],
+    ['Valid', 'counts it by', { record_id: alone.record_id, note: undefined }, { ...filed, note: 'x', registration: { ...filed.registration, record_id: 'x' } }],
     ['Unverified', 'Anyone could have made this', {}, { ...filed, promise: { ...promise, public_key_b64: other } }],
     ['Tampered', 'made for another record', {}, { ...filed, record_id: '0'.repeat(32) }],
     ['Tampered', 'recorded. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...filed, registration: { ...filed.registration, agent_name: 'eve' } }],
     ['Hash matches', 'no promise, so anyone could have made it', {}, alone],
     ['Unchecked', 'this is not JSON: copy the whole answer, from { to }', {}, JSON.stringify(good).slice(1)],
     ['Unchecked', 'not an answer of the service', {}, [good]],
-    ['Unchecked', 'no receipt, registration or charter', {}, {}],
+    ['Unchecked', 'not an answer of the service', {}, { canonicals: 1 }],
+    ['Unchecked', 'not an answer of the service', {}, '"receipt_spec"'],
     ['Unchecked', 'is there twice', {}, '{"receipt_spec":1,"receipt_spec":1}'],
   ];
   const colors = { Valid: 'valid', Tampered: 'tampered', 'Not valid': 'tampered', 'Hash matches': '' };

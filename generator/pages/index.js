@@ -40,9 +40,9 @@ form.addEventListener("submit", async (event) => {
     const json = await mint(Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim())));
     const outcome = await judge(json);
     const more = [folded("The whole receipt as JSON", element("pre", "", json))];
-    outcome.rows = outcome.rows.filter(([name]) => !["epoch", "signature"].includes(name));
+    const rows = outcome.rows?.filter(([name]) => !["epoch", "signature"].includes(name));
     const text = `${outcome.text} The service keeps no copy, so save it.`;
-    show(place, { ...outcome, title: "Souvenir receipt", text, more, kept: json, file: "receipt.json", issued: true });
+    show(place, { ...outcome, title: "Souvenir receipt", text, rows, more, kept: json, file: "receipt.json", issued: true });
   } catch (fault) {
     said.textContent = fault.message;
     mark(fault.fields);
