@@ -10,6 +10,9 @@ const log = new URL("/log", location.href).href;
 const memory = "log-checkpoint"; // the name of what this browser keeps: {name, checkpoint, size, on}
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
+// A file of the log that was kept before would not match a newer one.
+const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
+
 // text is the chosen file, or undefined.
 async function text(input) {
   const [chosen] = input.files;
@@ -17,9 +20,11 @@ async function text(input) {
   return chosen?.text();
 }
 
+const today = () => new Date().toISOString().slice(0, 10);
+
 // ageOf is how long ago a day was.
 function ageOf(day) {
-  const days = Math.floor((Date.now() - Date.parse(day)) / 86_400_000);
+  const days = (Date.parse(today()) - Date.parse(day)) / 86_400_000;
   return ["today", "yesterday"][days] ?? (days > 0 ? `${days} days ago` : day);
 }
 
@@ -37,7 +42,7 @@ function proved({ kind, date, index, size, origin, newest }, notes, isAlone) {
   const rows = [
     ["Entry", `${index} of ${size}`], ["Log", origin], ["Counts as", now ?? kind],
     ...isAlone ? [["Newest log", "not requested"]] : [
-      ["Newest log", "extends it"], ["Entries now", String(newest.size)], ["Last count", ageOf(form.dataset.newest.slice(0, 10))],
+      ["Newest log", "extends it"], ["Entries now", newest.size], ["Last count", ageOf(form.dataset.newest.slice(0, 10))],
     ],
     ...witnesses.length ? witnesses : [["Witness", "none"]],
   ];
@@ -57,15 +62,13 @@ async function unproved(read, { name }, notes) {
     case "entry":
       return {
         verdict: "unsigned", stamp: "Not counted", text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
-        rows: due ? [["Promised by", String(due)]] : [],
+        rows: due ? [["Promised by", due < today() ? `${due}, overdue` : due]] : [],
       };
     case "counted":
       return {
         verdict: "unsigned", stamp: now ? "Corrected" : "Not counted", text: "A hand verification set this record apart as the operator's own.",
         rows: now ? [["Counts as", now]] : [],
       };
-    case "newest":
-      return { verdict: "tampered", stamp: "Not proved", text: "The newest checkpoint does not extend the log from the one that signs this entry." };
   }
   return { verdict: "tampered", stamp: "Not proved", text: "The log does not prove that it has this record. The step that failed shows why." };
 }
@@ -77,10 +80,9 @@ function keep({ name, checkpoint, size, newest }) {
     ({ note: checkpoint, size } = newest);
     name = form.dataset.newest;
   }
-  const on = new Date().toISOString().slice(0, 10);
   try {
     const before = JSON.parse(localStorage.getItem(memory));
-    if (!before || continues && before.size <= size) localStorage.setItem(memory, JSON.stringify({ name, checkpoint, size, on }));
+    if (!before || continues && before.size <= size) localStorage.setItem(memory, JSON.stringify({ name, checkpoint, size, on: today() }));
   } catch {} // the browser keeps nothing for this page
 }
 
@@ -93,30 +95,33 @@ async function compare() {
     kept = JSON.parse(localStorage.getItem(memory));
   } catch {}
   if (!kept) return;
-  const title = "Kept checkpoint";
   const since = `the checkpoint that this browser keeps since ${kept.on}`;
-  const root = (checkpoint) => String(checkpoint).split("\n")[2] ?? "";
+  const rows = [["Entries then", kept.size]];
+  const root = (checkpoint) => checkpoint.split("\n")[2];
   let outcome;
   try {
-    const { ok, checkpoint, size } = await continued(log, kept.name, kept.checkpoint);
+    const { ok, checkpoint, size } = await continued(log, kept.name, kept.checkpoint, fresh);
     continues = ok;
-    outcome = ok ? {
-      verdict: "valid", stamp: "Same log", text: `The log extends ${since}.`, rows: [["Entries then", String(kept.size)], ["Entries now", String(size)]],
-    } : {
-      verdict: "tampered", stamp: "Fork", text: `The log does not extend ${since}. Keep both checkpoints, and show them to others.`,
-      rows: [["Entries then", String(kept.size)], ["You kept", root(kept.checkpoint)], ["Entries now", String(size)], ["This host shows now", root(checkpoint)]],
-      kept: `${kept.checkpoint}\n${checkpoint}`, file: "fork.txt",
-    };
+    rows.push(["Entries now", size]);
+    if (ok) outcome = { verdict: "valid", stamp: "Same log", text: `The log extends ${since}.` };
+    else {
+      rows.push(["You kept", root(kept.checkpoint)], ["This host shows now", root(checkpoint)]);
+      outcome = {
+        verdict: "tampered", stamp: "Fork", text: `The log does not extend ${since}. Keep both checkpoints, and show them to others.`,
+        kept: `${kept.checkpoint}\n${checkpoint}`, file: "fork.txt",
+      };
+    }
   } catch (fault) {
-    const isGone = /\b404$/.test(fault.message);
+    rows.push(["Why", fault.message]);
     outcome = {
-      verdict: isGone ? "tampered" : "unsigned", stamp: isGone ? "Removed" : "Not compared",
-      text: isGone ? `The log no longer has the proof for ${since}.` : `The log was not compared with ${since}.`,
-      rows: [["Entries then", String(kept.size)], ["Why", fault.message]], kept: kept.checkpoint, file: "kept.checkpoint",
+      ...(/\b404$/.test(fault.message)
+        ? { verdict: "tampered", stamp: "Removed", text: `The log no longer has the proof for ${since}.` }
+        : { verdict: "unsigned", stamp: "Not compared", text: `The log was not compared with ${since}.` }),
+      kept: kept.checkpoint, file: "kept.checkpoint",
     };
   }
-  if (outcome.kept) outcome.more = [folded("The signed text", element("pre", "", outcome.kept))];
-  document.getElementById("kept").replaceChildren(slip({ title, ...outcome }, "slip"));
+  const more = outcome.kept ? [folded("The signed text", element("pre", "", outcome.kept))] : [];
+  document.getElementById("kept").replaceChildren(slip({ title: "Kept checkpoint", ...outcome, rows, more }, "slip"));
 }
 
 async function prove() {
@@ -133,7 +138,7 @@ async function prove() {
     kept = await text(proof);
     const read = answerIn(answer.value);
     const where = kept ? { proof: kept } : { log };
-    const found = await counted(read, { ...where, keys: LOG_KEYS }, tell);
+    const found = await counted(read, { ...where, keys: LOG_KEYS, fetch: fresh }, tell);
     if (found && !kept) keep(found);
     return { ...common, ...found ? proved(found, notes, !!kept) : await unproved(read, steps.at(-1), notes) };
   } catch (fault) {

@@ -139,11 +139,9 @@ flows['mint'] = async ({ base, page, fault }) => {
   // A fault is made up here, so that the console has nothing to complain about. The receipt stays.
   await answers({ json: { errors: [{ field: 'note', detail: 'note is odd' }] } });
   await page.getByRole('alert').getByText('note is odd.').waitFor();
-  if (!(await page.getByLabel('Note').evaluate((e) => e.matches('[aria-invalid=true]:focus')))) fault('the field at fault is not marked, or has no focus');
   if ((await slip(place)).stamp !== 'Unsigned') fault('the fault replaces the receipt before');
   await answers({ body: '<title>502</title>', contentType: 'text/html' });
   await page.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
-  if (await page.locator('[aria-invalid=true]').count()) fault('the old fault is still marked');
 };
 
 /** Copies both parts of the prompt, and a command, with one click, and selects it with another. */

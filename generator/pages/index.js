@@ -5,24 +5,14 @@ const place = document.getElementById("minted");
 const [said] = form.getElementsByClassName("fault");
 const [button] = form.getElementsByTagName("button");
 
-// mint requests a receipt and returns it as JSON. An error of it may have fields at fault.
+// mint requests a receipt and returns it as JSON.
 export async function mint(members) {
   const answer = await fetch("/api/receipt", {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(members),
   }).catch(() => {});
   const o = await answer?.json().catch(() => {});
   if (o?.receipt_spec) return JSON.stringify(o, null, 2);
-  const why = o?.errors?.map(({ detail }) => `${detail}.`).join(" ") || o?.detail || "The service sent no receipt. Try again.";
-  throw Object.assign(new Error(why), { fields: o?.errors?.map(({ field }) => field) });
-}
-
-// mark marks the fields at fault, and gives the first one the focus.
-function mark(names = []) {
-  for (const input of form.getElementsByTagName("input")) {
-    const isAtFault = names.includes(input.name);
-    input.setAttribute("aria-invalid", isAtFault);
-    if (isAtFault && input.name === names[0]) input.focus();
-  }
+  throw new Error(o?.errors?.map(({ detail }) => `${detail}.`).join(" ") || o?.detail || "The service sent no receipt. Try again.");
 }
 
 let running = false; // a disabled button would lose the focus
@@ -34,7 +24,6 @@ form.addEventListener("submit", async (event) => {
   running = true;
   button.textContent = "Getting a receipt…";
   said.textContent = "";
-  mark();
   try {
     const { element, folded, judge, show } = await import("/verdict.js");
     const json = await mint(Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim())));
@@ -45,7 +34,6 @@ form.addEventListener("submit", async (event) => {
     show(place, { ...outcome, title: "Souvenir receipt", text, rows, more, kept: json, file: "receipt.json", issued: true });
   } catch (fault) {
     said.textContent = fault.message;
-    mark(fault.fields);
   }
   button.textContent = label;
   running = false;

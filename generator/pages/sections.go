@@ -58,7 +58,7 @@ var components = map[string]func(*family) []component{
 		check, mint := g.execute("check-command", g), g.execute("mint-command", g)
 		return []component{{verifier(keys, check, mint, receipt.MintFields), below}}
 	},
-	"verdicts": func(*family) []component { return here(verdicts()) },
+	"verdicts": func(*family) []component { return here(outcomes(verdicts)) },
 	"install": func(g *family) []component {
 		return []component{{clients(g.folds()), inText}, {facts("MCP server", g.serverRows()), beside}}
 	},
@@ -69,8 +69,7 @@ var components = map[string]func(*family) []component{
 		newest := g.Stage()
 		return here(logCheckForm(newest.Name, newest.Size, g.execute("counted-command", g)))
 	},
-	"log-verdicts": func(g *family) []component { return here(logVerdicts()) },
-	"log-more":     func(*family) []component { return here(logFilesLinks()) },
+	"log-verdicts": func(g *family) []component { return here(outcomes(logVerdicts)) },
 	"log-state": func(g *family) []component {
 		if g.Stage() == nil {
 			return []component{{noCheckpoint(), beside}}
@@ -101,6 +100,8 @@ func (g *family) parse() *template.Template {
 		"historyCounts":           constant(historyCounts),
 		"mainCounts":              constant(mainCounts),
 		"logKinds":                constant(logKinds),
+		"verdicts":                constant(verdicts),
+		"logVerdicts":             constant(logVerdicts),
 		"orgName":                 constant(org.OrgName),
 		"seatForm":                constant(org.SeatForm),
 		"businessDaysChoice":      constant(businessDaysChoice),

@@ -57,7 +57,8 @@ function keeping(text, file) {
 // name and values, steps, more elements, and a text kept as a file. If it is issued, the verdict
 // follows the rows.
 export function slip({ title, verdict, stamp, under, text, rows, steps, more = [], kept, file, issued }, className) {
-  const stamped = [element("p", `stamp ${verdict}`, stamp, ...under ? [element("small", "", under)] : []), element("p", "", text)];
+  const sentence = text.split(/(\d{4}-\d\d-\d\d)/).map((part, i) => (i % 2 ? element("time", "", part) : part));
+  const stamped = [element("p", `stamp ${verdict}`, stamp, ...under ? [element("small", "", under)] : []), element("p", "", ...sentence)];
   const list = rows?.length ? [element("dl", "rows", ...rows.map(row))] : [];
   return element(
     "div", className, element("h2", "", title), ...issued ? [...list, ...stamped] : [...stamped, ...list],
@@ -117,25 +118,20 @@ async function compared({ kind, o, whole }, keys) {
 export async function broken(answer, step, keys) {
   const { kind, o } = answer;
   const { rows, changed, isSigned } = await compared(answer, keys);
-  const tampered = (text) => ({ verdict: "tampered", stamp: "Tampered", text, rows });
+  const tampered = { verdict: "tampered", stamp: "Tampered", rows };
   const listed = new Intl.ListFormat("en").format(changed);
   switch (step) {
     case "fields":
-      return tampered(
-        isSigned ? `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ${listed} ${changed.length > 1 ? "were" : "was"} changed.`
-          : listed ? `This was edited: ${listed} and the canonical text differ.`
-            : "Its fields do not rebuild into its canonical text: it was edited, or a part is missing.",
-      );
-    case "hash":
-      return tampered("Its hash does not match its text.");
+      if (isSigned) tampered.text = `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ${listed} ${changed.length > 1 ? "were" : "was"} changed.`;
+      else if (listed) tampered.text = `This was edited: ${listed} and the canonical text differ.`;
+      return { text: "Its fields do not rebuild into its canonical text: it was edited, or a part is missing.", ...tampered };
     case "promise":
-      return tampered("Its promise was made for another record.");
+      return { ...tampered, text: "Its promise was made for another record." };
     case "key":
-      return { ...tampered("The service did not sign with this key at that time."), stamp: "Not valid" };
+      return { ...tampered, stamp: "Not valid", text: "The service did not sign with this key at that time." };
   }
-  if (kind !== "receipt") return tampered("The signature of its promise does not match the promise.");
-  if ((o.signature ?? null) !== null) return tampered("Its signature does not match its text.");
-  if (o.signed === true) return tampered("It says that it is signed, but its signature is missing.");
+  if (step === "hash" || (o.signature ?? o.promise ?? null) !== null) return { ...tampered, text: `Its ${step} does not match its text.` };
+  if (o.signed === true) return { ...tampered, text: "It says that it is signed, but its signature is missing." };
   return { verdict: "unsigned", stamp: "Unsigned", text: "Its text matches its hash, but anyone could have made it. It is not valid.", rows };
 }
 
