@@ -128,7 +128,19 @@ func light(shown image.Image, left, top int) int {
 // TestLog looks at the pages about the public log where there is one, and has answers checked that
 // it holds, and others.
 func TestLog(t *testing.T) {
-	full := shipped(t)
+	full, cases := logged(t)
+	file := filepath.Join(t.TempDir(), "cases.json")
+	if err := os.WriteFile(file, cases, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LOG_CASES", file)
+	look(t, serve(t, full), "/log.html", "/scoreboard.html", "log")
+}
+
+// logged returns the shipped content with a public log, and cases for the flow log as JSON.
+func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
+	t.Helper()
+	full = shipped(t)
 	newest := full["scoreboard/2026-11-20.yaml"]
 	newest.Data = []byte(strings.NewReplacer(
 		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 1", "registrations_recorded: 0", "registrations_recorded: 300",
@@ -170,29 +182,28 @@ func TestLog(t *testing.T) {
 	}
 	index := log.Find(map[string]bool{hash: true})[hash]
 
-	type logCase struct{ Name, Answer, Proof, Says string }
-	const counted, absent, not, unchecked = "Counted: the hand verification of 2026-11-20 counted this registration.", "Not counted yet", "Not proved", "Unchecked"
+	type logCase struct{ Name, Answer, Proof, Stamp, Says string }
+	const counted = "The hand verification of 2026-11-20 counted this registration."
+	const absent, unproved = "The log has no entry for this record", "The log does not prove that it has this record."
+	const unchecked = "No check was possible: "
+	name := strings.Replace(string(registered.Body), "ledger-lark", "eve", 1)
 	cases, err := json.Marshal([]logCase{
-		{"an answer", string(registered.Body), "", counted},
-		{"another name in it", strings.Replace(string(registered.Body), "ledger-lark", "eve", 1), "", not},
-		{"a later answer", with("record_id", other), "", absent},
-		{"an answer with its proof", string(registered.Body), prove(index), counted},
-		{"an answer with the proof of another", string(registered.Body), prove(index + 1), not},
-		{"a later answer with that proof", with("record_id", other), prove(index), not},
-		{"half a proof", string(registered.Body), prove(index)[:200], unchecked},
-		{"a dry run", with("record_id", nil), "", unchecked},
-		{"a receipt", string(edgetest.NewFake(t).Do("POST", "/api/receipt", "{}").Body), "", unchecked},
-		{"no JSON", "ledger-lark", "", unchecked},
+		{"an answer", string(registered.Body), "", "Counted", counted},
+		{"another name in it", name, "", "Tampered", "This was edited: agent_name and"},
+		{"a later answer", with("record_id", other), "", "Not counted", absent},
+		{"an answer with its proof", string(registered.Body), prove(index), "Counted", counted},
+		{"an answer with the proof of another", string(registered.Body), prove(index + 1), "Not proved", unproved},
+		{"a later answer with that proof", with("record_id", other), prove(index), "Not proved", unproved},
+		{"half a proof", string(registered.Body), prove(index)[:200], "Unchecked", unchecked},
+		{"a dry run", with("record_id", nil), "", "Unchecked", unchecked + "a dry run"},
+		{"a receipt", string(edgetest.NewFake(t).Do("POST", "/api/receipt", "{}").Body), "", "Unchecked", unchecked},
+		{"no JSON", "ledger-lark", "", "Unchecked", unchecked + "this is not JSON"},
+		{"a list", "[]", "", "Unchecked", unchecked + "this is not an answer"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "cases.json")
-	if err := os.WriteFile(file, cases, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("LOG_CASES", file)
-	look(t, serve(t, full), "/log.html", "/scoreboard.html", "log")
+	return full, cases
 }
 
 // TestFullPages looks at the pages that grow, with something in them.
