@@ -61,3 +61,15 @@ func TestFormsWithoutScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
+func TestFrontPageReceipt(t *testing.T) {
+	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
+	key := edgetest.PublicKey(edgetest.Key)
+	receipt := string(edgetest.NewFake(t).Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`).Body)
+	o := generate(t, overlay(t, edits{
+		"service.yaml": replace(`current: ""`, "current: "+key),
+		"receipt.json": func(string) string { return receipt },
+	}))
+	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, "<dd>a &lt;b&gt;</dd>", "<dd>[[service]]</dd>", "The service signs it")
+}

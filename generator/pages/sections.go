@@ -35,7 +35,7 @@ var components = map[string]func(*family) []component{
 	"start": func(g *family) []component {
 		return []component{
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
+			{mint(g.mintRows(), g.Site.Receipt != nil, len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
 		}
 	},
 	"counts": func(g *family) []component {
