@@ -66,7 +66,7 @@ type Site struct {
 	MCP           MCP
 	Receipt       *jsondoc.Value // of ReceiptFile, valid; nil without one
 	Static        []StaticFile   // sorted by path
-	Source        []byte       // content version: SHA-256 over sorted file names and the SHA-256 of each file
+	Source        []byte         // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
 	documents map[string]*document // by file, for later faults; nil in a Site made by hand
 }
