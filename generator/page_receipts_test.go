@@ -66,7 +66,8 @@ func TestFormsWithoutScripts(t *testing.T) {
 func TestFrontPageReceipt(t *testing.T) {
 	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
 	key := edgetest.PublicKey(edgetest.Key)
-	receipt := string(edgetest.NewFake(t).Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`).Body)
+	h := keyedHost(t, generate(t, shippedContent))
+	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`).Body)
 	o := generate(t, overlay(t, edits{
 		"service.yaml": replace(`current: ""`, "current: "+key),
 		"receipt.json": func(string) string { return receipt },

@@ -50,7 +50,12 @@ func TestPicture(t *testing.T) {
 	const kept, most = "front-page.png", 100 << 10
 	file := filepath.Join(t.TempDir(), "picture.png")
 	t.Setenv("PICTURE", file)
-	look(t, serve(t, shipped(t)), "picture")
+	full := shipped(t)
+	service := edgetest.NewFake(t)
+	service.Edge = edgetest.Load(t, output(t, full).Snapshot)
+	receipt := service.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark","note":"first visit"}`).Body
+	full[site.ReceiptFile] = &fstest.MapFile{Data: receipt}
+	look(t, serve(t, full), "picture")
 	taken := picture(t, file)
 	if *makePicture {
 		write(t, kept, taken)
@@ -100,7 +105,7 @@ func write(t *testing.T, name string, shown image.Image) {
 		}
 	}
 	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
-	small := image.NewPaletted(box, colors[:min(len(colors), 64)])
+	small := image.NewPaletted(box, colors[:min(len(colors), 256)])
 	draw.Draw(small, box, shown, image.Point{}, draw.Src)
 	var b bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
@@ -258,8 +263,7 @@ func shipped(t *testing.T) fstest.MapFS {
 	return all
 }
 
-// generate gives the documents of a content, by their paths.
-func generate(t *testing.T, files fs.FS) map[string][]byte {
+func output(t *testing.T, files fs.FS) *generator.Output {
 	t.Helper()
 	s, err := site.Load(files)
 	if err != nil {
@@ -269,8 +273,14 @@ func generate(t *testing.T, files fs.FS) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return output
+}
+
+// generate returns the documents of a content, by their paths.
+func generate(t *testing.T, files fs.FS) map[string][]byte {
+	t.Helper()
 	documents := map[string][]byte{}
-	for _, d := range output.Documents {
+	for _, d := range output(t, files).Documents {
 		documents[d.Path] = d.Bytes
 	}
 	return documents
@@ -279,14 +289,7 @@ func generate(t *testing.T, files fs.FS) map[string][]byte {
 // serve runs a host with a content, and gives its address.
 func serve(t *testing.T, files fs.FS) string {
 	t.Helper()
-	s, err := site.Load(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := generator.Generate(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := output(t, files)
 	documents, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)

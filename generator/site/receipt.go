@@ -37,6 +37,9 @@ func (l *loader) receipt(service *Service) {
 	if !verdict.Get("valid").True {
 		d.report(place{}, "not a valid receipt of this service: "+verdict.Get("verdict").Text, receiptHint)
 	}
+	if issuer := sent.Get("issued_by").Text; issuer != service.CanonicalHost {
+		d.report(place{}, "receipt issued by another host: got "+shorten(issuer)+", want "+service.CanonicalHost, receiptHint)
+	}
 	l.site.Receipt = &sent
 }
 

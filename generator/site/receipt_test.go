@@ -18,12 +18,14 @@ func TestReceipt(t *testing.T) {
 		"none":                    {"", current, ""},
 		"another name":            {strings.Replace(receipt, "ledger-lark", "eve", 1), current, refused},
 		"without a published key": {receipt, "", refused},
+		"of another host":         {strings.Replace(receipt, `"issued_by":"www.`, `"issued_by":"`, 1), current, "receipt.json: receipt issued by another host: got example.org, want www.example.org ("},
 		"with another key":        {receipt, other, refused},
 		"an empty file":           {" ", current, "receipt.json: empty (write it)"},
 		"half of one":             {receipt[:100], current, "receipt.json: not a receipt in JSON"},
 	} {
 		fsys := base(t)
-		fsys["service.yaml"].Data = []byte(strings.Replace(string(fsys["service.yaml"].Data), "current: O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik=", c.key, 1))
+		host := strings.ReplaceAll(string(fsys["service.yaml"].Data), "base.example", "example.org")
+		fsys["service.yaml"].Data = []byte(strings.Replace(host, "current: O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik=", c.key, 1))
 		if c.receipt != "" {
 			fsys["receipt.json"] = &fstest.MapFile{Data: []byte(c.receipt)}
 		}
