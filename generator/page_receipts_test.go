@@ -67,7 +67,7 @@ func TestFrontPageReceipt(t *testing.T) {
 	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
 	key := edgetest.PublicKey(edgetest.Key)
 	h := keyedHost(t, generate(t, shippedContent))
-	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`).Body)
+	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`, "host", "www.anteroom.example").Body)
 	o := generate(t, overlay(t, edits{
 		"service.yaml": replace(`current: ""`, "current: "+key),
 		"receipt.json": func(string) string { return receipt },

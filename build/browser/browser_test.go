@@ -52,8 +52,9 @@ func TestPicture(t *testing.T) {
 	t.Setenv("PICTURE", file)
 	full := shipped(t)
 	service := edgetest.NewFake(t)
-	service.Edge = edgetest.Load(t, output(t, full).Snapshot)
-	receipt := service.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark","note":"first visit"}`).Body
+	snapshot := output(t, full).Snapshot
+	service.Edge = edgetest.Load(t, snapshot)
+	receipt := service.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark","note":"first visit"}`, "host", snapshot.CanonicalHost).Body
 	full[site.ReceiptFile] = &fstest.MapFile{Data: receipt}
 	look(t, serve(t, full), "picture")
 	taken := picture(t, file)

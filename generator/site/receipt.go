@@ -34,10 +34,10 @@ func (l *loader) receipt(service *Service) {
 	}
 	issued, _ := time.Parse(time.RFC3339, sent.Get("issued_at").Text)
 	verdict := VerifyReceipt(&sent, service.CanonicalHost, keys, issued.Unix())
-	if !verdict.Get("valid").True {
+	switch issuer := sent.Get("issued_by").Text; {
+	case !verdict.Get("valid").True:
 		d.report(place{}, "not a valid receipt of this service: "+verdict.Get("verdict").Text, receiptHint)
-	}
-	if issuer := sent.Get("issued_by").Text; issuer != service.CanonicalHost {
+	case issuer != service.CanonicalHost:
 		d.report(place{}, "receipt issued by another host: got "+shorten(issuer)+", want "+service.CanonicalHost, receiptHint)
 	}
 	l.site.Receipt = &sent
