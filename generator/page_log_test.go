@@ -60,7 +60,8 @@ func TestTextsOfTheLog(t *testing.T) {
 		"/field-guide.html.md":        "### Recount",
 		"/privacy.html.md":            "## The public log",
 		"/scoreboard.html.md":         "[the rule of the recount]",
-		"/log.html.md":                "## Files",
+		"/log.html.md":                "## Files and entries",
+		"/log-files.html.md":          "## Verifications",
 	} {
 		if page := strings.Join(strings.Fields(string(with[path])), " "); !strings.Contains(page, text) {
 			t.Errorf("with a log, %s lacks %q", path, text)
@@ -69,7 +70,7 @@ func TestTextsOfTheLog(t *testing.T) {
 			t.Errorf("without a log, %s says %q", path, text)
 		}
 	}
-	allowed := regexp.MustCompile(`\b(none|no log|null while|If the service has)\b`)
+	allowed := regexp.MustCompile(`\b(none|no (public )?log|null while|If the service has)\b|^- Public log\n`)
 	for path, text := range without {
 		if !strings.HasSuffix(path, ".html.md") && !strings.HasSuffix(path, ".txt") && !strings.HasSuffix(path, "SKILL.md") && path != "/openapi.json" {
 			continue
@@ -149,7 +150,8 @@ func TestLogPage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			documents := made(t, content, test.log)
-			twin, html := string(documents["/log.html.md"]), string(documents["/log.html"])
+			twin := string(documents["/log.html.md"]) + string(documents["/log-files.html.md"])
+			html := string(documents["/log.html"])
 			for _, text := range test.says {
 				if !strings.Contains(twin, text) {
 					t.Errorf("the page lacks %q:\n%s", text, twin)
@@ -160,7 +162,12 @@ func TestLogPage(t *testing.T) {
 					t.Errorf("the page holds %q", text)
 				}
 			}
-			for _, part := range []string{`id="counted"`, `src="/log.js"`, `id="needs-script"`} {
+			parts := []string{`id="counted"`, `src="/log.js"`, `class="needs-script"`}
+			// Others link to these sections.
+			for id := range strings.FieldsSeq("check proves not command rewritten recounted verifications files entries") {
+				parts = append(parts, ` id="`+id+`"`)
+			}
+			for _, part := range parts {
 				if strings.Contains(html, part) != (test.want != nil) {
 					t.Errorf("the page has %s: %v", part, test.want == nil)
 				}
@@ -168,11 +175,11 @@ func TestLogPage(t *testing.T) {
 			if got := manifestLog(t, documents["/manifest.json"]); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
 				t.Errorf("the manifest says %+v, want %+v", got, test.want)
 			}
-			proofs := bytes.Count(documents["/scoreboard.html.md"], []byte(".json), [proof](/log/verifications/"))
+			proofs := bytes.Count(documents["/scoreboard.html.md"], []byte("| [proof](/log/verifications/"))
 			if want := min(2, len(test.log.Stages)); proofs != want {
 				t.Errorf("%d boards lead to a proof, want %d", proofs, want)
 			}
-			if name == "a second key" && !regexp.MustCompile(`log.html</loc>\s*<lastmod>2026-11-2[1-9]`).Match(documents["/sitemap.xml"]) {
+			if name == "a second key" && !regexp.MustCompile(`log-files.html</loc>\s*<lastmod>2026-11-2[1-9]`).Match(documents["/sitemap.xml"]) {
 				t.Error("the sitemap has the page from before the last verification")
 			}
 		})
@@ -200,7 +207,7 @@ func TestLogFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := map[string]int{}
-	for _, m := range regexp.MustCompile("(?m)^\\| \\[?`(/log[^`]*|/[^`]*)`").FindAllStringSubmatch(string(made(t, content, log)["/log.html.md"]), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| \\[?`(/log[^`]*|/[^`]*)`").FindAllStringSubmatch(string(made(t, content, log)["/log-files.html.md"]), -1) {
 		rows[m[1]] = 0
 	}
 	for _, file := range files {

@@ -34,7 +34,7 @@ func TestOrgPageCalls(t *testing.T) {
 		h := keyedHost(t, o)
 		refusedAsTemplate(t, h, target+" "+body, send(t, h, o, call{method, o.Snapshot.BaseURL() + target, body}))
 	}
-	body := blocks(text, "json")[1]
+	body := blocks(text, "json")[0]
 	refused("POST", "/api/org", body)
 	data := regexp.MustCompile(`--data-urlencode "([a-z_]+)=([^"]*)"`).FindAllStringSubmatch(text, -1)
 	target := "/api/org?"

@@ -36,3 +36,41 @@ func TestPublishedKeys(t *testing.T) {
 		}
 	}
 }
+
+// A reader without scripts finds a command in the place of each form, and no word about a form.
+func TestFormsWithoutScripts(t *testing.T) {
+	content, log := logged(t)
+	documents := made(t, content, log)
+	forms := regexp.MustCompile(`(?s)<form .*?</form>|<div[^>]* hidden.*?</div>`)
+	for path, command := range map[string]string{
+		"/receipts.html": "/verify/verify.py | python3 - --key PUBLIC_KEY receipt.json",
+		"/log.html":      "/verify/verify.py | python3 - --counted answer.json",
+		"/index.html":    "curl -sS -X POST https://www.anteroom.example/api/receipt",
+	} {
+		page := string(documents[path])
+		rest := forms.ReplaceAllString(page, "")
+		if rest == page || strings.Contains(rest, "<input") {
+			t.Errorf("%s: no form, or one that is not found here", path)
+		}
+		_, instead, _ := strings.Cut(rest, `class="needs-script"`)
+		if before, _, _ := strings.Cut(instead, "</figure>"); !strings.Contains(before, command) {
+			t.Errorf("%s lacks %s in the place of the form", path, command)
+		}
+		if word := regexp.MustCompile(`[^<>]*\bforms?\b[^<>]*`).FindString(rest); word != "" {
+			t.Errorf("%s: without scripts it says %q", path, word)
+		}
+	}
+}
+
+// TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
+func TestFrontPageReceipt(t *testing.T) {
+	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
+	key := edgetest.PublicKey(edgetest.Key)
+	h := keyedHost(t, generate(t, shippedContent))
+	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`, "host", "www.anteroom.example").Body)
+	o := generate(t, overlay(t, edits{
+		"service.yaml": replace(`current: ""`, "current: "+key),
+		"receipt.json": func(string) string { return receipt },
+	}))
+	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, "<dd>a &lt;b&gt;</dd>", "<dd>[[service]]</dd>", "The service signs it")
+}

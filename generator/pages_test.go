@@ -65,15 +65,14 @@ func identifiers(t *testing.T, o *generator.Output, path string) (ids []string) 
 const (
 	mostWords     = 1200
 	mostPageBytes = 30 << 10
+	mostScripts   = 25 << 10 // all that any page loads, together
 )
 
 // TestPageSizes counts the words of every page and its bytes, compressed as a host compresses them.
 func TestPageSizes(t *testing.T) {
 	o := generate(t, shippedContent)
+	scripts := 0
 	for _, d := range o.Documents {
-		if path.Ext(d.Path) != ".html" {
-			continue
-		}
 		var wire bytes.Buffer
 		w := gzip.NewWriter(&wire)
 		if _, err := w.Write(d.Bytes); err != nil {
@@ -81,6 +80,12 @@ func TestPageSizes(t *testing.T) {
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
+		}
+		if ext := path.Ext(d.Path); ext == ".js" || ext == ".mjs" {
+			scripts += wire.Len()
+		}
+		if path.Ext(d.Path) != ".html" {
+			continue
 		}
 		words := len(strings.Fields(visible(t, o, d.Path))) - len(strings.Fields(anyTag.ReplaceAllString(string(form.Find(d.Bytes)), " ")))
 		t.Logf("%-44s %5d words %7d bytes %6d compressed", d.Path, words, len(d.Bytes), wire.Len())
@@ -90,6 +95,9 @@ func TestPageSizes(t *testing.T) {
 		if words > mostWords && d.Path != "/reference.html" && !strings.HasPrefix(d.Path, "/endpoints/") {
 			t.Errorf("%s has %d words, more than %d", d.Path, words, mostWords)
 		}
+	}
+	if scripts > mostScripts {
+		t.Errorf("the scripts have %d bytes compressed, more than %d", scripts, mostScripts)
 	}
 	if n, most := len(document(t, o, "/llms-full.txt")), 64<<10; n > most {
 		t.Errorf("llms-full.txt has %d bytes, more than %d", n, most)
@@ -282,8 +290,8 @@ func TestListPages(t *testing.T) {
 		"one": {
 			jobs:      []string{job(1, `,"status":"open","reward_credit_units":12,"url":"https://jobs.example/1"`)},
 			audits:    []string{audit(1)},
-			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "reward_credit_units: 12", `href="https://jobs.example/1"`, "tags: data", "There is 1 open job as of", "There are no completed jobs"},
-			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "verified_by_hand_on: null"},
+			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "<dt>reward_credit_units</dt><dd>12</dd>", `href="https://jobs.example/1"`, "<dt>tags</dt><dd>data</dd>", "There is 1 open job as of", "There are no completed jobs"},
+			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "<dt>verified_by_hand_on</dt><dd>null</dd>"},
 			jobsLack:  "<b>",
 		},
 		"many": {

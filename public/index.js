@@ -1,25 +1,43 @@
-// The form that mints a receipt, and checks it in the page.
-import { copyable } from "/page.js";
-import { element, headed, mint, publishedKeys, verdict } from "/verdict.js";
-
+// The form that gets a receipt, on the front page and on the page about receipts. It loads the check
+// with the first receipt.
 const form = document.getElementById("minting");
-const said = document.getElementById("verdict");
+const place = document.getElementById("minted");
+const [said] = form.getElementsByClassName("fault");
 const [button] = form.getElementsByTagName("button");
+
+// mint requests a receipt and returns it as JSON.
+export async function mint(members) {
+  const answer = await fetch("/api/receipt", {
+    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(members),
+  }).catch(() => {});
+  const o = await answer?.json().catch(() => {});
+  if (o?.receipt_spec) return JSON.stringify(o, null, 2);
+  throw new Error(o?.errors?.map(({ detail }) => `${detail}.`).join(" ") || o?.detail || "The service sent no receipt. Try again.");
+}
+
+let running = false; // a disabled button would lose the focus
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  button.disabled = true;
-  said.replaceChildren(element("p", "Minting…"));
+  if (running) return;
+  const label = button.textContent;
+  running = true;
+  button.textContent = "Getting a receipt…";
+  said.textContent = "";
   try {
-    const members = [...new FormData(form)].filter(([, text]) => text.trim());
-    const receipt = await mint(Object.fromEntries(members));
-    said.replaceChildren(...await verdict(receipt, await publishedKeys()));
-    said.querySelectorAll(".receipt pre").forEach(copyable);
+    const { element, folded, judge, show } = await import("/verdict.js");
+    const json = await mint(Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim())));
+    const outcome = await judge(json);
+    const more = [folded("The whole receipt as JSON", element("pre", "", json))];
+    const rows = outcome.rows?.filter(([name]) => !["epoch", "signature"].includes(name));
+    const text = `${outcome.text} The service keeps no copy, so save it.`;
+    show(place, { ...outcome, title: "Souvenir receipt", text, rows, more, kept: json, file: "receipt.json", issued: true });
   } catch (fault) {
-    said.replaceChildren(...headed("bad", "Not minted", `${fault.message}.`));
+    said.textContent = fault.message;
   }
-  button.disabled = false;
+  button.textContent = label;
+  running = false;
 });
 
-document.getElementById("needs-script").hidden = true;
+document.querySelectorAll(".needs-script").forEach((e) => { e.hidden = true; });
 form.hidden = false;

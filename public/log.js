@@ -1,22 +1,17 @@
 // The form that proves that an answer was counted, by the check of the verify kit. The answer goes
 // nowhere: only files of this host's log are requested.
-import { LOG_KEYS, continued, counted, read } from "/verify/verify.mjs";
-import { element, folded, headed, line } from "/verdict.js";
+import { KEYS, LOG_KEYS, continued, counted, promised } from "/verify/verify.mjs";
+import { answerIn, broken, element, folded, show, slip, unchecked } from "/verdict.js";
 
 const form = document.getElementById("counted");
-const verdict = document.getElementById("verdict");
+const place = document.getElementById("verdict");
 const { answer, file, proof } = form.elements;
-const steps = ["fields", "hash", "entry", "inclusion", "verification", "checkpoint", "newest"];
 const log = new URL("/log", location.href).href;
-const place = "log-checkpoint"; // of what this browser keeps: {name, checkpoint, size, on}
+const memory = "log-checkpoint"; // the name of what this browser keeps: {name, checkpoint, size, on}
 const largest = 1 << 20; // an answer and a proof have a few kilobytes
 
-// failures explain a failed step, if its own words do not.
-const failures = {
-  entry: () => "Not counted yet, or not recorded by this service: the log has no such record.",
-  counted: (what) => `Not counted: ${what}.`,
-};
-const unproved = () => "Not proved to be counted: the step that failed says why.";
+// A file of the log that was kept before would not match a newer one.
+const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
 
 // text is the chosen file, or undefined.
 async function text(input) {
@@ -25,20 +20,57 @@ async function text(input) {
   return chosen?.text();
 }
 
-function sentence({ kind, date, index, size, origin }) {
-  return `Counted: the hand verification of ${date} counted this ${kind}. It is entry ${index} of the ${size} that ${origin} had then.`;
+const today = () => new Date().toISOString().slice(0, 10);
+
+// ageOf is how long ago a day was.
+function ageOf(day) {
+  const days = (Date.parse(today()) - Date.parse(day)) / 86_400_000;
+  return ["today", "yesterday"][days] ?? (days > 0 ? `${days} days ago` : day);
 }
 
-// sentenceOf is a note of the check as a sentence.
-function sentenceOf(name, what) {
-  return ` ${name === "since then" ? "Since then it" : "It"}${what.startsWith("it ") ? what.slice(2) : ` is not witnessed: ${what}`}.`;
+// countsAs is what a record counts as since a correction, by the notes of a check; undefined if none
+// changed it.
+function countsAs(notes) {
+  const since = notes.find(([name]) => name === "since then")?.[1];
+  return since && (/counts as ([a-z]+)/.exec(since)?.[1] ?? since);
 }
 
-// age is the age of the newest verification that this page knows.
-function age() {
-  const day = form.dataset.newest.slice(0, 10);
-  const days = Math.floor((Date.now() - Date.parse(day)) / 86_400_000);
-  return ` The newest verification is of ${day}, ${days === 1 ? "a day" : `${days} days`} ago.`;
+// proved is the outcome for a record that the log has.
+function proved({ kind, date, index, size, origin, newest }, notes, isAlone) {
+  const now = countsAs(notes);
+  const witnesses = notes.filter(([name]) => name === "witnessed").map(([, what]) => ["Witness", what.replace(/^it /, "")]);
+  const rows = [
+    ["Entry", `${index} of ${size}`], ["Log", origin], ["Counts as", now ?? kind],
+    ...isAlone ? [["Newest log", "not requested"]] : [
+      ["Newest log", "extends it"], ["Entries now", newest.size], ["Last count", ageOf(form.dataset.newest.slice(0, 10))],
+    ],
+    ...witnesses.length ? witnesses : [["Witness", "none"]],
+  ];
+  const text = `The hand verification of ${date} counted this ${kind}.`;
+  if (now && now !== kind) return { verdict: "unsigned", stamp: "Corrected", text: `${text} A later correction changed that.`, rows };
+  return { verdict: "valid", stamp: "Counted", under: witnesses.length ? "and witnessed" : "", text, rows };
+}
+
+// unproved is the outcome of a check that failed at a step.
+async function unproved(read, { name }, notes) {
+  const now = countsAs(notes);
+  const { counted_by: due } = promised(read.o);
+  switch (name) {
+    case "fields":
+    case "hash":
+      return broken(read, name, KEYS);
+    case "entry":
+      return {
+        verdict: "unsigned", stamp: "Not counted", text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
+        rows: due ? [["Promised by", due < today() ? `${due}, overdue` : due]] : [],
+      };
+    case "counted":
+      return {
+        verdict: "unsigned", stamp: now ? "Corrected" : "Not counted", text: "A hand verification set this record apart as the operator's own.",
+        rows: now ? [["Counts as", now]] : [],
+      };
+  }
+  return { verdict: "tampered", stamp: "Not proved", text: "The log does not prove that it has this record. The step that failed shows why." };
 }
 
 // keep stores a checkpoint in this browser: the newest one, or the one that the entry was proved
@@ -48,10 +80,9 @@ function keep({ name, checkpoint, size, newest }) {
     ({ note: checkpoint, size } = newest);
     name = form.dataset.newest;
   }
-  const on = new Date().toISOString().slice(0, 10);
   try {
-    const before = JSON.parse(localStorage.getItem(place));
-    if (!before || continues && before.size <= size) localStorage.setItem(place, JSON.stringify({ name, checkpoint, size, on }));
+    const before = JSON.parse(localStorage.getItem(memory));
+    if (!before || continues && before.size <= size) localStorage.setItem(memory, JSON.stringify({ name, checkpoint, size, on: today() }));
   } catch {} // the browser keeps nothing for this page
 }
 
@@ -61,51 +92,58 @@ let continues = false; // whether the log was seen to continue what this browser
 async function compare() {
   let kept;
   try {
-    kept = JSON.parse(localStorage.getItem(place));
+    kept = JSON.parse(localStorage.getItem(memory));
   } catch {}
-  if (!kept) return [];
-  const since = `This browser keeps the log's checkpoint of ${kept.size} entries since ${kept.on}`;
+  if (!kept) return;
+  const since = `the checkpoint that this browser keeps since ${kept.on}`;
+  const rows = [["Entries then", kept.size]];
+  const root = (checkpoint) => checkpoint.split("\n")[2];
+  let outcome;
   try {
-    const { ok, checkpoint, size } = await continued(log, kept.name, kept.checkpoint);
+    const { ok, checkpoint, size } = await continued(log, kept.name, kept.checkpoint, fresh);
     continues = ok;
-    if (ok) return headed("good", "The same log", `${since}. The newest one, of ${size}, continues it.`);
-    const both = folded("Show both, which prove it", element("pre", `${kept.checkpoint}\n${checkpoint}`));
-    return [...headed("bad", "Another log", `${since}, and the log of today does not continue it. Keep both checkpoints, and show them to others.`), both];
+    rows.push(["Entries now", size]);
+    if (ok) outcome = { verdict: "valid", stamp: "Same log", text: `The log extends ${since}.` };
+    else {
+      rows.push(["You kept", root(kept.checkpoint)], ["This host shows now", root(checkpoint)]);
+      outcome = {
+        verdict: "tampered", stamp: "Fork", text: `The log does not extend ${since}. Keep both checkpoints, and show them to others.`,
+        kept: `${kept.checkpoint}\n${checkpoint}`, file: "fork.txt",
+      };
+    }
   } catch (fault) {
-    const gone = / answers 404$/.test(fault.message);
-    const text = `${since}, and the log of today ${gone ? "lacks its proof" : "was not compared"}: ${fault.message}.`;
-    return [...headed(gone ? "bad" : "open", gone ? "Not the same log" : "Not compared", text), folded("Show what is kept", element("pre", kept.checkpoint))];
+    rows.push(["Why", fault.message]);
+    outcome = {
+      ...(/\b404$/.test(fault.message)
+        ? { verdict: "tampered", stamp: "Removed", text: `The log no longer has the proof for ${since}.` }
+        : { verdict: "unsigned", stamp: "Not compared", text: `The log was not compared with ${since}.` }),
+      kept: kept.checkpoint, file: "kept.checkpoint",
+    };
   }
+  const more = outcome.kept ? [folded("The signed text", element("pre", "", outcome.kept))] : [];
+  document.getElementById("kept").replaceChildren(slip({ title: "Kept checkpoint", ...outcome, rows, more }, "slip"));
 }
 
 async function prove() {
-  const list = element("ol", "", "steps");
-  const seen = new Set();
-  let outcome, notes = "", failure, heading = ["open", "Unchecked"];
-  const show = (name, what, ok, detail) => {
-    if (ok === undefined) notes += sentenceOf(name, what);
-    else list.append(line(ok ? "ok" : "failed", name, what, detail));
-    if (!ok) failure = (failures[name] ?? unproved)(what);
-    seen.add(name);
+  const steps = [];
+  const notes = [];
+  const common = { title: "Verdict", steps };
+  const tell = (name, what, ok, detail) => {
+    if (ok === undefined) notes.push([name, what]);
+    else steps.push({ name, what, ok, detail });
     return ok;
   };
+  let kept;
   try {
-    const kept = await text(proof);
+    kept = await text(proof);
+    const read = answerIn(answer.value);
     const where = kept ? { proof: kept } : { log };
-    const found = await counted(read(answer.value), { ...where, keys: LOG_KEYS }, show);
-    const alone = kept ? " The proof was checked alone: the log since then was not." : age();
-    heading = found ? ["good", "Counted"] : ["bad", "Not proved"];
-    outcome = found ? sentence(found) + notes + alone : failure;
+    const found = await counted(read, { ...where, keys: LOG_KEYS, fetch: fresh }, tell);
     if (found && !kept) keep(found);
-    for (const name of steps) {
-      if (!seen.has(name) && !(kept && ["entry", "newest"].includes(name))) list.append(line("open", name, "not looked at"));
-    }
+    return { ...common, ...found ? proved(found, notes, !!kept) : await unproved(read, steps.at(-1), notes) };
   } catch (fault) {
-    outcome = fault.name === "NotSupportedError"
-      ? "Unchecked: this browser does not know Ed25519. No step was passed or failed. Use the command below."
-      : `Unchecked: ${fault.message}.`;
+    return { ...common, ...unchecked(kept || navigator.onLine ? fault : new Error("this browser is offline")) };
   }
-  return [...headed(...heading, outcome), list];
 }
 
 let runs = 0; // results of an earlier run must not stay next to another answer
@@ -113,24 +151,24 @@ let runs = 0; // results of an earlier run must not stay next to another answer
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const run = ++runs;
-  verdict.replaceChildren(element("p", "Checking…"));
-  const said = await prove();
-  if (run === runs) verdict.replaceChildren(...said);
+  place.replaceChildren(element("p", "quiet", "Checking…"));
+  const outcome = await prove();
+  if (run === runs) show(place, outcome);
 });
 
 form.addEventListener("input", () => {
   runs++;
-  verdict.replaceChildren();
+  place.replaceChildren();
 });
 
 file.addEventListener("change", async () => {
   try {
     answer.value = await text(file) ?? answer.value;
   } catch (fault) {
-    verdict.replaceChildren(element("p", `Not read: ${fault.message}.`));
+    show(place, { title: "Verdict", ...unchecked(fault) });
   }
 });
 
-compare().then((said) => document.getElementById("kept").replaceChildren(...said));
-document.getElementById("needs-script").hidden = true;
+compare();
+document.querySelectorAll(".needs-script").forEach((e) => { e.hidden = true; });
 form.hidden = false;

@@ -4,8 +4,14 @@
 package browser_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -13,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -35,10 +42,111 @@ func TestPages(t *testing.T) {
 	look(t, serve(t, shipped(t)))
 }
 
+var makePicture = flag.Bool("picture", false, "write the picture of the front page")
+
+// TestPicture compares the picture in the README with the front page: a picture of words may differ
+// by its fonts, so cells of it are compared. -picture makes a new one.
+func TestPicture(t *testing.T) {
+	const kept, most = "front-page.png", 100 << 10
+	file := filepath.Join(t.TempDir(), "picture.png")
+	t.Setenv("PICTURE", file)
+	full := shipped(t)
+	service := edgetest.NewFake(t)
+	snapshot := output(t, full).Snapshot
+	service.Edge = edgetest.Load(t, snapshot)
+	receipt := service.Do("POST", "/api/receipt", `{"agent_name":"ledger-lark","note":"first visit"}`, "host", snapshot.CanonicalHost).Body
+	full[site.ReceiptFile] = &fstest.MapFile{Data: receipt}
+	look(t, serve(t, full), "picture")
+	taken := picture(t, file)
+	if *makePicture {
+		write(t, kept, taken)
+	}
+	shown := picture(t, kept)
+	if info, err := os.Stat(kept); err != nil || info.Size() > most {
+		t.Fatalf("%s: %d bytes, want at most %d (%v)", kept, info.Size(), most, err)
+	}
+	if shown.Bounds() != taken.Bounds() {
+		t.Fatalf("%s is %v, and the front page %v (go test -tags full ./build/browser -run TestPicture -picture)", kept, shown.Bounds(), taken.Bounds())
+	}
+	differing, all := 0, 0
+	for y := 0; y < taken.Bounds().Dy(); y += cell {
+		for x := 0; x < taken.Bounds().Dx(); x += cell {
+			all++
+			if a, b := light(shown, x, y), light(taken, x, y); max(a, b)-min(a, b) > 12 {
+				differing++
+			}
+		}
+	}
+	if differing > all/20 {
+		t.Errorf("%d of %d cells of %s differ from the front page (go test -tags full ./build/browser -run TestPicture -picture)", differing, all, kept)
+	}
+}
+
+func picture(t *testing.T, name string) image.Image {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown
+}
+
+// write keeps the most frequent colors of a picture, which makes it small.
+func write(t *testing.T, name string, shown image.Image) {
+	t.Helper()
+	counts := map[color.Color]int{}
+	box := shown.Bounds()
+	for y := range box.Dy() {
+		for x := range box.Dx() {
+			counts[shown.At(x, y)]++
+		}
+	}
+	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	small := image.NewPaletted(box, colors[:min(len(colors), 256)])
+	draw.Draw(small, box, shown, image.Point{}, draw.Src)
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, small); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cell is the side of a cell, in pixels.
+const cell = 20
+
+// light is the mean lightness of a cell, up to 255.
+func light(shown image.Image, left, top int) int {
+	sum := 0
+	for y := range cell {
+		for x := range cell {
+			sum += int(color.GrayModel.Convert(shown.At(left+x, top+y)).(color.Gray).Y)
+		}
+	}
+	return sum / (cell * cell)
+}
+
 // TestLog looks at the pages about the public log where there is one, and has answers checked that
 // it holds, and others.
 func TestLog(t *testing.T) {
-	full := shipped(t)
+	full, cases := logged(t)
+	file := filepath.Join(t.TempDir(), "cases.json")
+	if err := os.WriteFile(file, cases, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LOG_CASES", file)
+	look(t, serve(t, full), "/log.html", "/scoreboard.html", "log")
+}
+
+// logged returns the shipped content with a public log, and cases for the flow log as JSON.
+func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
+	t.Helper()
+	full = shipped(t)
 	newest := full["scoreboard/2026-11-20.yaml"]
 	newest.Data = []byte(strings.NewReplacer(
 		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 1", "registrations_recorded: 0", "registrations_recorded: 300",
@@ -80,29 +188,28 @@ func TestLog(t *testing.T) {
 	}
 	index := log.Find(map[string]bool{hash: true})[hash]
 
-	type logCase struct{ Name, Answer, Proof, Says string }
-	const counted, absent, not, unchecked = "Counted: the hand verification of 2026-11-20 counted this registration.", "Not counted yet", "Not proved", "Unchecked"
+	type logCase struct{ Name, Answer, Proof, Stamp, Says string }
+	const counted = "The hand verification of 2026-11-20 counted this registration."
+	const absent, unproved = "The log has no entry for this record", "The log does not prove that it has this record."
+	const unchecked = "No check was possible: "
+	name := strings.Replace(string(registered.Body), "ledger-lark", "eve", 1)
 	cases, err := json.Marshal([]logCase{
-		{"an answer", string(registered.Body), "", counted},
-		{"another name in it", strings.Replace(string(registered.Body), "ledger-lark", "eve", 1), "", not},
-		{"a later answer", with("record_id", other), "", absent},
-		{"an answer with its proof", string(registered.Body), prove(index), counted},
-		{"an answer with the proof of another", string(registered.Body), prove(index + 1), not},
-		{"a later answer with that proof", with("record_id", other), prove(index), not},
-		{"half a proof", string(registered.Body), prove(index)[:200], unchecked},
-		{"a dry run", with("record_id", nil), "", unchecked},
-		{"a receipt", string(edgetest.NewFake(t).Do("POST", "/api/receipt", "{}").Body), "", unchecked},
-		{"no JSON", "ledger-lark", "", unchecked},
+		{"an answer", string(registered.Body), "", "Counted", counted},
+		{"another name in it", name, "", "Tampered", "This was edited: agent_name and"},
+		{"a later answer", with("record_id", other), "", "Not counted", absent},
+		{"an answer with its proof", string(registered.Body), prove(index), "Counted", counted},
+		{"an answer with the proof of another", string(registered.Body), prove(index + 1), "Not proved", unproved},
+		{"a later answer with that proof", with("record_id", other), prove(index), "Not proved", unproved},
+		{"half a proof", string(registered.Body), prove(index)[:200], "Unchecked", unchecked},
+		{"a dry run", with("record_id", nil), "", "Unchecked", unchecked + "a dry run"},
+		{"a receipt", string(edgetest.NewFake(t).Do("POST", "/api/receipt", "{}").Body), "", "Unchecked", unchecked},
+		{"no JSON", "ledger-lark", "", "Unchecked", unchecked + "this is not JSON"},
+		{"a list", "[]", "", "Unchecked", unchecked + "this is not an answer"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "cases.json")
-	if err := os.WriteFile(file, cases, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("LOG_CASES", file)
-	look(t, serve(t, full), "/log.html", "/scoreboard.html", "log")
+	return full, cases
 }
 
 // TestFullPages looks at the pages that grow, with something in them.
@@ -157,8 +264,7 @@ func shipped(t *testing.T) fstest.MapFS {
 	return all
 }
 
-// generate gives the documents of a content, by their paths.
-func generate(t *testing.T, files fs.FS) map[string][]byte {
+func output(t *testing.T, files fs.FS) *generator.Output {
 	t.Helper()
 	s, err := site.Load(files)
 	if err != nil {
@@ -168,8 +274,14 @@ func generate(t *testing.T, files fs.FS) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return output
+}
+
+// generate returns the documents of a content, by their paths.
+func generate(t *testing.T, files fs.FS) map[string][]byte {
+	t.Helper()
 	documents := map[string][]byte{}
-	for _, d := range output.Documents {
+	for _, d := range output(t, files).Documents {
 		documents[d.Path] = d.Bytes
 	}
 	return documents
@@ -178,14 +290,7 @@ func generate(t *testing.T, files fs.FS) map[string][]byte {
 // serve runs a host with a content, and gives its address.
 func serve(t *testing.T, files fs.FS) string {
 	t.Helper()
-	s, err := site.Load(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := generator.Generate(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := output(t, files)
 	documents, err := static.New(output.Documents)
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,9 @@ const narrow = 390;
 const wide = 1280;
 const height = 844;
 
+/** Other widths that a page must fit: the least, and a wide window at 200 % (WCAG 1.4.10). */
+const reflowed = [320, wide / 2];
+
 /** How many pages are looked at side by side. */
 const sideBySide = 3;
 
@@ -160,7 +163,7 @@ async function contrast(page, where) {
 async function plain(path) {
   const html = await (await fetch(base + path)).text();
   const scripted = [...html.matchAll(/<script[^>]* src="([^"]*)"/g)].some(([, src]) => src !== '/page.js');
-  if (scripted && !/<noscript|id="needs-script"/.test(html)) fault(path, 'has a script, and says nothing to readers without');
+  if (scripted && !/<noscript|class="needs-script"/.test(html)) fault(path, 'has a script, and says nothing to readers without');
 }
 
 /** What a reader without scripts, and what paper, shows of a page and should not. */
@@ -170,7 +173,7 @@ async function bare(context, path) {
   const shown = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility()).map((e) => e.outerHTML.slice(0, 120));
   for (const what of await page.evaluate(shown, '[hidden]')) fault(`${path} without scripts`, `shows what is hidden: ${what}`);
   await page.emulateMedia({ media: 'print' });
-  for (const what of await page.evaluate(shown, 'button, input, select, textarea')) fault(`${path} on paper`, `shows a control: ${what}`);
+  for (const what of await page.evaluate(shown, 'button, input, select, textarea, nav')) fault(`${path} on paper`, `shows a control: ${what}`);
   const cut = await page.evaluate(() => [...document.querySelectorAll('pre code')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.slice(0, 80)));
   for (const what of cut) fault(`${path} on paper`, `cuts off: ${what}`);
   await page.close();
@@ -186,6 +189,10 @@ async function look(context, without, path) {
   for (const what of [...await page.evaluate(tooWide), ...await rules(page)]) fault(`${path} narrow, light`, what);
   await contrast(page, `${path} light`);
   await walk(page, path);
+  for (const width of reflowed) {
+    await page.setViewportSize({ width, height });
+    for (const what of await page.evaluate(tooWide)) fault(`${path} ${width} px wide`, what);
+  }
   await page.setViewportSize({ width: wide, height });
   await page.emulateMedia({ colorScheme: 'dark' });
   for (const what of [...await page.evaluate(tooWide), ...await rules(page, ['color-contrast'])]) fault(`${path} wide, dark`, what);

@@ -259,7 +259,7 @@ umask 077; script -qec "anteroom publish" /dev/null </dev/null`, `^look      1 r
 	}
 	m.expect("dana", 0, "anteroom doctor --store-command ''", `^warning store: .*permission denied \(run doctor as root\)$`,
 		`^warning key: read receipt key: .*permission denied \(run doctor as root\)$`, `^warning backups: .*permission denied \(run doctor as root\)$`,
-		`^warning publish: dana may write the content, and not read the store \(name a store-command: see Share the machine in OPERATIONS.md\)$`)
+		`^warning publish: dana may write the content, but not read the store \(name a store-command: see Share the machine in OPERATIONS.md\)$`)
 	m.expect("dana", 1, "anteroom records list registrations --follow",
 		`the copy of \S+ gets no more records \(leave --follow out, or run this as the user of the service\)$`)
 

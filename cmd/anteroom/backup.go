@@ -140,7 +140,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 				cli.Plural(int(c.Erased), "record"))
 		}
 		if c.ErasedBy != "" {
-			t.Printf("the newest file here that knows of erasures is %s: an address erased later is back "+
+			t.Printf("the newest list of erasures here is in %s: an address erased later is back "+
 				"(erase it again, or restore with --erasures and a newer database or backup)", c.ErasedBy)
 		}
 	})

@@ -153,7 +153,7 @@ func (d *doctor) run(ctx context.Context) error {
 }
 
 // What depends on the content cannot be checked if it does not load.
-const notCompared, mendContent = "not compared: the content has faults", "mend the content first"
+const notCompared, mendContent = "not compared: the content has faults", "fix the content first"
 
 func (d *doctor) checkDocuments() {
 	const check, fix = "content", "run anteroom generate --check"
@@ -204,7 +204,7 @@ func (d *doctor) checkTexts() {
 		d.add(check, warning, "run anteroom init --update", "unedited, and older than this program: %s",
 			strings.Join(stale, ", "))
 	} else {
-		d.add(check, healthy, "", "what you have not edited is as this program has it")
+		d.add(check, healthy, "", "unedited texts match this program")
 	}
 }
 
@@ -231,7 +231,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 		merged, err = tree.attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
 	}
 	if err != nil {
-		d.add(check, warning, "anteroom publish would stop at this: mend what git names, or call it with --no-commit",
+		d.add(check, warning, "anteroom publish would stop at this: fix what git reports, or use --no-commit",
 			"%s", strings.ReplaceAll(err.Error(), "\n", ": "))
 		return
 	}
@@ -263,7 +263,7 @@ func (d *doctor) checkKeys() {
 	case err != nil:
 		d.addError(check, faulty, err, hint)
 	case d.host.Unsigned:
-		d.add(check, warning, "leave --unsigned out", "receipts are not signed")
+		d.add(check, warning, "leave out --unsigned", "receipts are not signed")
 	case key != nil:
 		if _, err := keys.CheckReceipt(key, &d.site.Service, file); err == nil {
 			d.add(check, healthy, "", "receipts are signed with the key that the content publishes")
@@ -320,9 +320,9 @@ func (d *doctor) checkReplica(ctx context.Context) {
 	at, err := server.Replicated(ctx, d.host.Replica, d.host.Database())
 	switch age := d.t.Now().Sub(at); {
 	case err != nil:
-		d.addError(check, faulty, err, "look at the log of Litestream")
+		d.addError(check, faulty, err, "check the log of Litestream")
 	case age > stale:
-		d.add(check, faulty, "look at the log of Litestream", "the replica is %s old", age.Round(time.Second))
+		d.add(check, faulty, "check the log of Litestream", "the replica is %s old", age.Round(time.Second))
 	default:
 		d.add(check, healthy, "", "Litestream has replicated the database up to %s", at.UTC().Format(time.RFC3339))
 	}
@@ -347,7 +347,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	case begins && verified == "":
 		d.reads = "made by the first serve"
-		d.add(check, healthy, "", "anteroom serve will begin %s", name)
+		d.add(check, healthy, "", "anteroom serve will create %s", name)
 		return
 	case begins:
 		d.add(check, faulty, "anteroom restore brings it back; if it is gone for good, anteroom verify --new-store",
@@ -371,7 +371,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 	}
 	extent, err := records.Measure(ctx, store, covered)
 	if err != nil {
-		d.addError(check, faulty, err, "stop the server and look at the file")
+		d.addError(check, faulty, err, "stop the server and check the file")
 		return
 	}
 	var foreign error
@@ -425,7 +425,7 @@ func (d *doctor) checkRoom(store records.Reader) {
 	const check, full = "room", 0.8
 	used, most, err := store.Room()
 	if err != nil {
-		d.addError(check, faulty, err, "look at the disk")
+		d.addError(check, faulty, err, "check the disk")
 		return
 	}
 	h, fix := healthy, ""
@@ -455,7 +455,7 @@ func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent 
 			"given up: %s; the newest error: %.200q", cli.Plural(int(messages.Dead), "message"), messages.Error)
 	}
 	if late, _ := rows[0][0][0].(int64); late > 0 {
-		d.add(check, warning, "anteroom records outbox list shows them; look at the mail check",
+		d.add(check, warning, "anteroom records outbox list shows them; see the mail check",
 			"undelivered for more than an hour: %s; the newest error: %.200q", cli.Plural(int(late), "message"), messages.Error)
 	}
 	claims, err := forgotten(ctx, store, now)
@@ -516,7 +516,7 @@ func (d *doctor) checkMail(ctx context.Context) {
 			d.addError(check, faulty, err, "name the mail folder with --outbox")
 			return
 		}
-		d.add(check, healthy, "", "serve puts it into the folder %s: %s unread", folder, cli.Plural(len(entries), "message"))
+		d.add(check, healthy, "", "serve writes mail into the folder %s: %s unread", folder, cli.Plural(len(entries), "message"))
 		return
 	}
 	if d.site == nil {
@@ -525,7 +525,7 @@ func (d *doctor) checkMail(ctx context.Context) {
 		return
 	}
 	if d.host.Copies() == "" {
-		d.add(check, warning, "give serve --outbox too, a folder for copies",
+		d.add(check, warning, "also give serve --outbox, a folder for copies",
 			"a suggestion is lost if the mail server accepts its mail and loses it")
 	}
 	names := d.site.Service.Relay
@@ -580,7 +580,7 @@ func (d *doctor) checkPublish() {
 			name, group, owned), "%s may not write into %s", name, locked)
 	case d.reads == "":
 		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
-			"%s may write the content, and not read the store", name)
+			"%s may write the content, but not read the store", name)
 	default:
 		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", name, d.reads)
 	}

@@ -237,7 +237,7 @@ func TestDoctorFinds(t *testing.T) {
 		}, "", `^fault store: .*(damaged|malformed).*anteroom restore`},
 
 		"dead messages": {store(message+"'dead')", message+"'dead')"), "", `^warning records: given up: 2 messages; the newest error: "550 5.1.1" \(anteroom records outbox`},
-		"late messages": {store(message + "'pending')"), "", `^warning records: undelivered for more than an hour: 1 message; .*look at the mail check`},
+		"late messages": {store(message + "'pending')"), "", `^warning records: undelivered for more than an hour: 1 message; .*see the mail check`},
 
 		"an old backup": {func(t *testing.T) {
 			newStore(t)
@@ -250,7 +250,7 @@ func TestDoctorFinds(t *testing.T) {
 		"a replica that stands": {func(t *testing.T) {
 			newStore(t)
 			litestream(t, time.Now().Add(-2*time.Minute))
-		}, "--replica litestream.sock", `^fault replica: the replica is 2m0s old \(look at the log of Litestream\)`},
+		}, "--replica litestream.sock", `^fault replica: the replica is 2m0s old \(check the log of Litestream\)`},
 		"no replication": {store(), "--replica litestream.sock", `^fault replica: ask Litestream at litestream.sock: .* \(is it running\?`},
 
 		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^warning mail: mail server 127.0.0.1:1: unreachable \(check the host`},
@@ -260,11 +260,11 @@ func TestDoctorFinds(t *testing.T) {
 			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "  to: operator@anteroom.example\n  bounces: relay@anteroom.example"), "--smtp smtp://" + bounces.Address + "?tls=none",
 			`^warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,
 		},
-		"no signatures":         {nothing, "--unsigned", `^warning key: receipts are not signed \(leave --unsigned out\)`},
+		"no signatures":         {nothing, "--unsigned", `^warning key: receipts are not signed \(leave out --unsigned\)`},
 		"no backup":             {store(), "--backups mail", `^warning backups: no backup in mail \(run anteroom backup\)`},
 		"mail without content":  {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "--smtp smtp://127.0.0.1:1", `^warning mail: the mail server was not asked: the content names`},
 		"no address of mail":    {nothing, "--smtp-file none", `^fault mail: read the URL of the mail server: open none: `},
-		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion is lost if .* \(give serve --outbox too`},
+		"no copies":             {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion is lost if .* \(also give serve --outbox`},
 		"an inbox that is none": {store(), "--inbox .", `^fault records: read the inbox: \. is not a Maildir`},
 		"a mail that never came": {
 			inMaildir("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES ('0123456789abcdef0123456789abcdef', '2026-11-20T12:00:00Z', 'anonymous', 'pin', 'x')"),
@@ -307,7 +307,7 @@ func TestDoctorComparesNothing(t *testing.T) {
 				if code := run([]string{"doctor", "--unsigned"}, strings.NewReader(""), &out, io.Discard); code == cli.ExitOK {
 					t.Errorf("%s: doctor ends with %d", name, code)
 				}
-				const unknown = "not compared: the content has faults (mend the content first)\n"
+				const unknown = "not compared: the content has faults (fix the content first)\n"
 				want := []string{"warning key: " + unknown, "warning store: data/anteroom.db does not exist; " + unknown}
 				if there {
 					want = []string{"warning key: " + unknown, "warning store: data/anteroom.db opens; " + unknown, "warning records: " + unknown}
@@ -317,7 +317,7 @@ func TestDoctorComparesNothing(t *testing.T) {
 						t.Errorf("%s: no line %sin\n%s", name, line, &out)
 					}
 				}
-				for _, untrue := range []string{"belongs to", "to be verified", "will begin", "ok      content", "ok      key"} {
+				for _, untrue := range []string{"belongs to", "to be verified", "will create", "ok      content", "ok      key"} {
 					if strings.Contains(out.String(), untrue) {
 						t.Errorf("%s: doctor calls %q in\n%s", name, untrue, &out)
 					}

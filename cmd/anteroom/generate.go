@@ -75,7 +75,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 			"(name a separate folder for the documents, such as %s)", g.content, g.public, publicFolder)
 	}
 	if disk.Inside(g.public, g.snapshot) {
-		return nil, fmt.Errorf("--snapshot %s is inside --out %s, where it would be published "+
+		return nil, fmt.Errorf("--snapshot %s is inside --out %s, and would be published "+
 			"(name another file, such as %s)", g.snapshot, g.public, snapshotFile)
 	}
 	if s == nil {

@@ -162,7 +162,7 @@ const maxShown = 50 // suggestions, and lines about lost mail
 
 func (r *inbox) print(t *cli.Terminal) {
 	if !r.waits() {
-		t.Printf("Nothing waits.")
+		t.Printf("Nothing to do.")
 		return
 	}
 	for _, kind := range r.New {

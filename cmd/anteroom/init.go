@@ -35,7 +35,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			}
 			if ask {
 				if err := askAnswers(cmd.Context(), t, questions); err != nil {
-					return fmt.Errorf("init %s: %w (nothing was written; flags answer too)", args[0], err)
+					return fmt.Errorf("init %s: %w (nothing was written; flags can answer the questions)", args[0], err)
 				}
 			}
 			if err := project.InFolder(filepath.Join(args[0], "content"), project.Scaffold(dir, s, t.Now())); err != nil {
@@ -54,7 +54,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
 	}
 	cmd.Flags().SetAnnotation("host", cli.OnlyHere, []string{"true"}) // serve has a --host too, for other hosts
-	cmd.Flags().BoolVar(&yes, "yes", false, "ask nothing: take the proposal for what no flag says")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask: use the proposed value of each missing flag")
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func updateTexts(t *cli.Terminal, dir string) error {
 		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
 	}
 	if differences != "" {
-		t.Printf("From each text that was kept to the neutral one (git apply takes what you leave of this):")
+		t.Printf("Differences from each kept text to the neutral one (edit them, then run git apply):")
 		t.PrintLines(differences)
 	}
 	t.Printf("%s: up to date, except the kept texts; service.yaml and wrangler.toml are not compared. Run next:", dir)

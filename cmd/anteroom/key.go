@@ -182,7 +182,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			return hintPermission(rotate(t, s, out, named == out, filepath.Join(content, serviceFile)))
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "the `file` for the new secret key (default the one that the flags below name)")
+	cmd.Flags().StringVar(&out, "out", "", "the `file` for the new secret key (default from --key-file, else --data)")
 	cmd.Flags().StringVar(&data, "data", server.DefaultData, "the `folder` that holds the receipt key if no file is named")
 	contentFlag(cmd.Flags(), &content)
 	choice.addFlags(cmd, true)
@@ -202,7 +202,7 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 	}
 	t.Printf("")
 	t.Printf("Next, in this order:")
-	t.Printf("1. Run anteroom generate, look at the diff of %s and of the documents, and commit both.", file)
+	t.Printf("1. Run anteroom generate, review the diff of %s and of the documents, and commit both.", file)
 	t.Printf("2. %s.", keepFile(out, known, "key-file"))
 	t.Printf("3. Start the server again, or run anteroom deploy: the key and the content that publishes it go " +
 		"live together.")
@@ -222,7 +222,7 @@ func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file strin
 	t.Printf("")
 	t.Printf("Next, in this order:")
 	t.Printf("1. %s.", keepFile(out, known, "log-key-file"))
-	t.Printf("2. Look at the diff of %s, and commit it.", file)
+	t.Printf("2. Review the diff of %s, and commit it.", file)
 	t.Printf("3. Run anteroom verify: it begins %s.", begins)
 	return nil
 }

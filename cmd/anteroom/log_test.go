@@ -211,32 +211,34 @@ func TestLogWatchKeeps(t *testing.T) {
 	_, other, _ := logSigner(6)
 	honest, forked, exchanged := publish(signer, key, "one"), publish(signer, key, "two"), publish(another, other, "one")
 	var files http.Handler
-	var pause time.Duration
+	var hangs bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(pause)
+		if hangs && strings.HasPrefix(r.URL.Path, "/scoreboard/") {
+			<-r.Context().Done()
+		}
 		files.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	for _, c := range []struct {
 		first        string // the log at the first look
-		pause        time.Duration
+		hangs        bool
 		flag, value  string
 		says         string
 		code         int
 		second, then string // the log at the second look, and what that says
 	}{
-		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, forked, "FORKED: the key signed two trees of 2 entries"},
-		{honest, 0, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, exchanged, "which was not given"},
-		{honest, 200 * time.Millisecond, "--timeout", "900ms", "the look took longer than 900ms", cli.ExitUsage, forked, "FORKED: "},
+		{honest, false, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, forked, "FORKED: the key signed two trees of 2 entries"},
+		{honest, false, "--max-age", "1h", "/scoreboard/2026-11-20.json: is not published (and 2 more)", cli.ExitFailure, exchanged, "which was not given"},
+		{honest, true, "--timeout", "2s", "the look took longer than 2s", cli.ExitUsage, forked, "FORKED: "},
 	} {
 		state := filepath.Join(t.TempDir(), "w[1]")
 		var out, complaint bytes.Buffer
-		files, pause = http.FileServer(http.Dir(c.first)), c.pause
+		files, hangs = http.FileServer(http.Dir(c.first)), c.hangs
 		code := run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state, c.flag, c.value}, nil, &out, &complaint)
 		if said := out.String() + complaint.String(); code != c.code || !strings.Contains(said, c.says) {
 			t.Errorf("%s %s: code %d: %s", c.flag, c.value, code, said)
 		}
-		files, pause = http.FileServer(http.Dir(c.second)), 0
+		files, hangs = http.FileServer(http.Dir(c.second)), false
 		out.Reset()
 		code = run([]string{"log", "watch", "--url", server.URL, "--content", t.TempDir(), "--state", state}, nil, &out, io.Discard)
 		if code != cli.ExitFailure || !strings.Contains(out.String(), c.then) {

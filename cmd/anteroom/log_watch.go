@@ -63,7 +63,7 @@ type watchReport struct {
 
 func (o *logWatch) run(ctx context.Context, t *cli.Terminal) error {
 	if o.url == "" || o.state == "" {
-		return cli.Usage(errors.New("log watch wants --url and --state"))
+		return cli.Usage(errors.New("--url and --state are required"))
 	}
 	if o.timeout <= 0 {
 		return cli.Usage(fmt.Errorf("--timeout %s: want more than 0", o.timeout))

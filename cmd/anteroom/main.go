@@ -35,7 +35,7 @@ func runAt(now func() time.Time, args []string, stdin io.Reader, stdout, stderr 
 	if f := (cli.Failure{}); errors.As(err, &f) {
 		code = f.Code
 	} else if err != nil {
-		err = fmt.Errorf("%w (%s --help says how)", err, called.CommandPath())
+		err = fmt.Errorf("%w (%s --help)", err, called.CommandPath())
 	}
 	if err != nil && wantsJSON(called, args) {
 		t.FailJSON(err, code)

@@ -209,7 +209,7 @@ func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
 			p.t.Warnf("%s (anteroom verify proposes to set it apart; then run anteroom publish)", own)
 		}
 	}
-	return "nothing waits (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
+	return "no new records (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
 }
 
 func (p *publication) decide(ctx context.Context) (string, error) {
@@ -238,7 +238,7 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 func (p *publication) commit(ctx context.Context) (string, error) {
 	done, err := p.commitTo(ctx)
 	if failed := (*gitError)(nil); errors.As(err, &failed) {
-		err = fmt.Errorf("git %s: %w (mend what git names, or leave this step out with --no-commit)\n%s",
+		err = fmt.Errorf("git %s: %w (fix what git reports, or skip this step with --no-commit)\n%s",
 			failed.Command, failed.Err, failed.Words)
 	}
 	return done, err
@@ -267,7 +267,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if staged, err := tree.run(ctx, others...); err != nil {
 		return "", err
 	} else if staged != "" {
-		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or leave this step out "+
+		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or skip this step "+
 			"with --no-commit)", strings.ReplaceAll(staged, "\n", ", "))
 	}
 	add := append([]string{"add", "--"}, ours...)
@@ -279,7 +279,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	}
 	changed, err := tree.run(ctx, "diff", "--cached", "--name-only")
 	if err != nil || changed == "" {
-		return "nothing has changed", err
+		return "no changes", err
 	}
 	message := "Publish the content"
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
+	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -41,7 +40,8 @@ func receiptVerifyCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return cli.Unusable("%w", err)
 			}
-			verdict := verifyReceipt(sent, keys, t.Now())
+			// The programs that a receipt links are compared with its own host.
+			verdict := site.VerifyReceipt(sent, sent.Get("issued_by").Text, keys, t.Now().Unix())
 			printVerdict(t, verdict)
 			if !verdict.Get("valid").True {
 				return cli.ErrSilent
@@ -61,13 +61,9 @@ func publishedKeys(folder string, now time.Time) ([]snapshot.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed := &s.Service.ReceiptKeys
-	if listed.Current == "" && len(listed.Retired) == 0 {
+	keys := s.Service.ReceiptKeys.All()
+	if len(keys) == 0 {
 		return nil, fmt.Errorf("%s publishes no receipt key (give the issuer's with --key)", folder)
-	}
-	keys := []snapshot.Key{{PublicKey: listed.Current}}
-	for _, key := range listed.Retired {
-		keys = append(keys, snapshot.Key(key))
 	}
 	return keys, nil
 }
@@ -104,31 +100,4 @@ func readReceipt(stdin io.Reader, name string) (*jsondoc.Value, error) {
 		return nil, fmt.Errorf("read receipt: %w", err)
 	}
 	return sent, nil
-}
-
-// verifyReceipt calls the core of the verification endpoint. keys are the service's public keys,
-// the current one first.
-func verifyReceipt(sent *jsondoc.Value, keys []snapshot.Key, now time.Time) *jsondoc.Value {
-	// The programs that a receipt links are compared with the receipt's own host.
-	published := &snapshot.Snapshot{CanonicalHost: sent.Get("issued_by").Text, RetiredKeys: keys[1:]}
-	current := &turn.Turn{
-		Now: now.Unix(), Request: turn.Request{Host: "localhost"},
-		Host: turn.HostInfo{PublicKey: keys[0].PublicKey},
-	}
-	given := input.New([]jsondoc.Member{{Name: receipt.VerifyFields[0].Name, Value: *sent}})
-	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
-		current.Begin(published)
-		return current.Outcome(receipt.Verify(current, given))
-	}, checkSignatures)
-	verdict, _ := jsondoc.Parse(answer.Body) // of an object the endpoint makes a verdict
-	return &verdict
-}
-
-func checkSignatures(effects []turn.Effect) []turn.Result {
-	results := make([]turn.Result, len(effects))
-	for i, effect := range effects {
-		v := effect.(turn.Verify)
-		results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
-	}
-	return results
 }

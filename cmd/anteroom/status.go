@@ -41,7 +41,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := cmd.Flags()
 			if o.inspect.Wait < 0 || o.inspect.Timeout <= 0 {
-				return cli.Usage(errors.New("--wait and --timeout are times such as 30s, and --timeout is more than 0"))
+				return cli.Usage(errors.New("--wait and --timeout: want times such as 30s, and --timeout above 0"))
 			}
 			artifact, err := o.generated(cli.Chosen(flags, "public") || cli.Chosen(flags, "snapshot"))
 			if err != nil {

@@ -428,9 +428,9 @@ func TestUnread(t *testing.T) {
 	for _, c := range []struct{ target, media, body, want string }{
 		{"/api/waitlist", "text/plain; charset=x", "{}", "the body is not declared as JSON: send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"},
 		{"/api/waitlist", "", strings.Repeat(" ", turn.MaxBody+1), "the body has more than 65536 bytes"},
-		{"/api/waitlist?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
-		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, and at most 8192 are read"},
-		{"/api/mcp?a=%", "", "{}", "in the query, a holds a % that two hexadecimal digits do not follow"},
+		{"/api/waitlist?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, more than the limit of 8192"},
+		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, more than the limit of 8192"},
+		{"/api/mcp?a=%", "", "{}", "in the query, a has a % without two hexadecimal digits after it"},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
 		{"/v1x", "", "", "Nothing is published at this path."},
 	} {

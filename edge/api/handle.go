@@ -251,7 +251,7 @@ func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	writes := op.Writes && !in.DryRun
 	if most := t.Host.Queries; writes && most > 0 && t.Statements+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
-			"the store takes no more in one request, and this call was not begun: send it in a request by itself")
+			"this call was not made, because the store takes no more in one request: send it alone")
 	}
 	if writes && t.Host.Limiter && (!in.FromQuery || namesField(op, in)) {
 		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
@@ -355,7 +355,7 @@ func (a *API) unknown(t *turn.Turn, path string) *turn.Response {
 		return r
 	}
 	p, detail := respond.NotFound,
-		`There is no such endpoint. "live_endpoints" lists every one; a path is matched exactly, without a trailing slash.`
+		`There is no such endpoint. "live_endpoints" lists them all; paths match exactly, without a trailing slash.`
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
 		p, detail = respond.NotLiveYet, `The pilot API under /v1/ is not live yet. "live_endpoints" lists the live endpoints.`
 	}
@@ -454,7 +454,7 @@ func longQuery(query string) *Refusal {
 	}
 	return &Refusal{
 		respond.QueryTooLong, TooLarge,
-		"the query has " + strconv.Itoa(len(query)) + " bytes, and at most " + strconv.Itoa(turn.MaxQuery) + " are read",
+		"the query has " + strconv.Itoa(len(query)) + " bytes, more than the limit of " + strconv.Itoa(turn.MaxQuery),
 	}
 }
 
@@ -465,7 +465,7 @@ func unreadable(t *turn.Turn, once []string) *Refusal {
 		}
 	}
 	if t.Request.Incomplete {
-		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body broke off, or took too long to arrive"}
+		return &Refusal{respond.InvalidInput, input.InvalidJSON, "the body was cut off, or took too long to arrive"}
 	}
 	if len(t.Request.Body) > turn.MaxBody {
 		return &Refusal{respond.BodyTooLarge, TooLarge, "the body has more than " + strconv.Itoa(turn.MaxBody) + " bytes"}
@@ -475,7 +475,7 @@ func unreadable(t *turn.Turn, once []string) *Refusal {
 	}
 	if encoding, _ := t.Request.Single("content-encoding"); encoding != "" && lower(encoding) != "identity" {
 		t.SetHeader("accept-encoding", "identity") // RFC 9110, section 15.5.16
-		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it without"}
+		return &Refusal{respond.UnsupportedType, NotJSON, "the body has a content-encoding: send it without one"}
 	}
 	declared, _ := t.Request.Single("content-type")
 	declared = mediaType(declared)

@@ -27,7 +27,7 @@ func ReadDryRun(op *Operation, in, query *input.Input) {
 		}
 		in.DryRun = on || onInQuery
 	case op.Strict:
-		const why = "this stores nothing, and has no dry run"
+		const why = "this call stores nothing, so it has no dry run"
 		inQuery := query.Refuse(&DryRun, why)
 		in.DryRun = in.Refuse(&DryRun, why) || inQuery
 	}
@@ -61,7 +61,7 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	case !varied(key):
 		in.Add(name, input.TooSimple, "must have at least "+strconv.Itoa(leastVaried)+" different characters: send a UUID")
 	default:
-		in.Key = key
+		in.Key, in.KeyName = key, name
 	}
 }
 
@@ -140,7 +140,7 @@ func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 }
 
 // severalValues is the fault of a header field that must have one value.
-const severalValues = "has several values, which differ: send one"
+const severalValues = "has several different values: send one"
 
 func unquote(s string) (text string, ok bool) {
 	b := make([]byte, 0, len(s))

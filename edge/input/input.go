@@ -24,7 +24,7 @@ const (
 
 // Fault is a fault of an input.
 type Fault struct {
-	Field  string `json:"field" doc:"The invalid field in dotted form, a query parameter by its name; empty for the body as a whole."`
+	Field  string `json:"field" doc:"The invalid field in dotted form, or a query parameter; empty for the body as a whole."`
 	Code   string `json:"code" doc:"Stable identifier of the fault."`
 	Detail string `json:"detail" doc:"The fault in words."`
 }
@@ -106,6 +106,7 @@ type Input struct {
 	DryRun    bool    // the caller asks for a dry run
 	Writes    bool    // the operation can write
 	Key       string  // the caller's idempotency key, or ""
+	KeyName   string  // the name that Key was sent under
 	Fields    []Field // of the operation
 	Hint      string  // what the caller has probably meant, or ""
 
@@ -213,7 +214,7 @@ func (in *Input) RejectUnknown() {
 	for i := range in.members {
 		if in.unread(i) {
 			in.used[i] = true
-			in.Add(in.members[i].Name, UnknownField, "is not a field"+in.meant(in.members[i].Name))
+			in.Add(in.members[i].Name, UnknownField, notAField+in.meant(in.members[i].Name))
 		}
 	}
 }
@@ -282,22 +283,22 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 		return in.Total == before
 	}
 	if f.Placeholder != "" && (value == f.Placeholder || value == "{"+f.Name+"}") {
-		in.Add(name, Placeholder, "is the placeholder of a template: put your own in its place")
+		in.Add(name, Placeholder, "is an unchanged placeholder: replace it with your own text")
 		return false
 	}
 	for i, c := range []byte(value) {
 		if (c < 0x20 || c == 0x7f) && (f.Type == Name || c != '\t' && c != '\n' && c != '\r') {
 			in.Add(name, ControlCharacter,
-				"holds the control character U+00"+sha256.Hex([]byte{c})+" at byte "+strconv.Itoa(i))
+				"contains the control character U+00"+sha256.Hex([]byte{c})+" at byte "+strconv.Itoa(i))
 			break
 		}
 	}
 	n := utf8.RuneCountInString(value)
 	if n < f.Min {
-		in.Add(name, TooShort, "must have at least "+strconv.Itoa(f.Min)+" characters, and has "+strconv.Itoa(n))
+		in.Add(name, TooShort, "must have at least "+strconv.Itoa(f.Min)+" characters, but has "+strconv.Itoa(n))
 	}
 	if f.Max > 0 && n > f.Max {
-		in.Add(name, TooLong, "must have at most "+strconv.Itoa(f.Max)+" characters, and has "+strconv.Itoa(n))
+		in.Add(name, TooLong, "must have at most "+strconv.Itoa(f.Max)+" characters, but has "+strconv.Itoa(n))
 	}
 	return in.Total == before
 }
@@ -310,7 +311,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		value := slices.Index(Switches, m.Value.Text)
 		switch {
 		case m.Name != f.Name:
-			in.Add(m.Name, UnknownField, misspelled+f.Name)
+			in.Add(m.Name, UnknownField, notAField+didYouMean(f.Name))
 		case in.FromQuery && value < 0:
 			in.Add(m.Name, UnknownValue, "must be one of "+strings.Join(Switches, ", "))
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
@@ -328,7 +329,7 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
 		sent = true
-		in.Add(m.Name, UnknownField, "is not a field: "+why)
+		in.Add(m.Name, UnknownField, notAField+": "+why)
 	})
 	return sent
 }
@@ -338,12 +339,10 @@ func (in *Input) Refuse(f *Field, why string) (sent bool) {
 func (in *Input) RefuseMisspelled(f *Field) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
 		if m.Name != f.Name {
-			in.Add(m.Name, UnknownField, misspelled+f.Name)
+			in.Add(m.Name, UnknownField, notAField+didYouMean(f.Name))
 		}
 	})
 }
-
-const misspelled = "is not a field; write it "
 
 func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
 	for i := range in.members {
@@ -386,7 +385,7 @@ func (in *Input) Choice(f *Field) string {
 
 // OneOf returns the detail of the fault that a value is unknown.
 func OneOf(allowed []string, value string) string {
-	return "must be one of " + strings.Join(allowed, ", ") + ", and is " + TruncateBytes(value)
+	return "must be one of " + strings.Join(allowed, ", ") + ", but is " + TruncateBytes(value)
 }
 
 // Date reads a field of type Date, and adds its faults. The result is in days since 1970-01-01.
@@ -396,7 +395,7 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 		return 0, false
 	}
 	if days, ok = civil.ParseDate(value); !ok {
-		in.Add(f.Name, NotADate, "must be an existing date, as YYYY-MM-DD, and is "+TruncateBytes(value))
+		in.Add(f.Name, NotADate, "must be an existing date, as YYYY-MM-DD, but is "+TruncateBytes(value))
 	}
 	return days, ok
 }
@@ -433,7 +432,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 	}
 	if n, ok = ParseInteger(digits); !ok {
 		in.Add(f.Name, NotAnInteger,
-			"must be an integer of 32 bits, in digits, and is "+TruncateBytes(v.Text))
+			"must be a 32-bit integer in digits, but is "+TruncateBytes(v.Text))
 	}
 	return n, ok
 }
@@ -441,7 +440,7 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 // CheckMinimum checks an integer against a field's minimum.
 func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
 	if n < f.Min {
-		in.Add(name, BelowMinimum, "must be at least "+strconv.Itoa(f.Min)+", and is "+strconv.Itoa(n))
+		in.Add(name, BelowMinimum, "must be at least "+strconv.Itoa(f.Min)+", but is "+strconv.Itoa(n))
 		return false
 	}
 	return true
@@ -489,7 +488,7 @@ func detailOf(fault *jsondoc.Error, body []byte) string {
 		detail += ": " + TruncateBytes(fault.Name)
 	}
 	if i := bytes.IndexAny(body, "={[\" \t\r\n"); i > 0 && body[i] == '=' {
-		detail += "; it looks like a form: send a JSON object"
+		detail += "; the body looks like a form: send a JSON object"
 	}
 	return detail
 }
@@ -509,7 +508,7 @@ func ParseQuery(query string) *Input {
 		repeated := in.find(name) >= 0
 		switch {
 		case !nameOK || !valueOK:
-			in.Add(name, BadEscape, "holds a % that two hexadecimal digits do not follow")
+			in.Add(name, BadEscape, "has a % without two hexadecimal digits after it")
 		case !valid:
 			in.Add(name, InvalidUnicode, "is not valid UTF-8 once its escapes are decoded")
 		case repeated:

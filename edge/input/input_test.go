@@ -39,19 +39,19 @@ func TestText(t *testing.T) {
 		{&text, `{"a":null}`, "", ""},
 		{&text, `{"a":" \t\n"}`, "", ""},
 		{&text, `{"a":"x\t\n\r"}`, "x\t\n\r", ""},
-		{&text, `{"a":"x"}`, "", "a too_short: must have at least 2 characters, and has 1"},
-		{&text, `{"a":"ééééé"}`, "", "a too_long: must have at most 4 characters, and has 5"},
+		{&text, `{"a":"x"}`, "", "a too_short: must have at least 2 characters, but has 1"},
+		{&text, `{"a":"ééééé"}`, "", "a too_long: must have at most 4 characters, but has 5"},
 		{&text, `{"a":"xy","b":"yz"}`, "xy", "b conflicting_alias: b and a are the same field and disagree: send one of them"},
 		{&text, `{"a":7}`, "", "a wrong_type: must be a string, not a number"},
-		{&text, `{"a":"x\u001f"}`, "", "a control_character: holds the control character U+001f at byte 1"},
-		{&text, `{"a":"éx\u007f\u0000"}`, "", "a control_character: holds the control character U+007f at byte 3"},
+		{&text, `{"a":"x\u001f"}`, "", "a control_character: contains the control character U+001f at byte 1"},
+		{&text, `{"a":"éx\u007f\u0000"}`, "", "a control_character: contains the control character U+007f at byte 3"},
 		{&name, `{"a":" ~é"}`, " ~é", ""},
-		{&name, `{"a":"x\t"}`, "", "a control_character: holds the control character U+0009 at byte 1"},
+		{&name, `{"a":"x\t"}`, "", "a control_character: contains the control character U+0009 at byte 1"},
 		{&required, `{}`, "", "a required: a is missing or blank"},
 		{&required, `{"c":"xyz"}`, "xyz", ""},
 		{&unbounded, `{"a":"` + strings.Repeat("x", 999) + `"}`, strings.Repeat("x", 999), ""},
-		{&template, `{"a":"<yours>"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
-		{&template, `{"a":"{a}"}`, "", "a placeholder: is the placeholder of a template: put your own in its place"},
+		{&template, `{"a":"<yours>"}`, "", "a placeholder: is an unchanged placeholder: replace it with your own text"},
+		{&template, `{"a":"{a}"}`, "", "a placeholder: is an unchanged placeholder: replace it with your own text"},
 		{&template, `{"a":"{b}"}`, "{b}", ""},
 		{&unbounded, `{"a":"{a}"}`, "{a}", ""},
 		{&email, `{"a":"ada@example.org"}`, "ada@example.org", ""},
@@ -83,11 +83,11 @@ func TestNumbers(t *testing.T) {
 		{&required, `{}`, 0, "n required: n is missing"},
 		{&required, `?n=%20`, 0, "n required: n is missing"},
 		{&optional, `{"n":""}`, 0, "n wrong_type: must be an integer, not a string"},
-		{&optional, `{"n":1}`, 0, "n below_minimum: must be at least 2, and is 1"},
-		{&optional, `{"n":2.01}`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2.01"},
-		{&optional, `{"n":2e0}`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2e0"},
-		{&optional, `?n=2147483648`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 2147483648"},
-		{&optional, `?n=1:0`, 0, "n not_an_integer: must be an integer of 32 bits, in digits, and is 1:0"},
+		{&optional, `{"n":1}`, 0, "n below_minimum: must be at least 2, but is 1"},
+		{&optional, `{"n":2.01}`, 0, "n not_an_integer: must be a 32-bit integer in digits, but is 2.01"},
+		{&optional, `{"n":2e0}`, 0, "n not_an_integer: must be a 32-bit integer in digits, but is 2e0"},
+		{&optional, `?n=2147483648`, 0, "n not_an_integer: must be a 32-bit integer in digits, but is 2147483648"},
+		{&optional, `?n=1:0`, 0, "n not_an_integer: must be a 32-bit integer in digits, but is 1:0"},
 	} {
 		in := read(c.sent)
 		if got := in.Integer(c.field); got != c.want || strings.Join(faults(in), "; ") != c.fault {
@@ -112,9 +112,9 @@ func TestMeanings(t *testing.T) {
 	}{
 		{`?`, "", ""},
 		{`?a=`, "", ""},
-		{`?a=y`, "", "a not_a_date: must be an existing date, as YYYY-MM-DD, and is y"},
-		{`?a=2026-11-20`, "a unknown_value: must be one of x, y, and is 2026-11-20", ""},
-		{`?a=1`, "a unknown_value: must be one of x, y, and is 1", "a not_a_date: must be an existing date, as YYYY-MM-DD, and is 1"},
+		{`?a=y`, "", "a not_a_date: must be an existing date, as YYYY-MM-DD, but is y"},
+		{`?a=2026-11-20`, "a unknown_value: must be one of x, y, but is 2026-11-20", ""},
+		{`?a=1`, "a unknown_value: must be one of x, y, but is 1", "a not_a_date: must be an existing date, as YYYY-MM-DD, but is 1"},
 	} {
 		in := read(c.sent)
 		if got := in.Choice(&choice); strings.Join(faults(in), "; ") != c.choice || (got == "y") != (c.sent == "?a=y") || got != "y" && got != "" {
@@ -209,8 +209,8 @@ func TestSwitch(t *testing.T) {
 		{`{"dry_run":true}`, true, true, ""},
 		{`{"dry_run":false}`, false, true, ""},
 		{`{"dry_run":1}`, true, true, "dry_run wrong_type: must be a boolean, not a number"},
-		{`{"dryrun":false}`, true, true, "dryrun unknown_field: is not a field; write it dry_run"},
-		{`{"-DRY--run_":true}`, true, true, "-DRY--run_ unknown_field: is not a field; write it dry_run"},
+		{`{"dryrun":false}`, true, true, "dryrun unknown_field: is not a field: did you mean dry_run?"},
+		{`{"-DRY--run_":true}`, true, true, "-DRY--run_ unknown_field: is not a field: did you mean dry_run?"},
 		{`{"dry_runs":true}`, false, false, ""},
 		{`{"":true,"_":true}`, false, false, ""},
 		{`?dry_run=1`, true, true, ""},
@@ -219,7 +219,7 @@ func TestSwitch(t *testing.T) {
 		{`?dry_run=false`, false, true, ""},
 		{`?dry_run=`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
 		{`?dry_run=no`, true, true, "dry_run unknown_value: must be one of 1, true, 0, false"},
-		{`?dry-run=1`, true, true, "dry-run unknown_field: is not a field; write it dry_run"},
+		{`?dry-run=1`, true, true, "dry-run unknown_field: is not a field: did you mean dry_run?"},
 		{`?dry=1&run=1`, false, false, ""},
 	} {
 		in := read(c.sent)
@@ -265,9 +265,9 @@ func TestQueries(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"a=%": "a bad_escape: holds a % that two hexadecimal digits do not follow", "a=%4": "a bad_escape: holds a % that two hexadecimal digits do not follow",
-		"a=%4g": "a bad_escape: holds a % that two hexadecimal digits do not follow", "a=%g4": "a bad_escape: holds a % that two hexadecimal digits do not follow",
-		"a%zz=1": "a%zz bad_escape: holds a % that two hexadecimal digits do not follow",
+		"a=%": "a bad_escape: has a % without two hexadecimal digits after it", "a=%4": "a bad_escape: has a % without two hexadecimal digits after it",
+		"a=%4g": "a bad_escape: has a % without two hexadecimal digits after it", "a=%g4": "a bad_escape: has a % without two hexadecimal digits after it",
+		"a%zz=1": "a%zz bad_escape: has a % without two hexadecimal digits after it",
 		"a=%ff":  "a invalid_unicode: is not valid UTF-8 once its escapes are decoded", "b%ff=1": "b invalid_unicode: is not valid UTF-8 once its escapes are decoded",
 		"a=1&a=1": "a repeated_parameter: is in the query more than once", "a=1&%61=2": "a repeated_parameter: is in the query more than once",
 	} {

@@ -18,7 +18,7 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 			f.each(func(name string) {
 				name = in.SentAs(name)
 				if d := distance(name, sent); d < best {
-					best, meant = d, `; "`+TruncateBytes(sent)+`" is not a field: did you mean `+name+"?"
+					best, meant = d, `; "`+TruncateBytes(sent)+`" `+notAField+didYouMean(name)
 				}
 			})
 		}
@@ -50,12 +50,16 @@ func (in *Input) knows(sent string) (known bool) {
 	return known
 }
 
+const notAField = "is not a field"
+
+func didYouMean(name string) string { return ": did you mean " + name + "?" }
+
 func (in *Input) meant(sent string) (question string) {
 	best := far
 	for i := range in.Fields {
 		in.Fields[i].each(func(name string) {
 			if d := distance(name, sent); d < best {
-				best, question = d, ": did you mean "+name+"?"
+				best, question = d, didYouMean(name)
 			}
 		})
 	}

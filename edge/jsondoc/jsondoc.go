@@ -195,7 +195,7 @@ func (p *parser) value(v *Value, depth int) {
 	default:
 		detail := ""
 		if strings.HasPrefix(p.copy[start:], "\ufeff") {
-			detail = "there is a byte order mark"
+			detail = "byte order mark"
 		}
 		p.fail(ErrSyntax, start, detail)
 	}
@@ -237,7 +237,7 @@ func (p *parser) members(v *Value, depth int) {
 		name := p.text()
 		for i := range v.Members {
 			if v.Members[i].Name == name {
-				p.fail(ErrSyntax, start, "a member name is twice in one object")
+				p.fail(ErrSyntax, start, "duplicate name in an object")
 				p.fault.Name = name
 				return
 			}

@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 		`[1] 2`:               "parse JSON at byte 4: data after the JSON value",
 		`[nul]`:               "parse JSON at byte 4: not valid JSON",
 		`[-]`:                 "parse JSON at byte 2: not valid JSON",
-		`{"a":1,"b":2,"a":3}`: "parse JSON at byte 13: not valid JSON: a member name is twice in one object",
+		`{"a":1,"b":2,"a":3}`: "parse JSON at byte 13: not valid JSON: duplicate name in an object",
 	} {
 		if _, err := jsondoc.Parse([]byte(doc)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", doc, err, want)

@@ -49,10 +49,10 @@ type Members struct {
 	VerifyKit     []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the record; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether a record was made."`
-	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null on a dry run."`
-	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; else absent."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"Time of the request; null on a dry run."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key made the record; otherwise absent."`
 	EmailOnFile   bool     `json:"email_on_file" doc:"Whether an e-mail address was kept with the record."`
-	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record, if this host signs receipts; else absent."`
+	Promise       *Promise `json:"promise,omitempty" doc:"The promise to count the record; absent if this host signs no receipts."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
@@ -83,11 +83,11 @@ func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...str
 const ReusedKey = "key_reused"
 
 // KeyReused refuses a call under the key of another call. It reveals no detail of the other one.
-func KeyReused(t *turn.Turn) *turn.Response {
+func KeyReused(t *turn.Turn, in *input.Input) *turn.Response {
 	faults := &input.Faults{}
-	faults.Add("Idempotency-Key", ReusedKey, "another call was made with this key: send a new one")
-	return respond.Problem(t, respond.KeyReused, "Nothing was recorded by this call: the Idempotency-Key stands for "+
-		"another call, whose fields differ. Send a new key with a new call.", faults, nil)
+	faults.Add(in.KeyName, ReusedKey, "was used for another call: send a new key")
+	return respond.Problem(t, respond.KeyReused, "Nothing was recorded by this call: the "+in.KeyName+
+		" was used for another call, with other fields. Send a new key with a new call.", faults, nil)
 }
 
 const idDigits = 32
@@ -186,7 +186,7 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 			t.SetDeliver()
 		}
 	case call.differs(earlier):
-		return nil, KeyReused(t)
+		return nil, KeyReused(t, in)
 	default:
 		stored = &Stored{Replayed: true}
 		stored.ID, _ = earlier[0].(string)

@@ -208,7 +208,7 @@ func TestRelayFails(t *testing.T) {
 	}{
 		{0, turn.Refused, 502, "nothing was filed or stored", 0},
 		{0, turn.Timeout, 502, "The relay timed out", 0},
-		{record.ClaimSeconds - 1, turn.None, 409, "is still at work", 0},
+		{record.ClaimSeconds - 1, turn.None, 409, "is still in progress", 0},
 		{record.ClaimSeconds, turn.None, 200, `"recorded":true`, 1},
 		{record.ClaimSeconds + 1, turn.None, 200, `"replayed":true`, 1},
 	} {

@@ -178,7 +178,7 @@ func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
 	if failure == turn.Timeout {
 		detail = "The store timed out: whether the write was recorded is not known. " +
-			"Sending it again may record it twice, if it had no Idempotency-Key."
+			"Sending it again may record it twice, unless it had an idempotency key."
 	}
 	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
 }

@@ -49,8 +49,8 @@ func (s KeyState) OK() bool { return s <= None }
 
 const (
 	signed   = "live: receipts are signed with the key in public_key_b64"
-	unsigned = ", and receipts come back with signed false"
-	refused  = ", so receipts are refused until that is mended"
+	unsigned = ", so receipts have signed false"
+	refused  = ", so no receipts are issued until that is fixed"
 )
 
 var statuses = [...]string{

@@ -86,7 +86,7 @@ type Request struct {
 	Header []Header
 	Body   []byte // at most MaxBody+1 bytes: with one more than MaxBody it is too large
 
-	Incomplete bool // the body broke off, or took too long to arrive
+	Incomplete bool // the body was cut off, or took too long to arrive
 }
 
 // Get returns the value of the header field with this lower-case name, or "".

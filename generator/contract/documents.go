@@ -158,15 +158,15 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 				"The result must equal canonical; otherwise a field was edited after minting.",
 			"2. Compute the SHA-256 of the UTF-8 bytes of canonical. Its lower-case hexadecimal form must equal payload_sha256.",
 			"3. Take the public key from " + g.URL(route.Path) + ", not from the receipt: " +
-				"public_key_b64, or one of retired_keys that the receipt names. A retired key counts for an " +
+				"public_key_b64, or one of retired_keys that the receipt names. A retired key is valid for an " +
 				"issued_at from its current_from to " +
-				"the end of its retired_on, and for none if it is revoked; no key counts for an issued_at more than " +
-				strconv.Itoa(receipt.MaxAhead/60) + " minutes in the future. " +
+				"the end of its retired_on, and a revoked key never; an issued_at more than " +
+				strconv.Itoa(receipt.MaxAhead/60) + " minutes in the future is never valid. " +
 				"A receipt that names another key is not from this service.",
 			"4. Decode signature from base64 to 64 bytes and check it with that key as Ed25519 (RFC 8032) " +
 				"over the UTF-8 bytes of canonical. " +
-				"Where signed is false there is no signature: the receipt is hash-committed only, and nothing " +
-				"proves who issued it.",
+				"If signed is false there is no signature: the receipt is hash-committed only, and does not " +
+				"prove who issued it.",
 		},
 		RetiredKeys: retired,
 		VerifyKit:   kit,

@@ -66,7 +66,7 @@ func listSchema(l *site.List, ref string) object {
 		counts.Set(name, object{{"type", "integer"}, {"minimum", 0}})
 	}
 	all.Set("counts", object{
-		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "How many entries there are."},
+		{"type", "object"}, {"properties", counts}, {"required", names}, {"description", "Number of entries."},
 	})
 	names = nil
 	for _, m := range all {

@@ -144,7 +144,7 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	case f.Name == api.DryRun.Name:
 		schema.Set("description", "With true, nothing is written.")
 	case f.Name == api.KeyArgument:
-		return object{{"type", "string"}, {"description", "A UUID; a call sent again with it is done once."}}
+		return object{{"type", "string"}, {"description", "A UUID: with it, a repeated call is made once."}}
 	case f.Type == input.List: // some models cannot fill in two types
 		return object{
 			{"type", "string"},

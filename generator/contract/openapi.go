@@ -62,15 +62,15 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 			{"title", service.Name},
 			{"summary", service.Summary},
 			{"description", service.Notice + "\n\n" +
-				"HEAD works wherever GET does, without a body and without an effect. " +
-				"OPTIONS gets 204 on every path under /api/, a CORS preflight too. " +
-				"Any other method that is not listed gets the 405 of the path. " +
+				"HEAD works wherever GET does, without a body or an effect. " +
+				"OPTIONS gets 204 on every path under /api/, also as a CORS preflight. " +
+				"Any other unlisted method gets 405. " +
 				"No endpoint needs a credential, and any origin may read every answer under /api/. " +
-				"A path under /api/ that is not listed here gets 404 with the list of live endpoints. " +
-				"Each endpoint and each type of problem has a page. " +
-				"Each operation is named by its method and path. " +
-				"x-operations lists what it does, by the names in the contract of its endpoint. " +
-				"A GET that can write is described only as the read it is without parameters, so that no generated query writes. " +
+				"An unlisted path under /api/ gets 404 with the list of live endpoints. " +
+				"Each endpoint and each problem type has a page. " +
+				"Operations are named by method and path. " +
+				"x-operations lists their names in the endpoint's contract. " +
+				"A GET that can write is described only as a read, without the parameters that write, so that no generated query writes. " +
 				"To write, use the POST, or the get_template of the contract. " +
 				"This description is version " + model.DescriptionVersion + ", the MCP server version " +
 				protocol.ServerVersion + "; manifest.json has all versions."},
@@ -121,7 +121,7 @@ func (d *description) operation(route *api.Route, method string) object {
 		}
 		text := d.Description(op.ID)
 		if fullAt := op.Methods[len(op.Methods)-1]; fullAt != method {
-			text = "As with " + fullAt + ", which has the description, by query parameters."
+			text = "The same as " + fullAt + ", described there, with query parameters."
 		}
 		if writesByQuery(op) {
 			text += " It writes, so only the contract has its parameters."
@@ -151,7 +151,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	}
 	responses := object{}
 	if len(d.AnswerTypes(operations[0])) == 0 {
-		responses.Set("204", d.sharedResponse("NothingToDo", "Nothing was to be done.", "Cache-Control"))
+		responses.Set("204", d.sharedResponse("NothingToDo", "Accepted, without effect.", "Cache-Control"))
 	} else {
 		responses.Set("200", d.successResponse(route, operations, method))
 	}
@@ -182,10 +182,10 @@ func (d *description) refusedGet(route *api.Route) object {
 	return object{
 		{"tags", []string{route.Tag}},
 		{"operationId", operationID(http.MethodGet, route.Path)},
-		{"summary", "How to install the server, and its tools, in the body of a refusal."},
-		{"description", "There is no stream to listen to, so a GET is answered 405. " +
-			"Its body tells how to add the server to common clients, and lists the tools. " +
-			"A GET that accepts `text/event-stream` alone, with which SDKs begin, gets one block and the names of the tools."},
+		{"summary", "Read how to install the server, and its tools, in the body of a 405."},
+		{"description", "There is no stream, so a GET gets 405. " +
+			"Its body explains how to add the server to common clients, and lists the tools. " +
+			"A GET that accepts only `text/event-stream`, as SDKs send first, gets one block and the names of the tools."},
 		{"responses", responses},
 	}
 }
@@ -218,16 +218,16 @@ func (d *description) jsonRPCOperation(described *object, op *api.Operation) {
 			"Cache-Control"))
 	failed := ref("responses", "JSONRPCError")
 	responses := object{
-		{"200", d.response("A response for every request, an array for an array. "+
-			"A call that the endpoint refused is a result with isError true and the problem as its text; "+
-			"so is one over the limit of writes (429), and one whose relay or store fails (502, 503).",
+		{"200", d.response("A response to each request; a batch gets an array. "+
+			"A call that the endpoint refuses is a result with isError true and the problem as its text. "+
+			"That includes the write limit (429) and a failed relay or store (502, 503).",
 			respond.MediaJSON, replies(object{
 				{"jsonrpc", "2.0"},
 				{"id", 1},
 				{"result", object{}},
 			}), "Cache-Control", "Request-Id", "RateLimit-Policy", "RateLimit")},
 		{"202", d.sharedResponse("NothingToAnswer",
-			"There were notifications or responses only: nothing to answer.", "Cache-Control")},
+			"Only notifications or responses: no answer is due.", "Cache-Control")},
 		// An unknown method of the revision without a handshake.
 		{strconv.Itoa(http.StatusNotFound), failed},
 	}
@@ -338,7 +338,7 @@ func (d *description) list(name, path string, l *site.List) object {
 		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
 	}
 	shape = slices.DeleteFunc(shape, isWords)
-	shape.Set("description", "What each member means is in "+path+".")
+	shape.Set("description", "The members are described in "+path+".")
 	d.component(entry, shape)
 	return d.component(name, listSchema(l, "#/components/schemas/"+entry))
 }

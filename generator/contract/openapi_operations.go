@@ -268,18 +268,18 @@ func (d *description) problemExample(p *respond.ProblemType, code string) model.
 }
 
 var headerTexts = map[string]struct{ what, kind, example string }{
-	"Cache-Control": {"How long the answer may be kept (RFC 9111).", "string", `"no-store"`},
-	"ETag": {"Entity tag for If-None-Match (RFC 9110), a weak one if the answer has the " +
+	"Cache-Control": {"Time for which the answer may be cached (RFC 9111).", "string", `"no-store"`},
+	"ETag": {"Entity tag for If-None-Match (RFC 9110), weak if the answer contains the " +
 		"time; absent if the answer is computed.", "string", `"\"5f1d9c0e\""`},
-	"Link": {"With GET or HEAD: where the descriptions are, or another form of " +
+	"Link": {"With GET or HEAD: links to the descriptions, or to another form of " +
 		"a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
-	"Request-Id": {"Name of the request, which the operator finds in the log: 16 hexadecimal " +
-		"digits. It is made afresh, whatever the request has.", "string", `"5f1d9c0e8b7a4932"`},
-	"Allow":       {"The methods that the path answers (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
+	"Request-Id": {"Identifier of the request, also in the operator's log: 16 hexadecimal " +
+		"digits. It is always new, whatever the request has.", "string", `"5f1d9c0e8b7a4932"`},
+	"Allow":       {"The methods that the path allows (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Retry-After": {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
-	"RateLimit-Policy": {"With every write: the limit of writes, as a structured field list " +
+	"RateLimit-Policy": {"With every write: the write limit, as a structured field list " +
 		"(draft-ietf-httpapi-ratelimit-headers).", "string", ""},
-	"RateLimit": {"The rest of the limit, if the host knows it " +
+	"RateLimit": {"The remaining writes, if the host knows them " +
 		"(draft-ietf-httpapi-ratelimit-headers).", "string", `"\"writes\";r=29;t=60"`},
 }
 

@@ -132,7 +132,7 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 func anyObject() object { return object{{"type", "object"}, {"additionalProperties", true}} }
 
 func total(list string) (name, meaning string) {
-	return list + "_total", "How many there were, where " + list + " leaves some out."
+	return list + "_total", "Total number, if " + list + " is cut short."
 }
 
 // structSchema is a part of an object's schema.
@@ -307,7 +307,7 @@ func (g *Answers) inputObject(op *api.Operation, fields []input.Field, prefix st
 }
 
 func sameAs(f *input.Field) string {
-	text := "The same as " + f.Name + ". Where both are given, they must agree"
+	text := "The same as " + f.Name + ". If both are sent, they must agree"
 	if f.Type == input.Email {
 		text += "; " + site.Consent
 	}

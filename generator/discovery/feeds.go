@@ -38,7 +38,7 @@ func inWords(s *site.Scoreboard) string {
 		s.AsOf, s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded, s.Orgs.ChartersFiled)
 	fmt.Fprintf(&b, "Suggestions received from outside: %d; originated internally: %d; shipped: %d. ",
 		s.Suggestions.ReceivedExternal, s.Suggestions.OriginatedInternally, s.Suggestions.Shipped)
-	fmt.Fprintf(&b, "Development, seed and test records in no count: %d.", s.Excluded.Records)
+	fmt.Fprintf(&b, "Development, seed and test records, not counted: %d.", s.Excluded.Records)
 	for _, c := range s.Corrections {
 		fmt.Fprintf(&b, " Corrected: %s was %d on the board of %s. %s", c.Number, c.Was, c.Board, c.Reason)
 	}

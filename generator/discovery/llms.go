@@ -71,7 +71,7 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 	for _, path := range llmsDocuments {
 		link(output.Titles[path], path)
 	}
-	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Others alike, and .ics")
+	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Also as .ics, and for each calendar")
 
 	section("Optional")
 	for i := range g.Site.Pages {

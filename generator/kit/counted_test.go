@@ -202,7 +202,7 @@ func prove(t testing.TB, s *tlog.Stage, index int64) *tlog.Proof {
 }
 
 func lastLine(kind string, s *tlog.Stage, index int64) string {
-	return fmt.Sprintf("counted %s by %s, entry %d of %s at %d", kind, s.Name, index, s.Tree.Origin, s.Size)
+	return fmt.Sprintf("counted %s by %s, entry %d of %d in %s", kind, s.Name, index, s.Size, s.Tree.Origin)
 }
 
 // What a log has counted is found in it by its answer, wherever it is in trees of every form, and
@@ -435,7 +435,7 @@ func TestTampered(t *testing.T) {
 		status     int
 		says       string
 	}{
-		"by the witness":             {when, "", []int{1}, 0, "witnessed: it existed by " + when + " at the latest, says witness.example/1\n"},
+		"by the witness":             {when, "", []int{1}, 0, "witnessed: it existed by " + when + ", according to witness.example/1\n"},
 		"by one of two":              {when, "", []int{1, 2}, 1, "FAILED witnessed: it is not cosigned by witness.example/2\n"},
 		"by another":                 {when, "", []int{2}, 1, "FAILED witnessed: "},
 		"before the verification":    {"2026-11-19T23:59:59Z", "", []int{1}, 1, "FAILED witnessed: "},
@@ -564,7 +564,7 @@ func TestKinds(t *testing.T) {
 	ask(t, s.URL, questions)
 	python := write(t, "verify.py", "https://www.example.org", nil, nil)
 	said := run(t, "verify.py", python, all[0], "--log", s.URL+"/"+folder+"/log", "--log-key", both)
-	if want := "since then: it counts as own, says the lookup\n"; !strings.Contains(said.Out, want) {
+	if want := "since then: it counts as own, according to the lookup\n"; !strings.Contains(said.Out, want) {
 		t.Errorf("%q is not in\n%s", want, said.Out)
 	}
 }

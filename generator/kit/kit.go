@@ -5,23 +5,23 @@
 // Each takes the JSON answer unchanged, from a file or from standard input, and prints the result
 // of each step up to the first that fails. All three print the same:
 //
-//	ok     fields: they rebuild into canonical
+//	ok     fields: they match canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
 //	ok     signature: the receipt is signed
-//	FAILED key: it is not a key of the service for receipts of that time
+//	FAILED key: it is not valid for this service at that time
 //
 // With --counted, verify.py and verify.mjs also check that the public log has the registration or
 // the charter. They read the log of the service, a copy of it (--log), or the proof in a file
 // (--proof; see tlog.Stage.Prove):
 //
 //	ok     entry: it is in the log's lookup
-//	ok     inclusion: it is entry 12 of the 512 that the checkpoint signs
+//	ok     inclusion: it is entry 12 of the 512 entries under the checkpoint
 //	ok     verification: the last entry of that tree is the verification of 2026-11-20
-//	ok     checkpoint: it is signed by the key of www.base.example/log, at 512
-//	ok     newest: its tree is the beginning of the newest one, of 700, which this host shows now
-//	witnessed: it existed by 2026-11-20T10:02:11Z at the latest, says witness.example/w1
-//	since then: it counts as own, says the lookup
-//	counted registration by 2026-11-20, entry 12 of www.base.example/log at 512
+//	ok     checkpoint: it is signed by the key of www.base.example/log, with 512 entries
+//	ok     newest: the tree that this host shows now, of 700 entries, is an extension of that tree
+//	witnessed: it existed by 2026-11-20T10:02:11Z, according to witness.example/w1
+//	since then: it counts as own, according to the lookup
+//	counted registration by 2026-11-20, entry 12 of 512 in www.base.example/log
 //
 // Package tlog describes the format. The newest checkpoint is read from the log; with --proof alone
 // it is taken from the proof. The programs contain each replaced key as KEY@SIZE:ROOT. They refuse
@@ -44,8 +44,8 @@
 // is checked, and the promise in the answer, if any:
 //
 //	ok     promise: it is about this record
-//	ok     key: it is a key of the service for receipts of that time
-//	ok     signature: it is one by … over its text
+//	ok     key: it is valid for this service at that time
+//	ok     signature: its text is signed by …
 //
 // The programs are templates. generate fills in the keys of the service, and the names and limits
 // of the tables, in double square brackets.
@@ -82,7 +82,7 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		}
 		return text
 	}
-	log, without, noKey := ifLog(baseURL+tlog.Folder), "", "no key of the log: give it with --log-key"
+	log, without, noKey := ifLog(baseURL+tlog.Folder), "", "no key of the log: give one with --log-key"
 	if log == "" {
 		without, noKey = "; this service keeps no log", "this service keeps no log"
 	}
@@ -100,17 +100,17 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		"canon_charter":      canon.CharterRule,
 		"canon_promise":      canon.PromiseRule,
 		"kit_exit":           "Exit status: 0 valid, 1 not valid, 2 not checked",
-		"kit_file":           "the JSON answer, unchanged; standard input if absent",
-		"kit_key": "the public key that receipts are checked against, in base64; several are joined with commas, " +
-			"the current one first, and @FIRST..LAST after a key are the days of its receipts. " +
+		"kit_file":           "the JSON answer, unchanged; default standard input",
+		"kit_key": "the public key to check receipts with, in base64; join several with commas, " +
+			"the current one first, and add @FIRST..LAST to a key for the days on which it signed. " +
 			"The service publishes it as public_key_b64 at " + baseURL + "/api/receipt",
-		"kit_counted":    "check also that the public log has the answer, of a registration or a charter" + without,
+		"kit_counted":    "also check that the public log has this registration or charter" + without,
 		"kit_no_log_key": noKey,
-		"kit_log":        "the address of the log to read, with --counted" + ifLog("; "+log+" if absent"),
+		"kit_log":        "the address of the log to read for --counted" + ifLog("; default "+log),
 		"log_url":        log,
-		"kit_proof":      "check by this tlog-proof of the answer that it was counted, without reading the log",
-		"kit_witness":    "the verifier key of a witness that must have cosigned; several are joined with commas",
-		"kit_log_key": "the verifier key of the log; several are joined with commas" +
+		"kit_proof":      "check with this tlog-proof, without reading the log, that the answer was counted",
+		"kit_witness":    "the verifier key of a witness that must have cosigned; join several with commas",
+		"kit_log_key": "the verifier key of the log; join several with commas" +
 			ifLog(". The service publishes them at "+baseURL+tlog.KeysPath),
 	})
 	if err != nil {

@@ -128,7 +128,7 @@ for (const q of JSON.parse(readFileSync(0))) {
       const proof = values.proof && new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(values.proof));
       const witnesses = values.witness?.split(",");
       const c = await counted(given, { log: values.log, proof, keys: values["log-key"].split(","), witnesses }, show);
-      if (c) a.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.origin + " at " + c.size + "\n";
+      if (c) a.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.size + " in " + c.origin + "\n";
       else a.Status = 1;
     }
   } catch (fault) { a.Faults = fault.message; a.Status = 2; }

@@ -43,7 +43,7 @@ func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 // Trailer are the members that every JSON answer under /api/ ends with.
 type Trailer struct {
 	Notice        string `json:"notice" doc:"Fixed statement that content is data and not instructions."`
-	ServedFrom    string `json:"served_from" doc:"Name of the host that this request was answered on; in a document, that it was made for."`
+	ServedFrom    string `json:"served_from" doc:"Host name that served this request; in a document, the host it was made for."`
 	CanonicalHost string `json:"canonical_host" doc:"Name of the canonical host."`
 	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
 }
@@ -52,7 +52,7 @@ type Trailer struct {
 type LiveEndpoint struct {
 	Method string `json:"method" doc:"HTTP method."`
 	Path   string `json:"path" doc:"Path on the canonical host."`
-	What   string `json:"what" doc:"What it does."`
+	What   string `json:"what" doc:"Description."`
 	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 }
 
@@ -60,18 +60,18 @@ type LiveEndpoint struct {
 type Presence struct {
 	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"The status that the operator set by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
-	AwayMessage   string           `json:"away_message" is:"text" optional:"true" doc:"What the operator says about the status; empty when there is nothing to say."`
-	Since         string           `json:"since" is:"time" doc:"When the operator set the status."`
-	StatusNote    string           `json:"status_note" is:"text" doc:"Who set the status, and when."`
-	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"Everything that is live under /api/."`
-	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"Planned, but not built."`
-	NextActions   []respond.Action `json:"next_actions" doc:"Where to go from here."`
+	AwayMessage   string           `json:"away_message" is:"text" optional:"true" doc:"The operator's words on the status, or empty."`
+	Since         string           `json:"since" is:"time" doc:"Time at which the operator set the status."`
+	StatusNote    string           `json:"status_note" is:"text" doc:"Origin and date of the status."`
+	LiveEndpoints []LiveEndpoint   `json:"live_endpoints" doc:"All live endpoints under /api/."`
+	NotBuilt      []NotBuilt       `json:"not_built" is:"group" doc:"Planned features that are not built."`
+	NextActions   []respond.Action `json:"next_actions" doc:"Next links."`
 }
 
 // NotBuilt is something that does not exist yet.
 type NotBuilt struct {
-	What string `json:"what" is:"text" doc:"Its name."`
-	Note string `json:"note" is:"text" doc:"What to know about its absence."`
+	What string `json:"what" is:"text" doc:"Name."`
+	Note string `json:"note" is:"text" doc:"Remark on its absence."`
 }
 
 // Quest is the answer of GET /api/quest.
@@ -79,10 +79,10 @@ type Quest struct {
 	Quest          string           `json:"quest" doc:"Name of the quest."`
 	Version        string           `json:"version" doc:"Version of the quest."`
 	EstTimeSeconds int              `json:"est_time_seconds" doc:"Estimated time for all steps, in seconds."`
-	HowToCall      string           `json:"how_to_call" doc:"What holds for every call."`
+	HowToCall      string           `json:"how_to_call" doc:"Rules for every call."`
 	Steps          []QuestStep      `json:"steps" doc:"The steps, cheapest first. Stopping after any of them is a complete run."`
-	Completion     QuestCompletion  `json:"completion" doc:"What a run leaves behind."`
-	NextActions    []respond.Action `json:"next_actions" doc:"Where to go from here: index, manifest, learn, openapi."`
+	Completion     QuestCompletion  `json:"completion" doc:"Results of a run."`
+	NextActions    []respond.Action `json:"next_actions" doc:"Next links: index, manifest, learn, openapi."`
 }
 
 // QuestStep is one step of the quest.
@@ -90,33 +90,33 @@ type QuestStep struct {
 	N         int     `json:"n" doc:"Number of the step, from 1."`
 	Title     string  `json:"title" doc:"Title of the step."`
 	Call      string  `json:"call" doc:"The exact call: method, address and, for a POST, the body."`
-	Curl      string  `json:"curl,omitempty" doc:"The same as a command, where the answer of one step goes into another."`
+	Curl      string  `json:"curl,omitempty" doc:"The call as a shell command, if one step's answer goes into another."`
 	Tool      *string `json:"tool" doc:"The MCP tool for the same call, or null."`
-	Arguments JSON    `json:"arguments" doc:"The arguments of the tool."`
-	Proves    string  `json:"proves" doc:"What the call proves to the caller."`
-	Reward    string  `json:"reward,omitempty" doc:"What the caller gets as well."`
+	Arguments JSON    `json:"arguments" doc:"Arguments of the tool."`
+	Proves    string  `json:"proves" doc:"Evidence that the caller gains."`
+	Reward    string  `json:"reward,omitempty" doc:"Further benefit to the caller."`
 }
 
 // QuestCompletion describes the result of all steps.
 type QuestCompletion struct {
-	YouNowHave []string `json:"you_now_have" is:"text" doc:"What a caller has after all steps."`
-	Persist    string   `json:"persist" is:"text" doc:"What to keep, and why."`
+	YouNowHave []string `json:"you_now_have" is:"text" doc:"Results after all steps."`
+	Persist    string   `json:"persist" is:"text" doc:"Data to keep, and the reason."`
 }
 
 // AUP is the answer of GET /api/aup.
 type AUP struct {
-	Version       string       `json:"version" yaml:"version,omitempty" is:"line" max:"20" doc:"Version of the policy, which moves with its rules."`
+	Version       string       `json:"version" yaml:"version,omitempty" is:"line" max:"20" doc:"Version of the policy. It changes with the rules."`
 	Policy        string       `json:"policy" is:"text" doc:"The policy in one paragraph."`
 	Prohibited    []Prohibited `json:"prohibited" is:"group" doc:"The prohibitions."`
-	Enforcement   string       `json:"enforcement" is:"text" doc:"What happens on a violation."`
-	CheckEndpoint string       `json:"check_endpoint" is:"text" doc:"When a check endpoint comes, and what to do until then."`
-	Rationale     string       `json:"rationale" is:"text" doc:"The reasons for the policy."`
+	Enforcement   string       `json:"enforcement" is:"text" doc:"Consequences of a violation."`
+	CheckEndpoint string       `json:"check_endpoint" is:"text" doc:"Plan for a check endpoint, and the substitute until then."`
+	Rationale     string       `json:"rationale" is:"text" doc:"Reasons for the policy."`
 }
 
 // Prohibited is one rule of the acceptable-use policy.
 type Prohibited struct {
 	Code string `json:"code" is:"text" doc:"Stable identifier of the rule."`
-	Rule string `json:"rule" is:"text" doc:"What it prohibits."`
+	Rule string `json:"rule" is:"text" doc:"The prohibition."`
 
 	// Examples are for the page of the terms alone.
 	Examples struct {
@@ -131,59 +131,59 @@ type Roster struct {
 	Board             string            `json:"board" is:"text" doc:"Name of the board."`
 	AsOf              string            `json:"as_of" is:"date" doc:"Date of the last hand verification."`
 	VerifiedThrough   string            `json:"counts_verified_by_hand_through" is:"date" doc:"Last day that the hand-verified counts cover."`
-	CountsAgeNote     string            `json:"counts_age_note" is:"text" doc:"How to read the age of the counts."`
-	MonitoredThrough  string            `json:"operations_monitored_through" is:"date" doc:"Last day on which the operation was watched."`
-	MonitoringNote    string            `json:"monitoring_note" is:"text" doc:"What watching means here."`
-	CountingPolicy    string            `json:"counting_policy" is:"text" doc:"How numbers come about."`
+	CountsAgeNote     string            `json:"counts_age_note" is:"text" doc:"Meaning of counts_age_days."`
+	MonitoredThrough  string            `json:"operations_monitored_through" is:"date" doc:"Last day on which the operator watched the service."`
+	MonitoringNote    string            `json:"monitoring_note" is:"text" doc:"Meaning of operations_monitored_through."`
+	CountingPolicy    string            `json:"counting_policy" is:"text" doc:"Rules of counting."`
 	PilotWaitlist     PilotWaitlist     `json:"pilot_waitlist" is:"group" doc:"Registrations for the pilot."`
 	Orgs              Orgs              `json:"orgs" is:"group" doc:"Charters of the org draft."`
 	Suggestions       Suggestions       `json:"suggestions" is:"group" doc:"Suggestions received and shipped."`
-	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"Records in no count."`
-	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"Observations of clients. They are recorded, but none is a conversion."`
-	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"How to read the numbers."`
-	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that are less than on the board before, or of which verified records were lost, and why. Most boards have none."`
+	Excluded          Excluded          `json:"excluded_from_counts" is:"group" doc:"Records left out of every count."`
+	ObservedAttention ObservedAttention `json:"observed_attention" is:"group" doc:"Observations of clients. None is a conversion."`
+	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"Meaning of the numbers."`
+	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that fell since the previous board, or lost verified records, with the reason. Usually absent."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
-	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"When this answer was made."`
+	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"Time of this answer."`
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
 // Correction explains a number that is less than on the previous board, or lost records.
 type Correction struct {
-	Number string `json:"number" is:"text" doc:"The number, by the names of the members under which an answer has it."`
-	Was    int    `json:"was" is:"count" doc:"What the board before said."`
-	Board  string `json:"board" is:"text" doc:"Which board that is: the name of its document under /scoreboard/, without extension."`
-	Reason string `json:"reason" is:"line" doc:"Why the number fell, or how many verified records were lost, and why."`
+	Number string `json:"number" is:"text" doc:"The number, as a path of member names."`
+	Was    int    `json:"was" is:"count" doc:"Value on the previous board."`
+	Board  string `json:"board" is:"text" doc:"The previous board: name of its document under /scoreboard/, without extension."`
+	Reason string `json:"reason" is:"line" doc:"Reason for the fall, or the number of lost records and the reason."`
 }
 
 // PilotWaitlist counts registrations.
 type PilotWaitlist struct {
 	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" doc:"Distinct agents that the operator vouches for."`
-	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" doc:"Waitlist requests answered 200 up to the moment of the verification, less the operator's own development, seed and test records. It falls by nothing else."`
-	IdentityNote          string  `json:"identity_note" is:"text" doc:"What is known about who registered."`
-	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"Verified conversions as of as_of, plus 1. Registrations that were recorded since come first."`
+	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" doc:"Waitlist requests answered 200 up to the moment of the verification, except the operator's own development, seed and test records. Nothing else lowers it."`
+	IdentityNote          string  `json:"identity_note" is:"text" doc:"Limits of what registrations prove."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"One more than the verified conversions as of as_of. Registrations recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
-	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"The seats less the agents verified as of as_of."`
-	Convert               Convert `json:"convert" doc:"How to register."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Seats minus the agents verified as of as_of."`
+	Convert               Convert `json:"convert" doc:"Instructions for registering."`
 }
 
 // Convert describes how to register.
 type Convert struct {
 	Methods           []string `json:"methods" doc:"HTTP methods that register."`
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
-	Minimum           string   `json:"minimum" doc:"The least that a registration needs."`
+	Minimum           string   `json:"minimum" doc:"Minimum for a registration."`
 	Get               string   `json:"get" doc:"URI template (RFC 6570) of the GET form."`
-	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. Placeholders in angle brackets are refused."`
+	PostBody          JSON     `json:"post_body" doc:"Body of the POST form. Unchanged placeholders in angle brackets are refused."`
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
 // Orgs counts charters.
 type Orgs struct {
-	ChartersFiled     int      `json:"charters_filed" is:"count" doc:"Charters filed up to the moment of the verification, less the operator's own."`
+	ChartersFiled     int      `json:"charters_filed" is:"count" doc:"Charters filed up to the moment of the verification, except the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
-	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
-	File              FileCall `json:"file" doc:"How to file a charter."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed as of as_of."`
+	File              FileCall `json:"file" doc:"Instructions for filing a charter."`
 	Rules             string   `json:"rules" is:"text" doc:"The rules in short."`
-	OfferHistory      string   `json:"offer_history" is:"text" doc:"How the offer has changed."`
+	OfferHistory      string   `json:"offer_history" is:"text" doc:"Changes of the offer."`
 }
 
 // FileCall describes how to file something.
@@ -195,31 +195,31 @@ type FileCall struct {
 
 // Suggestions counts suggestions. Shipped is never more than the sum of the other two.
 type Suggestions struct {
-	ReceivedExternal     int      `json:"received_external" is:"count" doc:"Suggestions answered filed, of whatever kind (SECURITY: and PIN: too), less the operator's own tests."`
-	OriginatedInternally int      `json:"originated_internally" is:"count" doc:"Suggestions that came from the operator's side."`
-	Shipped              int      `json:"shipped" is:"count" doc:"Suggestions that shipped, of both kinds."`
-	Reconciliation       string   `json:"reconciliation" is:"text" doc:"How the three numbers reconcile."`
-	File                 FileCall `json:"file" doc:"How to send a suggestion."`
-	Deal                 string   `json:"deal" is:"text" doc:"What happens with a suggestion."`
+	ReceivedExternal     int      `json:"received_external" is:"count" doc:"Suggestions answered with filed true, of every kind (also SECURITY: and PIN:), except the operator's own tests."`
+	OriginatedInternally int      `json:"originated_internally" is:"count" doc:"Suggestions by the operator."`
+	Shipped              int      `json:"shipped" is:"count" doc:"Shipped suggestions of both kinds."`
+	Reconciliation       string   `json:"reconciliation" is:"text" doc:"Rule that the three numbers satisfy."`
+	File                 FileCall `json:"file" doc:"Instructions for sending a suggestion."`
+	Deal                 string   `json:"deal" is:"text" doc:"Handling of a suggestion."`
 }
 
 // Excluded are the records that no count includes.
 type Excluded struct {
 	Records int    `json:"development_seed_and_test_records" is:"count" doc:"Records made by development, seeding and tests."`
-	Note    string `json:"note" is:"text" doc:"What they are."`
+	Note    string `json:"note" is:"text" doc:"Description of these records."`
 }
 
 // ObservedAttention holds observations of clients.
 type ObservedAttention struct {
 	AsOf               string            `json:"as_of" is:"date" doc:"Date of this observation."`
 	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"The observations."`
-	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"What the clients are."`
-	HonestRead         string            `json:"honest_read" is:"text" doc:"What it does and does not show."`
-	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"How many clients named themselves."`
-	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" doc:"How many of them completed a handshake."`
-	NamedClients       []string          `json:"named_clients" is:"text" unique:"true" doc:"The names they gave, as text."`
+	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"Meaning of named clients."`
+	HonestRead         string            `json:"honest_read" is:"text" doc:"Limits of the observations."`
+	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"Number of clients that named themselves."`
+	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" doc:"Number of these that completed a handshake."`
+	NamedClients       []string          `json:"named_clients" is:"text" unique:"true" doc:"Names that clients gave, as text."`
 	ToolCalls          int               `json:"tool_calls_by_anything_not_auditing_us" is:"count" doc:"Tool calls by clients that were not auditing the service."`
-	ToolCallsNote      string            `json:"tool_calls_note" is:"text" doc:"How tool calls are counted."`
+	ToolCallsNote      string            `json:"tool_calls_note" is:"text" doc:"Meaning of the tool call count."`
 	SecurityReports    int               `json:"security_reports_received" is:"count" doc:"Security reports received."`
 	Updates            []Update          `json:"-" yaml:"updates"`
 	ByDate             map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
@@ -228,8 +228,8 @@ type ObservedAttention struct {
 // Update is a dated remark.
 type Update struct {
 	Date             string `json:"-" yaml:"date" is:"date"`
-	WhatChanged      string `json:"what_changed" is:"text" doc:"What changed."`
-	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"An observation that could mean two things, and is not counted."`
+	WhatChanged      string `json:"what_changed" is:"text" doc:"Change since the previous observation."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"An ambiguous observation, which is not counted."`
 }
 
 // Contract is the machine-readable contract of an endpoint, the answer of GET /api/waitlist without
@@ -237,11 +237,11 @@ type Update struct {
 type Contract struct {
 	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
 	Path       string              `json:"path" doc:"Path on the canonical host."`
-	Methods    []string            `json:"methods" doc:"The methods it answers."`
-	What       string              `json:"what" doc:"What the endpoint is for."`
-	Operations []ContractOperation `json:"operations" doc:"What can be done here."`
-	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"How often one client may write, where something can be written."`
-	Errors     []string            `json:"errors" doc:"The problems that a request may get, each as status and name of its page under /problems/."`
+	Methods    []string            `json:"methods" doc:"Methods of the endpoint."`
+	What       string              `json:"what" doc:"Purpose of the endpoint."`
+	Operations []ContractOperation `json:"operations" doc:"Operations of the endpoint."`
+	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"Write limit per client; absent if the endpoint writes nothing."`
+	Errors     []string            `json:"errors" doc:"Possible problems, each as status and name of its page under /problems/."`
 	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description, as Markdown."`
 }
 
@@ -249,51 +249,51 @@ type Contract struct {
 type ContractOperation struct {
 	ID          string          `json:"id" doc:"Stable identifier."`
 	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
-	What        string          `json:"what" doc:"What it does."`
+	What        string          `json:"what" doc:"Description."`
 	Writes      bool            `json:"writes,omitzero" doc:"True if it stores, sends or signs something; otherwise absent."`
 	DryRun      bool            `json:"dry_run,omitzero" doc:"True if dry_run checks and answers without any effect; otherwise absent."`
-	Fields      []ContractField `json:"fields,omitempty" doc:"The input fields; absent where there are none."`
-	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one must be given."`
-	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"What happens with a field that is not named here; absent: it is ignored."`
+	Fields      []ContractField `json:"fields,omitempty" doc:"Input fields; absent if there are none."`
+	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one is required."`
+	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"Handling of fields not named here. Default: ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
-	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. Placeholders in angle brackets are refused."`
+	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. Unchanged placeholders in angle brackets are refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
-	Notes       []string        `json:"notes,omitempty" doc:"What else to know."`
+	Notes       []string        `json:"notes,omitempty" doc:"Further notes."`
 }
 
 // ContractField is one input field.
 type ContractField struct {
 	Name            string `json:"name" doc:"Name of the field."`
 	Type            string `json:"type" doc:"JSON type of the field, or two types with or between them."`
-	Format          string `json:"format,omitempty" doc:"email or date."`
+	Format          string `json:"format,omitempty" doc:"Format: email or date."`
 	Required        bool   `json:"required,omitzero" doc:"True if it is required; otherwise absent."`
 	Bounds          `flat:"true"`
-	Values          []string        `json:"values,omitempty" doc:"The only values allowed."`
-	ValuesIn        string          `json:"values_in,omitempty" doc:"Instead of values: the member of the answer that lists them."`
+	Values          []string        `json:"values,omitempty" doc:"Allowed values."`
+	ValuesIn        string          `json:"values_in,omitempty" doc:"Member of this answer that lists the allowed values."`
 	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
-	QueryParameters []string        `json:"query_parameters,omitempty" doc:"The parameters of the field in a query, each in the form query_form."`
-	QueryForm       string          `json:"query_form,omitempty" doc:"Their form. The last colon separates its parts."`
-	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"The only place for it; absent: a query or a body."`
-	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example; placeholders in angle brackets are refused."`
-	Meaning         string          `json:"meaning" doc:"What it means, in one sentence."`
-	Items           []ContractField `json:"items,omitempty" doc:"The members of each item of an array."`
+	QueryParameters []string        `json:"query_parameters,omitempty" doc:"Query parameters for the field, each in the form query_form."`
+	QueryForm       string          `json:"query_form,omitempty" doc:"Form of the query_parameters. The last colon separates the two parts."`
+	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"Place of the field. Default: query or body."`
+	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example. Unchanged placeholders in angle brackets are refused."`
+	Meaning         string          `json:"meaning" doc:"Meaning in one sentence."`
+	Items           []ContractField `json:"items,omitempty" doc:"Members of each item of an array."`
 }
 
 // Bounds are the limits of a field; 0 is none.
 type Bounds struct {
-	MinLength int `json:"min_length,omitzero" doc:"Least length, in code points."`
-	MaxLength int `json:"max_length,omitzero" doc:"Greatest length, in code points."`
-	Minimum   int `json:"minimum,omitzero" doc:"Least value."`
-	Maximum   int `json:"maximum,omitzero" doc:"Greatest value."`
-	MinItems  int `json:"min_items,omitzero" doc:"Least number of items."`
-	MaxItems  int `json:"max_items,omitzero" doc:"Greatest number of items."`
+	MinLength int `json:"min_length,omitzero" doc:"Minimum length, in code points."`
+	MaxLength int `json:"max_length,omitzero" doc:"Maximum length, in code points."`
+	Minimum   int `json:"minimum,omitzero" doc:"Minimum value."`
+	Maximum   int `json:"maximum,omitzero" doc:"Maximum value."`
+	MinItems  int `json:"min_items,omitzero" doc:"Minimum number of items."`
+	MaxItems  int `json:"max_items,omitzero" doc:"Maximum number of items."`
 }
 
 // WriteLimit is the rate limit of writes.
 type WriteLimit struct {
-	Writes        int    `json:"writes" doc:"How many writes."`
-	WindowSeconds int    `json:"window_seconds" doc:"In how many seconds."`
-	Per           string `json:"per" doc:"For whom."`
+	Writes        int    `json:"writes" doc:"Number of writes."`
+	WindowSeconds int    `json:"window_seconds" doc:"Length of the window, in seconds."`
+	Per           string `json:"per" doc:"Unit that the limit applies to."`
 }
 
 // AskedContract is the operation of a request in a 400.
@@ -306,29 +306,29 @@ type AskedContract struct {
 
 // OrgRules is the answer of GET /api/org without a charter's parameters.
 type OrgRules struct {
-	Intro             string `json:"intro" doc:"What the draft is."`
+	Intro             string `json:"intro" doc:"Introduction to the draft."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
-	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. Placeholders in angle brackets are refused."`
+	PostTemplate      JSON   `json:"post_template" doc:"A body for POST. Unchanged placeholders in angle brackets are refused."`
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
-	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"The seats less the charters filed as of as_of."`
-	Founding          string `json:"founding" doc:"How the founding seats are given."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed as of as_of."`
+	Founding          string `json:"founding" doc:"Rules for founding seats."`
 	Contract
 }
 
 // Rules are the rules of the org draft.
 type Rules struct {
-	Cap               int        `json:"cap" doc:"Most credit units that the five allocations may add up to."`
-	MinimumAllocation int        `json:"minimum_allocation" doc:"Least credit units of one allocation."`
-	RosterSize        int        `json:"roster_size" doc:"How many entries a roster has."`
+	Cap               int        `json:"cap" doc:"Maximum sum of the five allocations, in credit units."`
+	MinimumAllocation int        `json:"minimum_allocation" doc:"Minimum of one allocation, in credit units."`
+	RosterSize        int        `json:"roster_size" doc:"Number of entries in a roster."`
 	Positions         []Position `json:"positions" doc:"The positions, each exactly once in a roster."`
 }
 
 // Position is one position of an org.
 type Position struct {
-	Position string `json:"position" doc:"Its name."`
-	What     string `json:"what" doc:"What it does."`
+	Position string `json:"position" doc:"Name."`
+	What     string `json:"what" doc:"Description."`
 }
 
 // ReceiptSpec is the answer of GET /api/receipt.
@@ -337,34 +337,34 @@ type ReceiptSpec struct {
 	Algorithm        string       `json:"algorithm" doc:"Signature algorithm."`
 	Canonicalization string       `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	SignedFields     []string     `json:"signed_fields" doc:"The exact keys in the exact order signed."`
-	VerifyOffline    []string     `json:"verify_offline" doc:"How to verify a receipt without this service."`
-	RetiredKeys      []RetiredKey `json:"retired_keys" doc:"Keys that sign no more, each with the days for whose receipts it counts."`
+	VerifyOffline    []string     `json:"verify_offline" doc:"Steps to verify a receipt without this service."`
+	RetiredKeys      []RetiredKey `json:"retired_keys" doc:"Retired keys, each with the days of the receipts it is valid for."`
 	VerifyKit        []string     `json:"verify_kit" doc:"Programs that follow verify_offline, for Python, JavaScript and the shell."`
 	Contract
 
 	PublicKey     string `json:"public_key_b64,omitzero" from:"edge" doc:"Raw 32-byte Ed25519 public key in base64; empty when there is none."`
 	SigningLive   bool   `json:"signing_live,omitzero" from:"edge" doc:"Whether minted receipts are signed."`
-	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"The same in words."`
+	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"Status of signing, in words."`
 }
 
 // RetiredKey is a receipt key that signs no more. It signed from CurrentFrom, which is "" where
 // that is not known, to RetiredOn, and counts for receipts of that time unless it is Revoked.
 type RetiredKey struct {
 	PublicKey   string `json:"public_key_b64" yaml:"public_key" is:"key" doc:"Raw 32-byte Ed25519 public key in base64."`
-	CurrentFrom string `json:"current_from,omitempty" yaml:"current_from,omitempty" is:"date" doc:"The first day for whose receipts it counts; absent where that is not known."`
-	RetiredOn   string `json:"retired_on" yaml:"retired_on" is:"date" doc:"The last day for whose receipts it counts."`
-	Revoked     string `json:"revoked,omitempty" yaml:"revoked,omitempty" is:"line" max:"200" doc:"Why it counts for no receipt; absent where it does."`
+	CurrentFrom string `json:"current_from,omitempty" yaml:"current_from,omitempty" is:"date" doc:"First day of the receipts it is valid for; absent if unknown."`
+	RetiredOn   string `json:"retired_on" yaml:"retired_on" is:"date" doc:"Last day of the receipts it is valid for."`
+	Revoked     string `json:"revoked,omitempty" yaml:"revoked,omitempty" is:"line" max:"200" doc:"Reason for revocation; absent if the key is not revoked."`
 }
 
 // BusinessDays is the answer of GET /api/business-days without a computation's parameters.
 type BusinessDays struct {
 	Range       DateRange    `json:"range" doc:"The dates that are supported, both included."`
-	Calendars   []Calendar   `json:"calendars" doc:"The calendars. Saturdays and Sundays are business days in none of them."`
-	Conventions []Convention `json:"conventions" doc:"The conventions of roll, and of add with 0 days: which business day replaces a day that is not one. The first is the default."`
-	Counting    string       `json:"counting" doc:"Which days count counts."`
-	Adding      string       `json:"adding" doc:"From where add counts."`
-	DataVersion string       `json:"data_version" format:"date" doc:"The version of the closed days, a date. It changes only if one of them, or its name, does."`
-	Caveat      string       `json:"caveat" doc:"What the data does not know."`
+	Calendars   []Calendar   `json:"calendars" doc:"Calendars. In all of them Saturdays and Sundays are not business days."`
+	Conventions []Convention `json:"conventions" doc:"Conventions of roll, and of add with 0 days: the replacement for a day that is not a business day. The first is the default."`
+	Counting    string       `json:"counting" doc:"Rule of count."`
+	Adding      string       `json:"adding" doc:"Rule of add."`
+	DataVersion string       `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
+	Caveat      string       `json:"caveat" doc:"Limits of the data."`
 	Contract
 }
 
@@ -376,11 +376,11 @@ type DateRange struct {
 
 // Calendar is one calendar of business days.
 type Calendar struct {
-	ID        string `json:"id" doc:"Its name in a request."`
-	Name      string `json:"name" doc:"Its name."`
-	Authority string `json:"authority" doc:"What its rules are from."`
-	Scope     string `json:"scope" doc:"What it holds."`
-	LeavesOut string `json:"leaves_out" doc:"What it does not hold, though one may expect it."`
+	ID        string `json:"id" doc:"Name in a request."`
+	Name      string `json:"name" doc:"Name."`
+	Authority string `json:"authority" doc:"Legal source of the rules."`
+	Scope     string `json:"scope" doc:"Scope of the calendar."`
+	LeavesOut string `json:"leaves_out" doc:"Days it leaves out, though some expect them."`
 }
 
 //go:embed calendars.json
@@ -396,22 +396,22 @@ func Calendars() (all []Calendar) {
 
 // Convention is one business day convention.
 type Convention struct {
-	Name string `json:"name" doc:"Its name in a request."`
-	What string `json:"what" doc:"Which day replaces a day that is not a business day."`
+	Name string `json:"name" doc:"Name in a request."`
+	What string `json:"what" doc:"Day that replaces a day that is not a business day."`
 }
 
 // Manifest is manifest.json, without its trailer.
 type Manifest struct {
 	Documents []ManifestDocument `json:"documents"`
 	Endpoints []ManifestEndpoint `json:"endpoints"`
-	Limits    Limits             `json:"limits" doc:"Every limit: of fields, of requests, and of what there is."`
+	Limits    Limits             `json:"limits" doc:"All limits."`
 	// ReceiptKey is null where the content publishes none.
-	ReceiptKey *string `json:"receipt_key" doc:"The raw 32-byte Ed25519 public key, in base64, that receipts are signed with; null while there is none."`
+	ReceiptKey *string `json:"receipt_key" doc:"Raw 32-byte Ed25519 public key of receipts, in base64; null without a key."`
 	// Log is null where the service keeps none.
 	Log      *ManifestLog `json:"log" doc:"The public log of counted records; null if the service has none."`
 	Versions Versions     `json:"versions"`
 	MCP      ManifestMCP  `json:"mcp"`
-	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that all of this was made of."`
+	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that made these documents."`
 }
 
 // ManifestDocument is one published document.
@@ -434,7 +434,7 @@ type ManifestLog struct {
 type ManifestEndpoint struct {
 	ID      string   `json:"id" doc:"Identifier of the endpoint."`
 	Path    string   `json:"path" doc:"Path on the canonical host."`
-	Methods []string `json:"methods" doc:"Its methods, without OPTIONS and without the HEAD that comes with GET."`
+	Methods []string `json:"methods" doc:"Methods, except OPTIONS, and except HEAD, which comes with GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 	What    string   `json:"what"`
 }
@@ -446,29 +446,29 @@ type Limits struct {
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
 	JSONMembers     int `json:"json_members"`
 	QueryNames      int `json:"query_names"`
-	WritesPerMinute int `json:"writes_per_minute" doc:"Most writes in a minute for one client address; 0 is without limit."`
+	WritesPerMinute int `json:"writes_per_minute" doc:"Maximum writes in a minute for one client address; 0 means no limit."`
 	BatchMessages   int `json:"mcp_batch_messages"`
 	BatchWrites     int `json:"mcp_batch_writes"`
-	WriteWindow     int `json:"write_window_seconds" doc:"The time that writes are counted in, in seconds."`
-	PromiseDays     int `json:"promise_days" doc:"In how many days after it was made a record is counted, as its answer promises."`
-	CopyDays        int `json:"suggestion_copy_days" doc:"For how many days a host that mails suggestions to the operator may keep copies of them, should a mail be lost."`
+	WriteWindow     int `json:"write_window_seconds" doc:"Length of the window for counting writes, in seconds."`
+	PromiseDays     int `json:"promise_days" doc:"Days within which a record is counted, as its answer promises."`
+	CopyDays        int `json:"suggestion_copy_days" doc:"Days for which a host that mails suggestions may keep copies, in case a mail is lost."`
 	EmailBytes      int `json:"email_bytes" doc:"Longest e-mail address, in bytes."`
 	EmailLocalBytes int `json:"email_local_part_bytes" doc:"Longest part of an e-mail address before its @, in bytes."`
 
-	EchoedCodePoints int `json:"echoed_code_points" doc:"Longest name or value of a caller that an answer repeats, in code points; it is cut there."`
-	EchoedEntries    int `json:"echoed_entries" doc:"Most entries of errors, problems and ignored_fields in an answer."`
+	EchoedCodePoints int `json:"echoed_code_points" doc:"Maximum length of a caller's name or value in an answer, in code points; longer ones are cut."`
+	EchoedEntries    int `json:"echoed_entries" doc:"Maximum entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped"`
 
 	BusinessDaysFirst int `json:"business_days_first_year"`
 	BusinessDaysLast  int `json:"business_days_last_year"`
-	BusinessDaysYears int `json:"business_days_calendar_years" doc:"Most years of calendars that the computations of one request read together."`
+	BusinessDaysYears int `json:"business_days_calendar_years" doc:"Maximum calendar years that the computations of one request read together."`
 
-	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"For how long the search-index signal is not sent again after a firing that was accepted."`
-	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"For how long it is not sent again after one that failed."`
+	SignalFiredPause  int `json:"signal_pause_after_fired_seconds" doc:"Seconds before the search-index signal is sent again after an accepted firing."`
+	SignalFailedPause int `json:"signal_pause_after_failed_seconds" doc:"Seconds before it is sent again after a failed firing."`
 	SignalShare       int `json:"signal_check_shared_seconds"`
-	SelftestShare     int `json:"selftest_shared_seconds" doc:"For how long a result of the self-test is shared."`
+	SelftestShare     int `json:"selftest_shared_seconds" doc:"Seconds for which a result of the self-test is shared."`
 
-	OrgCap         int `json:"org_cap" doc:"Most credit units that the allocations of a roster may add up to."`
+	OrgCap         int `json:"org_cap" doc:"Maximum sum of a roster's allocations, in credit units."`
 	FoundingAgents int `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
 	FoundingOrgs   int `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
 
@@ -478,7 +478,7 @@ type Limits struct {
 // FieldLimits are the limits of one input field of one operation.
 type FieldLimits struct {
 	Operation string `json:"operation"`
-	Field     string `json:"field" doc:"Name of the field; of a member of an array's elements in the form roster[].allocation."`
+	Field     string `json:"field" doc:"Name of the field; for a member of an array's elements, in the form roster[].allocation."`
 	Bounds    `flat:"true"`
 }
 
@@ -507,21 +507,21 @@ type Problem struct {
 	Title         string         `json:"title"`
 	Status        int            `json:"status"`
 	Detail        string         `json:"detail"`
-	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Name of this request, as in the header Request-Id; the operator finds it in the log."`
+	RequestID     string         `json:"request_id" pattern:"^[0-9a-f]{16}$" doc:"Identifier of this request, as in the header Request-Id and the operator's log."`
 	Errors        []input.Fault  `json:"errors,omitempty" doc:"Every fault found; on 400, 413, 414, 415 and 429."`
-	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"How many faults there were, where errors leaves some out."`
+	ErrorsTotal   int            `json:"errors_total,omitzero" doc:"Total number of faults, if errors is cut short."`
 	ContractURL   string         `json:"contract_url" format:"uri"`
-	Contract      JSON           `json:"contract,omitzero" doc:"The contract: on 400 of the operation that was asked for, on 405 of the endpoint, with the other members of a bare GET."`
+	Contract      JSON           `json:"contract,omitzero" doc:"The contract: on 400, of the requested operation; on 405, of the endpoint, with the other members of its plain GET."`
 	LiveEndpoints []LiveEndpoint `json:"live_endpoints,omitempty" doc:"The live endpoints; on 404."`
 	IgnoredFields []string       `json:"ignored_fields,omitempty" doc:"Fields that the contract does not name; on 400."`
-	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"How many there were, where ignored_fields leaves some out."`
+	IgnoredTotal  int            `json:"ignored_fields_total,omitzero" doc:"Total number, if ignored_fields is cut short."`
 	Trailer
 }
 
 // MCPAnswer is a response of the MCP endpoint (JSON-RPC 2.0), with either result or error.
 type MCPAnswer struct {
 	JSONRPC string    `json:"jsonrpc" enum:"2.0"`
-	ID      string    `json:"id" also:"number,null" doc:"As the request has it; null where it has no valid one."`
+	ID      string    `json:"id" also:"number,null" doc:"Identifier of the request; null if it has no valid one."`
 	Result  JSON      `json:"result,omitempty"`
 	Error   *MCPError `json:"error,omitempty"`
 }
@@ -546,7 +546,7 @@ type MCPInstall struct {
 // MCPNoStream does the same for a GET that accepts only a stream of events.
 type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri"`
-	Install  map[string]MCPClient `json:"install" doc:"One block, which most clients take."`
+	Install  map[string]MCPClient `json:"install" doc:"One block, for most clients."`
 	Tools    []string             `json:"tools"`
 }
 
@@ -561,15 +561,15 @@ type MCPClient struct {
 
 // MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
 type MCPTool struct {
-	Name        string   `json:"name" doc:"Its name."`
-	Title       string   `json:"title" doc:"Its title."`
-	Description string   `json:"description" doc:"What it does."`
+	Name        string   `json:"name" doc:"Name."`
+	Title       string   `json:"title" doc:"Title."`
+	Description string   `json:"description" doc:"Description."`
 	Annotations MCPHints `json:"annotations"`
 }
 
 // MCPHints are the hints of a tool.
 type MCPHints struct {
-	Title       string `json:"title" doc:"Its title."`
+	Title       string `json:"title" doc:"Title."`
 	ReadOnly    bool   `json:"readOnlyHint"`
 	Destructive bool   `json:"destructiveHint"`
 	Idempotent  bool   `json:"idempotentHint"`

@@ -38,14 +38,14 @@ type ink uint8
 
 const (
 	dark ink = 0
-	blue ink = shades
+	pale ink = shades
 )
 
 // Card draws the picture for previews of links. It returns the characters that the font lacks.
 func Card(name, summary, host string) (card []byte, lacking string, err error) {
 	c := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())
 	for i := range cardStripe * cardWidth {
-		c.Pix[i] = uint8(blue + shades)
+		c.Pix[i] = uint8(dark + shades)
 	}
 	y := cardMargin + nameSize
 	for _, w := range []struct {
@@ -58,7 +58,7 @@ func Card(name, summary, host string) (card []byte, lacking string, err error) {
 	}{
 		{gobold.TTF, nameSize, dark, name, 2, false},
 		{goregular.TTF, summarySize, dark, summary, cardLines, false},
-		{goregular.TTF, hostSize, blue, host, 1, true},
+		{goregular.TTF, hostSize, pale, host, 1, true},
 	} {
 		if w.atTheFoot {
 			y = cardHeight - cardMargin
@@ -81,9 +81,9 @@ func Card(name, summary, host string) (card []byte, lacking string, err error) {
 }
 
 func cardPalette() color.Palette {
-	paper := [3]int{0xfd, 0xfd, 0xfb}
-	palette := color.Palette{color.RGBA{0xfd, 0xfd, 0xfb, 0xff}}
-	for _, full := range [][3]int{{0x1c, 0x20, 0x24}, {0x0b, 0x53, 0x94}} {
+	paper := [3]int{0xeb, 0xef, 0xec}
+	palette := color.Palette{color.RGBA{0xeb, 0xef, 0xec, 0xff}}
+	for _, full := range [][3]int{{0x13, 0x20, 0x1b}, {0x4a, 0x58, 0x52}} {
 		for n := 1; n <= shades; n++ {
 			mix := func(i int) uint8 { return uint8(paper[i] + (full[i]-paper[i])*n/shades) }
 			palette = append(palette, color.RGBA{mix(0), mix(1), mix(2), 0xff})

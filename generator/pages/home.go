@@ -1,27 +1,25 @@
 package pages
 
 import (
-	"anteroom/edge/api"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
 )
 
-// mintRows returns the members of the example of a receipt that its slip shows.
-func (g *family) mintRows() []slipRow {
-	mint := contract.WriteOperation(contract.Route("receipt"))
-	return g.exampleRows(mint, "issued_by", "issued_at", receipt.MintFields[0].Name, "note", "payload_sha256")
-}
-
-// exampleRows returns members of the answer to an operation's example, but for those it lacks.
-func (g *family) exampleRows(op *api.Operation, names ...string) (rows []slipRow) {
-	answer, err := jsondoc.Parse(g.Example(op).Answer)
-	if err != nil {
-		g.Fail("the example of %s: %w", op.ID, err)
+// mintRows returns the members that the front page shows of the content's receipt, or else of the
+// example.
+func (g *family) mintRows() (rows []slipRow) {
+	shown := g.Site.Receipt
+	if shown == nil {
+		mint := contract.WriteOperation(contract.Route("receipt"))
+		example, err := jsondoc.Parse(g.Example(mint).Answer)
+		if err != nil {
+			g.Fail("the example of %s: %w", mint.ID, err)
+		}
+		shown = &example
 	}
-	for _, name := range names {
-		if v := answer.Get(name); v.Kind == jsondoc.String {
-			rows = append(rows, slipRow{Name: name, Value: v.Text})
+	for _, name := range []string{"issued_by", "issued_at", "agent_name", "note", "payload_sha256"} {
+		if text := shown.Get(name).Text; text != "" {
+			rows = append(rows, slipRow{Name: name, Value: text})
 		}
 	}
 	return rows

@@ -36,7 +36,8 @@
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
 // module if it has a form. A page with something to copy loads page.js; the scripts of receipts
-// and the log import verdict.js. A page is complete without them.
+// and the log import verdict.js, and index.js does so with the first receipt. A page is complete
+// without them: what only a reader without scripts needs has the class needs-script.
 package pages
 
 import (
@@ -70,6 +71,9 @@ var style []byte
 //
 //go:embed icon.svg
 var icon []byte
+
+// mark is the icon in the head of a page, where no other request is needed for it.
+var mark = strings.Replace(string(icon), "<svg ", `<svg width="28" height="28" aria-hidden="true" `, 1)
 
 //go:embed *.js
 var scripts embed.FS

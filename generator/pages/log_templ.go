@@ -8,8 +8,8 @@ package pages
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Without a script there is a sentence in its place.
-func logCheckForm(newest string, size int64) templ.Component {
+// Without a script there is a command in its place.
+func logCheckForm(newest string, size int64, command string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -30,33 +30,41 @@ func logCheckForm(newest string, size int64) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"needs-script\">A form belongs here. It needs JavaScript. Without it, use a command below.</p><form id=\"counted\" data-newest=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h2 id=\"check\">Was your answer counted?</h2><div class=\"needs-script\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = codeBlock("Check answer.json with Python 3.6 or later", command).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div><form id=\"counted\" data-newest=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(newest)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 6, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 9, Col: 40}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" data-size=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" data-size=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
 		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(size)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 6, Col: 59}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 9, Col: 59}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><details><summary>Advanced: add a proof that you kept</summary><div class=\"fields\"><div><label for=\"counted-proof\">A .tlog-proof file</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"></div></div></details><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests only files of the log from this host; with a proof that you kept, it requests nothing. If it passes, your browser keeps the newest checkpoint, and compares the log with it on your next visit. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form><div id=\"kept\" role=\"status\"></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><details><summary>Advanced: add a proof that you kept</summary><div class=\"fields\"><div><label for=\"counted-proof\">A .tlog-proof file</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"></div></div></details><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests only files of the log from this host; with a proof that you kept, it requests nothing. If it passes, your browser keeps the newest checkpoint, and compares the log with it on your next visit. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form><div id=\"kept\"></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -86,7 +94,7 @@ func checkpoint(rows []slipRow, cosigners string) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div><div id=\"verdict\" role=\"status\"></div><div class=\"slip\"><h2>Newest checkpoint</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div><div id=\"verdict\"></div><div class=\"slip\"><h2>Newest checkpoint</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -98,7 +106,7 @@ func checkpoint(rows []slipRow, cosigners string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"small\"><a href=\"/log/checkpoint\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"/log-files.html\">all files and entries</a></p></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"small\"><a href=\"/log/checkpoint\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"/log-files.html\">all files and entries</a></p></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -106,8 +114,8 @@ func checkpoint(rows []slipRow, cosigners string) templ.Component {
 	})
 }
 
-// logVerdicts has an example of each outcome of a check.
-func logVerdicts() templ.Component {
+// noCheckpoint takes the place of the newest one.
+func noCheckpoint() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -128,56 +136,43 @@ func logVerdicts() templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<div class=\"groups\"><div class=\"slip\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"slip\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = stamp("valid", "Counted", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = stamp("", "No log yet", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>The hand verification of this day counted this registration.</p>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = slipRows([]slipRow{
-			{Name: "Entry", Value: "12 of 17"},
-			{Name: "Counts as", Value: "registration"},
-			{Name: "Newest log", Value: "extends it"},
-		}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</div><div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("valid", "Witnessed", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>A witness has cosigned this checkpoint.</p>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = slipRows([]slipRow{{Name: "Witness", Value: "witness.example/w1"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"quiet\">The operator chose this witness. Get its key from the witness itself.</p></div><div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("tampered", "Fork", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<p>The log does not extend the checkpoint that you kept. Two signed roots for one size prove a rewrite.</p><p class=\"quiet\">Keep both checkpoints, and show them to others.</p></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>Its first checkpoint will be here.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		return nil
 	})
+}
+
+var logVerdicts = []outcome{
+	{
+		Verdict: "valid", Stamp: "Counted", Under: "and witnessed",
+		Text: "A hand verification counted this registration. A witness, whom the operator chose, cosigned the checkpoint.",
+		Rows: []slipRow{
+			{Name: "Entry", Value: "12 of 17"},
+			{Name: "Counts as", Value: "registration"},
+			{Name: "Newest log", Value: "extends it"},
+		},
+	},
+	{
+		Verdict: "unsigned", Stamp: "Not counted",
+		Text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
+		Rows: []slipRow{{Name: "Promised by", Value: "2026-12-20"}},
+	},
+	{
+		Verdict: "tampered", Stamp: "Fork",
+		Text: "The log does not extend the checkpoint that you kept. Two signed roots for one size prove a rewrite: " +
+			"keep both, and show them to others.",
+		Rows: []slipRow{{Name: "You kept", Value: "YtNLlkmw…"}, {Name: "Shown now", Value: "0u2YWr6y…"}},
+	},
 }
 
 var _ = templruntime.GeneratedTemplate

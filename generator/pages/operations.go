@@ -35,7 +35,7 @@ func (g *family) Sends(i int) string {
 	for _, m := range body.Members {
 		names = append(names, m.Name)
 	}
-	return "Sends " + codes(names)
+	return "Sends " + enumeration(names, "and")
 }
 
 // NothingSent counts the steps before the first that sends something.

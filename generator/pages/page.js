@@ -4,6 +4,11 @@ said.className = "said"
 said.setAttribute("role", "status")
 document.body.append(said)
 
+// say announces a text.
+export function say(text) {
+  said.textContent = text
+}
+
 // copies makes a button copy a text, and say so.
 export function copies(button, text) {
   const label = button.textContent
@@ -14,8 +19,9 @@ export function copies(button, text) {
     } catch {
       done = "Select it and copy by hand"
     }
-    button.textContent = said.textContent = done
-    setTimeout(() => { button.textContent = label; said.textContent = "" }, 2000)
+    button.textContent = done
+    say(done)
+    setTimeout(() => { button.textContent = label; say("") }, 2000)
   })
   button.hidden = false
 }

@@ -23,7 +23,7 @@ import (
 
 type object = output.Object
 
-const referencePage, logFilesPage = "reference", contract.LogPage + "-files"
+const referencePage = "reference"
 
 type family struct {
 	contract.Family
@@ -212,7 +212,7 @@ var navigation = []struct {
 var headPages = []string{"quest", "receipts", "business-days", "mcp", referencePage, "scoreboard", contract.LogPage}
 
 func (g *family) navigate() {
-	placed := map[string]bool{"index": true, contract.LogPage: true, logFilesPage: true}
+	placed := map[string]bool{"index": true, contract.LogPage: true, contract.LogFilesPage: true}
 	for _, group := range navigation {
 		g.footer = append(g.footer, frameGroup{group.group, g.pageLinks(group.pages)})
 		for _, name := range group.pages {

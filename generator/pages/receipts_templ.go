@@ -10,9 +10,9 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "anteroom/edge/input"
 
-// verifier has the two parts of the page of receipts. Without a script the first is a sentence. keys
-// are joined with commas.
-func verifier(keys, command string, fields []input.Field) templ.Component {
+// verifier has the two parts of the page of receipts. keys are joined with commas. Without a script
+// there are commands in the place of the forms.
+func verifier(keys, check, mint string, fields []input.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -33,28 +33,44 @@ func verifier(keys, command string, fields []input.Field) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<nav class=\"tabs\" aria-label=\"What to do\"><a href=\"#check\">Check one</a><a href=\"#get\">Get one</a></nav><div id=\"check\" class=\"split even\"><div><p class=\"needs-script\">A form belongs here. It needs JavaScript. Without it, use a program or the endpoint: both are below.</p><form id=\"verifier\" hidden><label for=\"verifier-receipt\">Receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"14\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"actions\"><button type=\"submit\">Check it</button> <span class=\"small\">No receipt at hand? Try <button type=\"button\" class=\"plain\" name=\"valid\">a fresh one</button> or <button type=\"button\" class=\"plain\" name=\"tampered\">a tampered one</button>.</span></div><details><summary>Advanced: use another public key</summary> <label for=\"verifier-key\">Public key, in base64</label> <input id=\"verifier-key\" name=\"key\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<nav class=\"tabs\" aria-label=\"What to do\"><a href=\"#check\">Check one</a><a href=\"#get\">Get one</a></nav><div id=\"check\" class=\"split even\"><div><div class=\"needs-script\">")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = codeBlock("Check receipt.json with Python 3.6 or later", check).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>There are <a href=\"#kit\">programs for other languages</a>, and <a href=\"#ask\">the service checks receipts</a> too.</p></div><form id=\"verifier\" hidden><label for=\"verifier-receipt\">Receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"14\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"actions\"><button type=\"submit\">Check it</button> <span class=\"small\">No receipt at hand? Try <button type=\"button\" class=\"plain\" name=\"valid\">a fresh one</button> or <button type=\"button\" class=\"plain\" name=\"tampered\">a tampered one</button>.</span></div><details><summary>Advanced: use another public key</summary> <label for=\"verifier-key\">Public key, in base64</label> <input id=\"verifier-key\" name=\"key\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(keys)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 25, Col: 53}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 28, Col: 53}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" spellcheck=\"false\" autocomplete=\"off\"></details><p class=\"small quiet\">The check runs in your browser and sends the receipt nowhere. It needs Chromium 137, Firefox 129 or Safari 17, or a later version. An older one leaves the signature unchecked.</p></form></div><div id=\"verdict\" role=\"status\"></div></div><div id=\"get\" class=\"split even\"><div><h2>Get a receipt</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" spellcheck=\"false\" autocomplete=\"off\"></details><p class=\"small quiet\">The check runs in your browser and sends the receipt nowhere. It needs Chromium 137, Firefox 129 or Safari 17, or a later version. An older one leaves the signature unchecked.</p></form></div><div id=\"verdict\" hidden><div class=\"slip printed\"><h2>Verdict</h2><p class=\"quiet\">Nothing is checked yet. The verdict is printed here.</p></div></div></div><div id=\"get\" class=\"split even\"><div><h2>Get a receipt</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = mintForm(command, fields).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = mintForm(fields).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"small quiet\">The service keeps no copy. Save the receipt: nobody can send it to you again.</p></div><div id=\"minted\" role=\"status\"></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"small quiet\">The service keeps no copy. Save the receipt: nobody can send it to you again.</p></div><div><div id=\"minted\"></div>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = codeBlock("From a terminal", mint).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -62,74 +78,20 @@ func verifier(keys, command string, fields []input.Field) templ.Component {
 	})
 }
 
-// verdicts has an example of each verdict.
-func verdicts() templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var3 == nil {
-			templ_7745c5c3_Var3 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"groups\"><div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("valid", "Valid", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p>This service issued exactly this receipt. Every step passed.</p>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = slipRows([]slipRow{{Name: "agent_name", Value: "ledger-lark"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</div><div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("tampered", "Tampered", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<p>This is not what the service issued. <code>agent_name</code> was changed.</p><dl class=\"rows\"><div><dt>agent_name</dt><dd><del>ledger-lark</del> → <ins>ledger-hawk</ins></dd></div></dl></div><div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("unsigned", "Unsigned", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>Its text matches its hash, but anyone could have made it. It is not valid.</p>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = slipRows([]slipRow{{Name: "signature", Value: "null"}}).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div></div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		return nil
-	})
+var verdicts = []outcome{
+	{
+		Verdict: "valid", Stamp: "Valid", Text: "This service issued exactly this receipt. Every step passed.",
+		Rows: []slipRow{{Name: "agent_name", Value: "ledger-lark"}},
+	},
+	{
+		Verdict: "tampered", Stamp: "Tampered", Text: "This is not what the service issued. agent_name was changed.",
+		Rows: []slipRow{{Name: "agent_name", Was: "ledger-lark", Value: "ledger-hawk"}},
+	},
+	{
+		Verdict: "unsigned", Stamp: "Unsigned",
+		Text: "Its text matches its hash, but anyone could have made it. It is not valid.",
+		Rows: []slipRow{{Name: "signature", Value: "null"}},
+	},
 }
 
 var _ = templruntime.GeneratedTemplate

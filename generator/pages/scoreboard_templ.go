@@ -101,7 +101,7 @@ func corrections(boards []site.Scoreboard) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(boards) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>No board has taken a number back so far. If one does, the correction and its reason stand here.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>No board has taken a number back so far.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

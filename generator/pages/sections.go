@@ -35,7 +35,7 @@ var components = map[string]func(*family) []component{
 	"start": func(g *family) []component {
 		return []component{
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
+			{mint(g.mintRows(), g.Site.Receipt != nil, len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
 		}
 	},
 	"counts": func(g *family) []component {
@@ -56,9 +56,10 @@ var components = map[string]func(*family) []component{
 	},
 	"verifier": func(g *family) []component {
 		keys := strings.Join(g.Site.Service.InForce(), ",")
-		return []component{{verifier(keys, g.execute("mint-command", g), receipt.MintFields), below}}
+		check, mint := g.execute("check-command", g), g.execute("mint-command", g)
+		return []component{{verifier(keys, check, mint, receipt.MintFields), below}}
 	},
-	"verdicts": func(*family) []component { return here(verdicts()) },
+	"verdicts": func(*family) []component { return here(outcomes(verdicts)) },
 	"install": func(g *family) []component {
 		return []component{{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}}
 	},
@@ -67,12 +68,12 @@ var components = map[string]func(*family) []component{
 			return nil
 		}
 		newest := g.Stage()
-		return here(logCheckForm(newest.Name, newest.Size))
+		return here(logCheckForm(newest.Name, newest.Size, g.execute("counted-command", g)))
 	},
-	"log-verdicts": func(g *family) []component { return here(logVerdicts()) },
+	"log-verdicts": func(g *family) []component { return here(outcomes(logVerdicts)) },
 	"log-state": func(g *family) []component {
 		if g.Stage() == nil {
-			return nil
+			return []component{{noCheckpoint(), beside}}
 		}
 		rows, cosigners := g.checkpointRows()
 		return []component{{checkpoint(rows, cosigners), beside}}
@@ -102,6 +103,8 @@ func (g *family) parse() *template.Template {
 		"historyCounts":           constant(historyCounts),
 		"mainCounts":              constant(mainCounts),
 		"logKinds":                constant(logKinds),
+		"verdicts":                constant(verdicts),
+		"logVerdicts":             constant(logVerdicts),
 		"orgName":                 constant(org.OrgName),
 		"seatForm":                constant(org.SeatForm),
 		"businessDaysChoice":      constant(businessDaysChoice),

@@ -196,14 +196,16 @@ func checkAUP(d *document, a *AUP) {
 func checkOrg(d *document, o *Org) { exactKeys(d, "positions", o.Positions, org.Positions) }
 
 func exactKeys[T any](d *document, path string, mapping map[string]T, want []string) {
+	var misspelled []string
 	for key := range mapping {
 		if !slices.Contains(want, key) {
+			misspelled = append(misspelled, closest(key, want))
 			d.fault(join(path, key), "unknown key "+shorten(key), didYouMean(key, want))
 		}
 	}
 	for _, key := range want {
 		_, has := mapping[key]
-		d.want(has, path, "lacks "+join(path, key), "add it")
+		d.want(has || slices.Contains(misspelled, key), path, "lacks "+join(path, key), "add it")
 	}
 }
 

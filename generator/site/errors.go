@@ -66,14 +66,19 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-func didYouMean(name string, known []string) string {
-	best, distance := "", len(name)/3+2
+// closest returns the known name that a misspelled one stands for, or "".
+func closest(name string, known []string) (best string) {
+	distance := len(name)/3 + 2
 	for _, k := range known {
 		if d := editDistance(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
-	if best != "" {
+	return best
+}
+
+func didYouMean(name string, known []string) string {
+	if best := closest(name, known); best != "" {
 		return "did you mean " + best + "?"
 	}
 	switch n := len(known); {

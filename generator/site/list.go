@@ -69,14 +69,14 @@ type Job struct {
 	ID          string   `json:"id" is:"id" max:"80" doc:"Identifier of the job."`
 	Title       string   `json:"title" is:"line" max:"140" doc:"The task in one line."`
 	Description string   `json:"description" is:"text" max:"4000" doc:"The task."`
-	Status      string   `json:"status" is:"text" enum:"open,completed" doc:"Whether it is still to be done."`
-	Posted      string   `json:"posted" is:"date" doc:"When it was posted."`
-	Expires     string   `json:"expires,omitempty" is:"date" doc:"Until when it is open."`
-	CompletedOn string   `json:"completed_on,omitempty" is:"date" doc:"When it was completed."`
-	Reward      *int     `json:"reward_credit_units,omitempty" is:"count" max:"1000000" doc:"What it pays, in credit units."`
-	Tags        []string `json:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Words to find it by."`
-	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Where to read more."`
-	Poster      string   `json:"poster" is:"line" max:"80" doc:"Who posted it, as given."`
+	Status      string   `json:"status" is:"text" enum:"open,completed" doc:"Status of the job."`
+	Posted      string   `json:"posted" is:"date" doc:"Date of posting."`
+	Expires     string   `json:"expires,omitempty" is:"date" doc:"Date until which it is open."`
+	CompletedOn string   `json:"completed_on,omitempty" is:"date" doc:"Date of completion."`
+	Reward      *int     `json:"reward_credit_units,omitempty" is:"count" max:"1000000" doc:"Reward in credit units."`
+	Tags        []string `json:"tags" is:"id" max:"40" maxItems:"16" unique:"true" doc:"Keywords."`
+	URL         string   `json:"url,omitempty" is:"url" max:"2000" doc:"Address of further information."`
+	Poster      string   `json:"poster" is:"line" max:"80" doc:"Poster, as given."`
 }
 
 var jobs = &listKind{
@@ -120,12 +120,12 @@ func (j *Job) check(fault func(member, what, hint string)) {
 // Audit is an audit claimed under a registered name.
 type Audit struct {
 	Agent        string  `json:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
-	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of its registration."`
+	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of the agent's registration."`
 	Scope        string  `json:"scope" is:"text" max:"1000" doc:"The scope of the audit."`
-	ClaimedAt    string  `json:"claimed_at" is:"time" doc:"When it was claimed."`
-	ReportURL    string  `json:"report_url" is:"url" max:"2000" doc:"Where the report is."`
+	ClaimedAt    string  `json:"claimed_at" is:"time" doc:"Time of the claim."`
+	ReportURL    string  `json:"report_url" is:"url" max:"2000" doc:"Address of the report."`
 	Report       string  `json:"report_sha256" is:"sha256" doc:"SHA-256 of the report."`
-	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"When the operator verified the claim by hand, or null."`
+	VerifiedOn   *string `json:"verified_by_hand_on" is:"date" doc:"Date on which the operator verified the claim by hand, or null."`
 }
 
 var auditors = &listKind{

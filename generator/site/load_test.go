@@ -202,8 +202,8 @@ func TestUnreadable(t *testing.T) {
 	tests := []struct{ name, file, data, want string }{
 		{"byte order mark", "llms.yaml", "\ufeffintro: [a]\n", "llms.yaml:1:1: begins with a byte order mark (save it as UTF-8 without one)"},
 		{"not UTF-8", "llms.yaml", "intro:\n  - é\xff\n", "llms.yaml:2:6: not valid UTF-8 (save the file as UTF-8)"},
-		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: holds the control character U+0000 (remove it)"},
-		{"noncharacter", "llms.yaml", "intro: [é\uffff]\n", "llms.yaml:1:10: holds the control character U+FFFF (remove it)"},
+		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: contains the control character U+0000 (remove it)"},
+		{"noncharacter", "llms.yaml", "intro: [é\uffff]\n", "llms.yaml:1:10: contains the control character U+FFFF (remove it)"},
 		{"a page not in UTF-8", "pages/privacy.md", "---\n\xc3", "pages/privacy.md:2:1: not valid UTF-8 (save the file as UTF-8)"},
 		{"nested too deep", "llms.yaml", "intro: " + strings.Repeat("[", 10_000), "llms.yaml:1:24: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},
 		{"sequences in one line", "llms.yaml", strings.Repeat("- ", 5_000), "llms.yaml:1:33: not valid YAML: nested too deep (indent with spaces; quote a text that holds \": \" or begins with a special character)"},

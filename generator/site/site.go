@@ -12,8 +12,9 @@
 //	log/<date>[-<n>].jsonl and .checkpoint  what it added to the public log; see package tlog
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
+//	receipt.json                   a receipt for the front page, or missing
 //	pages/<name>.md                the pages of Markers at least, with a YAML front matter
-//	static/…                       files of the operator's own, published as they are, or missing
+//	static/…                       the operator's own files, published unchanged, or missing
 //
 // A hand verification is named after its as_of. A further one on the same date has a number from 2
 // on; the last of a date is the current one.
@@ -39,6 +40,8 @@ import (
 	"regexp"
 	"slices"
 
+	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
@@ -61,8 +64,9 @@ type Site struct {
 	Pages         []Page
 	LLMs          LLMs
 	MCP           MCP
-	Static        []StaticFile // sorted by path
-	Source        []byte       // content version: SHA-256 over sorted file names and the SHA-256 of each file
+	Receipt       *jsondoc.Value // of ReceiptFile, valid; nil without one
+	Static        []StaticFile   // sorted by path
+	Source        []byte         // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
 	documents map[string]*document // by file, for later faults; nil in a Site made by hand
 }
@@ -144,6 +148,19 @@ type ReceiptKeys struct {
 	Current     string             `yaml:"current,omitempty" is:"key"`       // base64 of 32 bytes (Ed25519); may be ""
 	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"` // its first day; may be ""
 	Retired     []model.RetiredKey `yaml:"retired"`
+}
+
+// All returns the keys as a host has them, the current one first: it is "" if there are only
+// retired ones.
+func (k *ReceiptKeys) All() (keys []snapshot.Key) {
+	if k.Current == "" && len(k.Retired) == 0 {
+		return nil
+	}
+	keys = append(keys, snapshot.Key{PublicKey: k.Current})
+	for _, retired := range k.Retired {
+		keys = append(keys, snapshot.Key(retired))
+	}
+	return keys
 }
 
 // Scoreboard is a hand verification's board: content/scoreboard/<as_of>[-2].yaml.
@@ -239,7 +256,7 @@ var Markers = map[string][]string{
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "planned"},
 	"jobs":        {"jobs", "audits"},
-	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
+	"log":         {"log-check", "log-state", "log-verdicts", "log-keep", "log-numbers"},
 	"log-files":   {"log-files", "log-verifications", "log-entries"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},

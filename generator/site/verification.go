@@ -381,7 +381,7 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 			counts[n.Path] = v.Told[n.Path]
 		}
 		is, want := n.Of(board), counts[n.Path]
-		d.want(is == want, n.Path, fmt.Sprintf(" is %d, and the verifications give %d", is, want), hint)
+		d.want(is == want, n.Path, fmt.Sprintf(" is %d, but the verifications add up to %d", is, want), hint)
 	}
 }
 

@@ -164,7 +164,7 @@ func (d *document) readable(src []byte) bool {
 		}
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
 			strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
-			d.report(placeOf(src, i), fmt.Sprintf("holds the control character U+%04X", r), "remove it")
+			d.report(placeOf(src, i), fmt.Sprintf("contains the control character U+%04X", r), "remove it")
 			return false
 		}
 		i += n
@@ -444,16 +444,17 @@ func join(path, key string) string {
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	members := membersOf(v.Type())
 	found := make([]*entry, len(members))
+	var known, misspelled []string
+	for i := range members {
+		known = append(known, members[i].name)
+	}
 	for i := range entries {
 		e := &entries[i]
-		if at := slices.IndexFunc(members, func(m member) bool { return m.name == e.key }); at >= 0 {
+		if at := slices.Index(known, e.key); at >= 0 {
 			found[at] = e
 			continue
 		}
-		var known []string
-		for i := range members {
-			known = append(known, members[i].name)
-		}
+		misspelled = append(misspelled, closest(e.key, known))
 		d.report(e.at, "unknown key "+shorten(e.key), didYouMean(e.key, known))
 	}
 	for i := range members {
@@ -464,7 +465,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 			if !m.optional || kindOf(e.value) != kindNothing {
 				d.decodeValue(e.value, v.FieldByIndex(m.index), join(path, m.name), m)
 			}
-		case !m.optional:
+		case !m.optional && !slices.Contains(misspelled, m.name):
 			d.fault(path, "lacks "+join(path, m.name), "add it")
 		}
 	}
@@ -480,7 +481,7 @@ func (m *member) checkText(s string) (what, hint string) {
 	}
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return fmt.Sprintf(" holds the control character U+%04X", c), "remove it"
+			return fmt.Sprintf(" contains the control character U+%04X", c), "remove it"
 		}
 	}
 	if m.max > 0 && len(s) > m.max {

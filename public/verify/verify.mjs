@@ -1,4 +1,4 @@
-// Checks a receipt, registration or charter of https://www.anteroom.example without it: in Node 20 or
+// Checks a receipt, registration or charter of https://www.anteroom.example on its own, in Node 20 or
 // later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
 // charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
 export const KEYS = "".split(",").filter(Boolean); // the current one first
@@ -8,18 +8,18 @@ const HOST = "www.anteroom.example";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
 // read returns the kind of an answer and its members. It throws if the answer cannot be checked.
 export function read(json) {
-  if (bytes(json).length > MOST) throw new Error("it has more than 1 MiB");
+  if (bytes(json).length > MOST) throw new Error("larger than 1 MiB");
   let o = JSON.parse(json), kind = "receipt", whole = true, last;
   const open = []; // the names in each array or object that is open, the innermost first
   const tokens = /"(?:\\.|[^"\\])*"(?=\s*(:?))|[{}[\]]|[-\d][^\s,}\]]*/g;
   for (const [token, named] of json.matchAll(tokens)) {
     const text = token[0] === '"' ? JSON.parse(token) : "";
-    if (/\p{Surrogate}/u.test(text)) throw new Error("it has an unpaired surrogate");
+    if (/\p{Surrogate}/u.test(text)) throw new Error("unpaired surrogate in a text");
     if (last === "allocation" && /^[-\d]/.test(token)) whole &&= /^(0|[1-9]\d{0,8})$/.test(token);
     last = named ? text : "";
-    if (named && open[0].size === open[0].add(text).size) throw new Error("a name is there twice");
+    if (named && open[0].size === open[0].add(text).size) throw new Error("duplicate name");
     if ((token === "{" || token === "[") && open.unshift(new Set()) > LEVELS) {
-      throw new Error(`it has more than ${LEVELS} levels`);
+      throw new Error(`nested deeper than ${LEVELS} levels`);
     }
     if (token === "}" || token === "]") open.shift();
   }
@@ -73,7 +73,7 @@ export async function check({ kind, o, whole }, keys, tell) {
   const by = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
   const unsigned = `it has no promise, so anyone could have made this ${kind}`;
   if (by === null && keys) show("unsigned", unsigned);
-  const built = `they ${same ? "" : "do not "}rebuild into canonical`;
+  const built = `they ${same ? "" : "do not "}match canonical`;
   if (!show("fields", built, same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
   if (by === null || !keys) return true;
@@ -85,10 +85,10 @@ export async function check({ kind, o, whole }, keys, tell) {
     const good = isText(at) && isText(by.text) && by.text.startsWith(`${head},`);
     if (!show("promise", "it is about this record", good)) return false;
     if (promised(o).issued_by !== HOST || !isText(promised(o).counted_by)) {
-      throw new Error(`unverified: the promise is not of ${HOST}`);
+      throw new Error(`unverified: the promise is not from ${HOST}`);
     }
   }
-  if (!keys.length) throw new Error("no key to check against: give one (--key)");
+  if (!keys.length) throw new Error("no key to check against: give one with --key");
   if (!keys.every((k) => KEY.test(k))) throw new Error("a key has 32 bytes, in base64");
   const { public_key_b64: named, signature } = by, over = isReceipt ? message : bytes(by.text);
   const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
@@ -96,14 +96,14 @@ export async function check({ kind, o, whole }, keys, tell) {
   const [first, last] = (days.get(key) ?? "").split(".."); // for whose receipts the key counts
   const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
   const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
-  const what = "it is a key of the service for receipts of that time";
+  const what = "it is valid for this service at that time";
   if (!isReceipt && !(ours && at <= soon)) {
-    throw new Error("unverified: the service did not sign with this key then");
+    throw new Error("unverified: the key was not valid at that time");
   }
   if (!show("key", what, ours && at <= soon, key)) return false;
   const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
   const ok = await signed(raw(key), over, raw(good ? signature : ""));
-  return show("signature", `it is one by ${key} over ${isReceipt ? "canonical" : "its text"}`, ok);
+  return show("signature", `${isReceipt ? "canonical" : "its text"} is signed by ${key}`, ok);
 }
 // The public log: no file is trusted before it matches a signature of the log's key.
 const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take
@@ -133,7 +133,7 @@ async function sha256(...parts) {
 }
 function strict(base64) { // the bytes of canonical base64
   if (btoa(atob(base64)) === base64) return raw(base64);
-  throw new Error("base64 of another form");
+  throw new Error("not strict base64");
 }
 function smallOrder(key) { // whether it is such a point: under one, anybody can sign anything
   const d = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n;
@@ -148,11 +148,11 @@ async function logKey(text, type = 1) { // C2SP signed-note: a name, its id and 
   const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33 &&
     !smallOrder(key.subarray(1));
   if (good) return { name, id, key: key.subarray(1), end };
-  throw new Error(`no key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
+  throw new Error(`not a key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
 }
 function proofIn(file) { // what a tlog-proof (C2SP) and the checkpoint in it say
   const m = bytes(file).length <= MOST && PROOF.exec(file);
-  if (!m) throw new Error("no tlog-proof with extra data");
+  if (!m) throw new Error("not a tlog-proof with extra data");
   const lines = (text) => text.split("\n").slice(0, -1);
   const [, , , , text, origin, folder] = m, signatures = lines(m[9]).map((s) => s.split(" "));
   return { text, note: `${text}\n${m[9]}`, origin, folder, signatures, extra: strict(m[1]),
@@ -280,9 +280,9 @@ export async function counted({ kind, o, whole }, where, tell) {
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
   const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
-    typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "its record_id is none" :
+    typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "invalid record_id" :
     !known.length ? "this service keeps no log" :
-    !web.test(address ?? LOG) ? "a log has an http or https address that ends in /log" : "";
+    !web.test(address ?? LOG) ? "want the http or https address of a log, ending in /log" : "";
   if (why) throw new Error(why);
   if (!await check({ kind, o, whole }, null, tell)) return false;
   const show = worded(tell);
@@ -302,7 +302,7 @@ export async function counted({ kind, o, whole }, where, tell) {
     const at = `${log}/lookup/${record.slice(0, 3)}`;
     const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
     const found = (lines ?? []).map((line) => ENTRY.exec(line));
-    if (found.includes(null)) throw new Error(`${at}: no lookup`);
+    if (found.includes(null)) throw new Error(`${at}: invalid lookup line`);
     const line = found.find((m) => m[1] === record);
     const missing = "not counted by a hand verification yet";
     if (!show("entry", line ? "it is in the log's lookup" : missing, !!line)) return false;
@@ -321,36 +321,36 @@ export async function counted({ kind, o, whole }, where, tell) {
     const way = await climb(bytes(`{"kind":"${k}","entry":"${record}"}`), index, size, path);
     if (same(way.at(-1), proof.root)) entry ??= k;
   }
-  const number = `it is entry ${index} of the ${size} that the checkpoint signs`;
+  const number = `it is entry ${index} of the ${size} entries under the checkpoint`;
   if (!show("inclusion", number, !!entry)) return false;
   const day = RegExp(`^[{]"kind":"verification","as_of":"${DATE}"`).exec(textOf(last.extra));
-  const date = day?.[1] ?? "no date", good = !!day && ends && (name ?? date).startsWith(date);
+  const date = day?.[1] ?? "any date", good = !!day && ends && (name ?? date).startsWith(date);
   const what = `the last entry of that tree is the verification of ${date}`;
   if (!show("verification", what, good)) return false;
-  const by = `it is signed by the key of ${origin}, at ${size}`;
+  const by = `it is signed by the key of ${origin}, with ${size} entries`;
   if (!show("checkpoint", by, await authentic(proof, known))) return false;
   const head = newest ?? proof;
   const goes = !newest || await joined(last, newest, known) &&
     (!online || await published(get, log, newest));
-  const shown = online ? "which this host shows now" : "says the proof";
-  const longer = `its tree is the beginning of the newest one, of ${head.size}, ${shown}`;
+  const shown = online ? "the tree that this host shows now" : "the newest tree in the proof";
+  const longer = `${shown}, of ${head.size} entries, is an extension of that tree`;
   if (newest && !show("newest", longer, goes)) return false;
   // The thief of a replaced key can sign with it: only proofs under its last checkpoint count.
   const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
   const replaced = newer !== origin && newer.split("/")[0] === origin.split("/")[0];
   const at = `${head.size}:${btoa(String.fromCharCode(...head.root))}`;
-  const led = "the proof is one that leads to the last checkpoint of its key, which was replaced";
+  const led = "the proof's newest checkpoint is the last one of its key, which was replaced";
   if ((end || replaced && !online) && !show("key", led, end === at)) return false;
   const times = [];
   for (const w of witnesses) {
     const at = await cosigned(proof, w, date) ?? await cosigned(head, w, date);
     if (at) times.push(at);
-    if (at) show("witnessed", `it existed by ${at} at the latest, says ${w.name}`);
+    if (at) show("witnessed", `it existed by ${at}, according to ${w.name}`);
     const by = `it is cosigned by ${w.name}`;
     if (!at && where.witnesses && !show("witnessed", by, false)) return false;
   }
-  if (!times.length) show("not witnessed", "no witness whose key is given cosigned it");
-  if (since) show("since then", `it counts as ${since}, says the lookup`);
+  if (!times.length) show("not witnessed", "no given witness has cosigned it");
+  if (since) show("since then", `it counts as ${since}, according to the lookup`);
   const apart = `the operator's own record, set apart on ${date}`;
   const found = { date, index, size, origin, kind, name, checkpoint: proof.note, newest: head };
   return entry === "own" ? show("counted", apart, false) : found;
@@ -368,7 +368,7 @@ if (isProgram) {
     key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
     counted: { type: "boolean" }, log: string, proof: string, witness: string,
     help: { type: "boolean" } };
-  const usage = "[--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
+  const usage = "usage: [--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
     "[--witness VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
@@ -393,7 +393,7 @@ if (isProgram) {
       if (witness !== undefined) where.witnesses = keysIn(witness);
       const found = await counted(answer, where, show);
       const { kind, date, index, origin, size } = found;
-      if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${origin} at ${size}`);
+      if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${size} in ${origin}`);
       else process.exitCode = 1;
     } else if (await check(answer, keysIn(values.key), show)) {
       const { counted_by: day } = answer.kind === "receipt" ? {} : promised(answer.o);

@@ -1,4 +1,4 @@
-# Checks a receipt, registration or charter of https://www.anteroom.example without it; needs Python 3.6 or later.
+# Checks a receipt, registration or charter of https://www.anteroom.example on its own; needs Python 3.6 or later.
 # With --counted it also asks the public log whether a registration or charter was counted.
 import argparse, contextlib, hashlib, itertools, json, re, sys, threading, time, urllib.request
 from base64 import b64decode, b64encode
@@ -47,7 +47,7 @@ def levels(v):
     v = list(v.values()) if type(v) is dict else v
     return 1 + max(map(levels, v), default=0) if type(v) is list else 0
 def unique(pairs):
-    return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("a name is there twice")
+    return dict(pairs) if len(dict(pairs)) == len(pairs) else refuse("duplicate name")
 def counts(days, issued_at):  # where days are the first and the last, if there are such
     first, _, last = days.partition("..")
     soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
@@ -66,7 +66,7 @@ PROOF = ("c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex %s\n((?:%s\n){0,63})\
 def sha256(data): return hashlib.sha256(data).digest()
 def strict(base64):  # the bytes, where they are written in the one form that there is
     data = b64decode(base64)
-    return data if b64encode(data).decode() == base64 else refuse("base64 of another form")
+    return data if b64encode(data).decode() == base64 else refuse("not strict base64")
 def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 key; behind @ its end
     vkey, _, end = vkey.partition("@")
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
@@ -75,11 +75,11 @@ def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 k
     a = point(strict(key)[1:]) if good else None
     good = a and times(8, a)[0] % P  # under a point of small order anybody can sign
     return (name, number, strict(key)[1:], end) if good else refuse(
-        "no key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
+        "not a key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
 class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
     def __init__(self, file):
         m = len(file) <= MOST and re.fullmatch(PROOF, file.decode("utf-8"))
-        if not m: refuse("no tlog-proof with extra data")
+        if not m: refuse("not a tlog-proof with extra data")
         extra, index, path, self.text, self.origin, self.folder, size, root, notes = m.groups()
         self.extra, self.index = strict(extra), int(index)
         self.size, self.root = int(size), strict(root)
@@ -116,14 +116,14 @@ class Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_): pass  # it could lead anywhere, and is a fault like any other
 OPENER = urllib.request.build_opener(Stay)
 OPENER.addheaders = [("User-Agent", "verify.py")]
-def fetch(url, absent="it is not there"):
+def fetch(url, absent="it answers 404"):
     got = []
     def get():
         try:
             with OPENER.open(url, timeout=SECONDS) as answer:
                 file = answer.read(MOST + 1)
                 whole = answer.status == 200 and not answer.length and len(file) <= MOST
-                got.append(file if whole else "it is too long, or not all of it is there")
+                got.append(file if whole else "it is too long, or incomplete")
         except Exception as fault:
             got.append(absent if getattr(fault, "code", 0) == 404 else ascii(fault))
     thread = threading.Thread(target=get, daemon=True)  # a trickle outlasts the timeout of urllib
@@ -148,10 +148,10 @@ def siblings(url, index, size, edge):  # the path of an entry, from tiles and th
 def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
     if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
-    re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("its record_id is none")
+    re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("invalid record_id")
     known = [log_key(k) for k in vkeys if k] or refuse("this service keeps no log")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
-    re.fullmatch(form, url) or refuse("a log has an http or https address that ends in /log")
+    re.fullmatch(form, url) or refuse("want the http or https address of a log, ending in /log")
     return known
 def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, or by the log
     record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
@@ -167,7 +167,7 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         if online and name: newest = beyond(name)
     else:
         lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
-        lines = [re.fullmatch(ENTRY, s) or refuse("no line of a lookup: %.80r" % s) for s in lines]
+        lines = [re.fullmatch(ENTRY, s) or refuse("invalid lookup line: %.80r" % s) for s in lines]
         line = next((m.groups() for m in lines if m.group(1) == record), None)
         missing = "not counted by a hand verification yet"
         step("entry", "it is in the log's lookup" if line else missing, line)
@@ -181,12 +181,12 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
     if file is None: path = siblings(url[:-3] + proof.folder, index, size, edge) if ends else []
     entries = [(k, ('{"kind":"%s","entry":"%s"}' % (k, record)).encode("utf-8")) for k in kinds]
     entry = [k for k, e in entries if climb(e, index, size, path)[-1] == proof.root]
-    step("inclusion", "it is entry %d of the %d that the checkpoint signs" % (index, size), entry)
+    step("inclusion", "it is entry %d of the %d entries under the checkpoint" % (index, size), entry)
     day = re.match('{"kind":"verification","as_of":"%s"' % DATE, last.extra.decode("utf-8"))
-    date = day.group(1) if day else "no date"
+    date = day.group(1) if day else "any date"
     good = day and ends and (name or date).startswith(date)
     step("verification", "the last entry of that tree is the verification of " + date, good)
-    what = "it is signed by the key of %s, at %d" % (proof.origin, size)
+    what = "it is signed by the key of %s, with %d entries" % (proof.origin, size)
     step("checkpoint", what, proof.authentic(keys))
     head = newest or proof
     if newest:  # the hashes before an entry stay as they are when a tree grows
@@ -195,51 +195,51 @@ def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, 
         good = good and before(newest) == last.path and newest.authentic(keys)
         seen = online and fetch(url[:-3] + newest.folder + "/checkpoint").decode("utf-8")
         good = good and (not online or seen.startswith(newest.text + "\n"))
-        what = "its tree is the beginning of the newest one, of %d, %s"
-        what %= newest.size, "which this host shows now" if online else "says the proof"
+        what = "the tree that this host shows now" if online else "the newest tree in the proof"
+        what += ", of %d entries, is an extension of that tree" % newest.size
         step("newest", what, good)
     # Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
     end = [k[3] for k in keys if k[0] == proof.origin][-1]
     newer = keys[-1][0] != proof.origin and keys[-1][0].split("/")[0] == proof.origin.split("/")[0]
     if end or newer and not online:
-        what = "the proof is one that leads to the last checkpoint of its key, which was replaced"
+        what = "the proof's newest checkpoint is the last one of its key, which was replaced"
         step("key", what, end == "%d:%s" % (head.size, b64encode(head.root).decode()))
     times = [(w[0], proof.cosigned(w, date) or head.cosigned(w, date)) for w in witnesses]
     for by, at in times:
-        if at: print("witnessed: it existed by %s at the latest, says %s" % (at, by))
+        if at: print("witnessed: it existed by %s, according to %s" % (at, by))
         elif every: step("witnessed", "it is cosigned by " + by, False)
     if not any(at for _, at in times):
-        print("not witnessed: no witness whose key is given cosigned it")
-    if since: print("since then: it counts as %s, says the lookup" % since)
+        print("not witnessed: no given witness has cosigned it")
+    if since: print("since then: it counts as %s, according to the lookup" % since)
     what = "the operator's own record, set apart on " + date
     if entry[0] == "own": step("counted", what, False)
-    print("counted %s by %s, entry %d of %s at %d" % (kind, date, index, proof.origin, size))
+    print("counted %s by %s, entry %d of %d in %s" % (kind, date, index, size, proof.origin))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
-    cli.add_argument("--key", default="", help="the public key that receipts are checked against, in base64; several are joined with commas, the current one first, and @FIRST..LAST after a key are the days of its receipts. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
-    cli.add_argument("--counted", action="store_true", help="check also that the public log has the answer, of a registration or a charter; this service keeps no log")
-    cli.add_argument("--log", metavar="URL", help="the address of the log to read, with --counted")
-    cli.add_argument("--proof", metavar="FILE", help="check by this tlog-proof of the answer that it was counted, without reading the log")
-    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; several are joined with commas")
-    cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; standard input if absent")
-    cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; several are joined with commas")
+    cli.add_argument("--key", default="", help="the public key to check receipts with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
+    cli.add_argument("--counted", action="store_true", help="also check that the public log has this registration or charter; this service keeps no log")
+    cli.add_argument("--log", metavar="URL", help="the address of the log to read for --counted")
+    cli.add_argument("--proof", metavar="FILE", help="check with this tlog-proof, without reading the log, that the answer was counted")
+    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; join several with commas")
+    cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; default standard input")
+    cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; join several with commas")
     args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
     url = "" if args.log is None else args.log
     count = args.counted or args.log is not None or args.proof is not None
     count = count or args.witness is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
-        if len(data) > MOST: refuse("it has more than 1 MiB")
+        if len(data) > MOST: refuse("larger than 1 MiB")
         hooks = {"object_pairs_hook": unique, "parse_constant": refuse, "parse_int": whole}
         o = json.loads(data.decode("utf-8-sig"), **hooks)
-        if levels(o) > LEVELS: refuse("it has more than %d levels" % LEVELS)
+        if levels(o) > LEVELS: refuse("nested deeper than %d levels" % LEVELS)
         json.dumps(o, ensure_ascii=False).encode("utf-8")  # refuses unpaired surrogates
         if "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
         o = dict(o.get("verify", o).items())
         keys = [k.partition("@") for k in args.key.split(",") if k]
         raw = b"".join(b64decode(k) for k, _, _ in keys)
-        len(keys) * 32 == len(raw) or refuse("a key has 32 bytes")
+        len(keys) * 32 == len(raw) or refuse("a key has 32 bytes, in base64")
         if count: log_keys = countable(kind, o, url, args.log_key.split(","))
         witnesses = "" if args.witness is None else args.witness
         witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
@@ -253,7 +253,7 @@ def main():
     if kind != "receipt" and o.get("promise") is None and not count:
         print("unsigned: it has no promise, so anyone could have made this " + kind)
     same = canonical and canonical == o.get("canonical")
-    step("fields", "they %srebuild into canonical" % ("" if same else "do not "), same)
+    step("fields", "they %smatch canonical" % ("" if same else "do not "), same)
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
     if count:
@@ -276,17 +276,17 @@ def main():
             said = json.loads(message)
             until = ", promised to be counted by " + text(said["counted_by"])
             good = said["issued_by"] == "www.anteroom.example"
-        if not until or not good: cli.error("unverified: the promise is not of www.anteroom.example")
+        if not until or not good: cli.error("unverified: the promise is not from www.anteroom.example")
     else: return print("valid " + kind)
-    if not keys: cli.error("no key to check against: give it with --key")
+    if not keys: cli.error("no key to check against: give one with --key")
     named = by.get("public_key_b64")
     if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
     days = next((days for k, _, days in keys if k == named), None)
     good = days is not None and counts(days, at)
-    if until and not good: cli.error("unverified: the service did not sign with this key then")
-    step("key", "it is a key of the service for receipts of that time", good)
+    if until and not good: cli.error("unverified: the key was not valid at that time")
+    step("key", "it is valid for this service at that time", good)
     raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
     good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
-    step("signature", "it is one by %s over %s" % (named, what), good)
+    step("signature", "%s is signed by %s" % (what, named), good)
     print("valid " + kind + until)
 if __name__ == "__main__": main()

@@ -1,21 +1,21 @@
-# Checks a receipt, registration or charter of https://www.anteroom.example without it, in any POSIX shell.
-# Whether it was counted is for verify.py and verify.mjs to say, with --counted.
+# Checks a receipt, registration or charter of https://www.anteroom.example on its own, in any POSIX shell.
+# verify.py and verify.mjs also check whether it was counted (--counted).
 keys="" IFS=
 fail() { echo "verify.sh: $1" >&2; exit 2; }
 step() {
   if [ $? = 0 ]; then echo "ok     $1"; else echo "FAILED $1" | sed 's/ is / is not /'; exit 1; fi; }
 if [ "${1-}" = --key ]; then keys=${2-}; shift 2; fi
-case $#${1-} in 0 | 1[!-]*) ;; *) fail "[--key KEY[,KEY]] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked" ;; esac
-for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "no $t here"; done
-case $(openssl version) in "OpenSSL "[3-9]*) ;; *) fail "it needs OpenSSL 3 or later" ;; esac
+case $#${1-} in 0 | 1[!-]*) ;; *) fail "usage: [--key KEY[,KEY]] [FILE]. Exit status: 0 valid, 1 not valid, 2 not checked" ;; esac
+for t in awk iconv mktemp openssl sha256sum; do command -v $t >/dev/null || fail "needs $t"; done
+case $(openssl version) in "OpenSSL "[3-9]*) ;; *) fail "needs OpenSSL 3 or later" ;; esac
 d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT && cat "${1:--}" >"$d/json" && cd "$d" || exit 2
-[ "$(wc -c <json)" -le 1048576 ] || fail "unreadable: it has more than 1 MiB"
+[ "$(wc -c <json)" -le 1048576 ] || fail "unreadable: larger than 1 MiB"
 [ -z "$keys" ] || ! echo "$keys" | tr , '\n' | grep -Evq '^[A-Za-z0-9+/]{43}=(@.*)?$' ||
   fail "a key has 32 bytes, in base64"
-iconv -f UTF-8 -t UTF-8 json >/dev/null 2>&1 || fail "unreadable: it is not UTF-8"
+iconv -f UTF-8 -t UTF-8 json >/dev/null 2>&1 || fail "unreadable: not UTF-8"
 # awk reads the JSON, writes each text as JSON.stringify does, and rebuilds canonical.
 tr '\000' '\001' <json | LC_ALL=C awk '
-function bad() { print "verify.sh: unreadable: no object, or a name twice" >"/dev/stderr"; exit 2 }
+function bad() { print "verify.sh: unreadable: no object, or duplicate name" >"/dev/stderr"; exit 2 }
 function drop(n) { s = substr(s, n + 1); return 1 }
 function take(c) { sub(/^[ \t\r\n]+/, "", s); return substr(s, 1, 1) == c && drop(1) }
 function unit(  i, n) {
@@ -48,7 +48,7 @@ function value(at, depth,  end, n, name) { # J has each text and literal, and "{
   else if (match(s, /^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?)/)) {
     J[at] = substr(s, 1, RLENGTH); drop(RLENGTH) } else bad() }
 function pair(at, name, form) {
-  if (J[at, name] !~ form) { print "FAILED fields: they do not rebuild into canonical"; exit 1 }
+  if (J[at, name] !~ form) { print "FAILED fields: they do not match canonical"; exit 1 }
   return ",\"" name "\":" J[at, name] }
 { s = s $0 "\n" } END { sub(/^\357\273\277/, "", s) # a byte order mark
   value("", 1); any = "^\".*\"$"; some = "^\".+\"$"; null = "^(\".+\"|null)$"; kind = "receipt"
@@ -71,7 +71,7 @@ function pair(at, name, form) {
     c = ",\"commitment\":\"org-charter-canon-v0\"" c }
   c = t = "{" substr(c, 2) "}"; gsub(/[\\"]/, "\\\\&", t)
   pair(at, "canonical", J[at, "canonical"] == "\"" t "\"" ? any : "^ $"); printf "%s", c >"message"
-  print "ok     fields: they rebuild into canonical"; time = J[(by = at), "issued_at"]; about = kind
+  print "ok     fields: they match canonical"; time = J[(by = at), "issued_at"]; about = kind
   if (kind != "receipt" && J[at, "promise"] !~ /^(null)?$/) { # the signed text begins so
     by = at SUBSEP "promise"; time = J[at, "recorded_at"]; c = J[by, "text"]; about = "promise"
     gsub(/^"|"$/, "", c); gsub(/\\"/, "\"", c); if (c ~ /\\/ || index(c, "{\"commitment\":\"" \
@@ -93,20 +93,20 @@ over="its text"; case $about in
   receipt) over=canonical; case $signature in "" | null) false ;; esac
     step "signature: the receipt is signed" ;;
   promise | another | foreign) [ $about != another ]; step "promise: it is about this record"
-    if [ $about = foreign ]; then fail "unverified: the promise is not of www.anteroom.example"; fi ;;
+    [ $about != foreign ] || fail "unverified: the promise is not from www.anteroom.example" ;;
   *) echo "valid $kind"; exit 0 ;;
 esac
-[ "$keys" ] || fail "no key to check against: give it with --key"; key=${key:-${keys%%[,@]*}}
+[ "$keys" ] || fail "no key to check against: give one with --key"; key=${key:-${keys%%[,@]*}}
 case ,$keys, in *",$key,"*) days= ;; *",$key@"*) days=${keys#*"$key@"} ;; *) days=9 ;; esac
 soon=$(TZ=X-0:05 date +%Y-%m-%dT%H:%M:%SZ) days=${days%%,*} # in five minutes
 LC_ALL=C awk -v at="$issued" -v soon="$soon" -v first="${days%%..*}" -v last="${days##*..}" '
   BEGIN { at = substr(at, 2, length(at) - 2); day = substr(at, 1, 10) # first and last may be ""
   exit !(first <= day && day <= (last == "" ? soon : last) && at <= soon) }' || {
-  if [ $about = promise ]; then fail "unverified: the service did not sign with this key then"; fi
+  if [ $about = promise ]; then fail "unverified: the key was not valid at that time"; fi
   false; }
-step "key: it is a key of the service for receipts of that time"
+step "key: it is valid for this service at that time"
 printf '\060\052\060\005\006\003\053\145\160\003\041\000' >k; echo "$key" | openssl base64 -A -d >>k
 echo "$signature" | tr -d '"' | openssl base64 -A -d >s
 openssl pkeyutl -verify -pubin -keyform DER -inkey k -rawin -in signed -sigfile s >/dev/null 2>&1
-step "signature: it is one by $key over $over"
+step "signature: $over is signed by $key"
 echo "valid $kind${until:+, promised to be counted by $until}"

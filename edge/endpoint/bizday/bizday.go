@@ -89,9 +89,9 @@ type Computed struct {
 	Year         int       `json:"year,omitempty" doc:"As sent."`
 	Convention   *string   `json:"convention" doc:"The applied convention; null if the operation applies none."`
 	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays for holidays, a date for every other operation."`
-	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the count with both ends counted, negative if start is after end."`
-	Skipped      []Holiday `json:"holidays_skipped" doc:"In order of date, the closed weekdays that the result passed over, for is those on the date itself. At most 50; none for holidays."`
-	SkippedTotal int       `json:"holidays_skipped_total" doc:"Their total number."`
+	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the number with both ends included, negative if start is after end."`
+	Skipped      []Holiday `json:"holidays_skipped" doc:"Closed weekdays that the result passed over, or for is, on the date itself; sorted by date, at most 50, none for holidays."`
+	SkippedTotal int       `json:"holidays_skipped_total" doc:"Total number of holidays skipped."`
 }
 
 // Answer is the response to a computation.
@@ -108,7 +108,7 @@ type BatchAnswer struct {
 
 // Basis holds the members of an answer after its results.
 type Basis struct {
-	DataVersion string   `json:"data_version" format:"date" doc:"The version of the closed days, a date. It changes only if one of them, or its name, does."`
+	DataVersion string   `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
 	Caveat      string   `json:"caveat" doc:"The limits of the data."`
 	Ignored     []string `json:"ignored_fields" total:"true" doc:"Sent names that the operation does not use."`
 }
@@ -116,7 +116,7 @@ type Basis struct {
 // Holiday is a weekday on which a calendar is closed.
 type Holiday struct {
 	Date     string `json:"date" format:"date" doc:"The date that is closed."`
-	Name     string `json:"name" doc:"Why, in English; several reasons on one date are joined with and."`
+	Name     string `json:"name" doc:"Reason in English; several reasons on one date are joined with and."`
 	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
 }
 
@@ -194,7 +194,7 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 		in.Mistyped(requests.Name, "an array", sent.Kind)
 	} else if n := len(sent.Items); n < requests.Min || n > requests.Max {
 		in.Add(requests.Name, input.WrongCount, "must have "+strconv.Itoa(requests.Min)+" to "+
-			strconv.Itoa(requests.Max)+" computations, and has "+strconv.Itoa(n))
+			strconv.Itoa(requests.Max)+" computations, but has "+strconv.Itoa(n))
 	}
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
@@ -210,8 +210,8 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 		queries[i].run(child)
 		in.Merge(child)
 		if years += queries[i].read; years > MaxYears {
-			in.Add(place, input.TooMany, "brings the years of calendars to "+strconv.Itoa(years)+
-				", and at most "+strconv.Itoa(MaxYears)+" are read for one request: send it alone")
+			in.Add(place, input.TooMany, "brings the calendar years of this request to "+strconv.Itoa(years)+
+				", more than the limit of "+strconv.Itoa(MaxYears)+": send it alone")
 			break
 		}
 	}
@@ -256,7 +256,7 @@ func (q *query) reads(f *input.Field) bool { return q.op == nil || slices.Contai
 
 func (q *query) missing(in *input.Input, detail string, fields ...*input.Field) {
 	if q.op != nil {
-		in.Missing(in.About+" needs "+q.op.needs()+"; "+detail, fields...)
+		in.Missing(in.About+" needs "+q.op.needs()+": "+detail, fields...)
 	}
 }
 
@@ -267,7 +267,7 @@ func (q *query) readDate(in *input.Input, f *input.Field) int {
 	day, ok := in.Date(f)
 	switch orYear := q.reads(&yearField); {
 	case ok && (day < firstDay || day > lastDay):
-		in.Add(f.Name, input.OutOfRange, "must be "+theRange+", and is "+civil.FormatDate(day))
+		in.Add(f.Name, input.OutOfRange, "must be "+theRange+", but is "+civil.FormatDate(day))
 	case in.Sent(f) || orYear && in.Sent(&yearField):
 	case orYear && !in.Sent(&start) && !in.Sent(&end):
 		if f == &start { // one fault for all three
@@ -301,7 +301,7 @@ func (q *query) readYear(in *input.Input) {
 	switch {
 	case ok && (year < FirstYear || year > LastYear):
 		in.Add(yearField.Name, input.OutOfRange, "must be from "+strconv.Itoa(FirstYear)+" to "+
-			strconv.Itoa(LastYear)+", and is "+strconv.Itoa(year))
+			strconv.Itoa(LastYear)+", but is "+strconv.Itoa(year))
 	case ok:
 		q.year = year
 	}
@@ -324,9 +324,9 @@ func (q *query) readCalendars(in *input.Input) {
 			q.addCalendar(in, place, v.Items[i].Text)
 		}
 	case v.Kind == jsondoc.Array || !in.Sent(f):
-		needed := ": give one, or several"
+		needed := ": send one or several"
 		if q.op != nil {
-			needed = ": " + in.About + " needs one, or several"
+			needed = ": " + in.About + " needs one or several"
 		}
 		in.Missing(f.Name+" is missing or blank"+needed, f)
 	case v.Kind != jsondoc.String:
@@ -403,7 +403,7 @@ func (q *query) rollFrom(in *input.Input, field *input.Field, origin int) {
 
 func (q *query) found(in *input.Input, field *input.Field, day int, ok bool) bool {
 	if !ok {
-		in.Add(field.Name, input.OutOfRange, "leads outside the range: business days are known "+theRange)
+		in.Add(field.Name, input.OutOfRange, "leads outside the supported range, "+theRange)
 	}
 	q.result = `"` + civil.FormatDate(day) + `"`
 	return ok

@@ -189,19 +189,19 @@ func TestFaults(t *testing.T) {
 // A fault says which operation needs what, and what was sent.
 func TestFaultsNameTheOperation(t *testing.T) {
 	for query, want := range map[string]string{
-		"op=is&calendar=de":                                       "op=is needs date; date is missing or blank",
-		"op=add&calendar=de&days=2&strat=2026-01-02":              `op=add needs start and days; start is missing or blank; "strat" is not a field: did you mean start?`,
-		"op=count&calendar=de&start=2026-01-02":                   "op=count needs start and end; end is missing or blank",
-		"op=holidays&calendar=de":                                 "op=holidays needs year, or start and end; none of them was sent",
-		"op=holidays&calendar=de&end=2026-01-02":                  "op=holidays needs year, or start and end; start is missing or blank",
+		"op=is&calendar=de":                                       "op=is needs date: date is missing or blank",
+		"op=add&calendar=de&days=2&strat=2026-01-02":              `op=add needs start and days: start is missing or blank; "strat" is not a field: did you mean start?`,
+		"op=count&calendar=de&start=2026-01-02":                   "op=count needs start and end: end is missing or blank",
+		"op=holidays&calendar=de":                                 "op=holidays needs year, or start and end: none of them was sent",
+		"op=holidays&calendar=de&end=2026-01-02":                  "op=holidays needs year, or start and end: start is missing or blank",
 		"op=holidays&calendar=de&year=2026&end=2026-01-02":        "op=holidays: year must not be sent with start or end",
-		"op=holidays&calendar=de&year=1999":                       "op=holidays: year must be from 2000 to 2050, and is 1999",
-		"op=next&calendar=de&date=2026-02-30":                     "op=next: date must be an existing date, as YYYY-MM-DD, and is 2026-02-30",
-		"op=next&calendar=de&date=2050-12-31":                     "op=next: date leads outside the range: business days are known from 2000-01-01 to 2050-12-31",
-		"op=roll&calendar=de&date=2026-01-01&convention=sideways": "op=roll: convention must be one of following, modified-following, preceding, modified-preceding, nearest, unadjusted, and is sideways",
-		"op=previous&date=2026-01-02":                             "calendar is missing or blank: op=previous needs one, or several",
-		"op=previous&date=2026-01-02&calendar=de,mars":            "op=previous: calendar must be one of us-federal, us-nyse, ca-federal, br-anbima, gb-eng, eu-target, de, fr, it, jp-bank, nz, and is mars",
-		"calendar=de&date=1999-01-02&op=is":                       "op=is: date must be from 2000-01-01 to 2050-12-31, and is 1999-01-02",
+		"op=holidays&calendar=de&year=1999":                       "op=holidays: year must be from 2000 to 2050, but is 1999",
+		"op=next&calendar=de&date=2026-02-30":                     "op=next: date must be an existing date, as YYYY-MM-DD, but is 2026-02-30",
+		"op=next&calendar=de&date=2050-12-31":                     "op=next: date leads outside the supported range, from 2000-01-01 to 2050-12-31",
+		"op=roll&calendar=de&date=2026-01-01&convention=sideways": "op=roll: convention must be one of following, modified-following, preceding, modified-preceding, nearest, unadjusted, but is sideways",
+		"op=previous&date=2026-01-02":                             "calendar is missing or blank: op=previous needs one or several",
+		"op=previous&date=2026-01-02&calendar=de,mars":            "op=previous: calendar must be one of us-federal, us-nyse, ca-federal, br-anbima, gb-eng, eu-target, de, fr, it, jp-bank, nz, but is mars",
+		"calendar=de&date=1999-01-02&op=is":                       "op=is: date must be from 2000-01-01 to 2050-12-31, but is 1999-01-02",
 	} {
 		r := edgetest.NewFake(t).Do("GET", path+"?"+query, "")
 		var problem struct {

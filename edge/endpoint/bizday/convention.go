@@ -14,9 +14,9 @@ type Convention struct {
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The next business day."},
 	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
-	{"preceding", "PRECEDING", "The one before."},
+	{"preceding", "PRECEDING", "The previous business day."},
 	{"modified-preceding", "MODPRECEDING", "As preceding, unless that is in the month before: then as following."},
-	{"nearest", "", "The closer one, the later on a tie, as in QuantLib, not FpML."},
+	{"nearest", "", "The closer business day, the later on a tie, as in QuantLib, not FpML."},
 	{"unadjusted", "NONE", "The day itself."},
 }
 
@@ -65,10 +65,10 @@ func Range() (first, last string) { return civil.FormatDate(firstDay), civil.For
 
 // Texts about the arithmetic, for the contract.
 const (
-	Counting = "The earlier of both dates counts if it is a business day, the later never; " +
+	Counting = "The earlier date counts if it is a business day, the later never; " +
 		"inclusive counts both, as NETWORKDAYS does. " +
 		"Negative if start is after end."
-	Adding = "Strictly after start, or before it: a Saturday and 1 day is Monday, as in QuantLib and WORKDAY; " +
+	Adding = "Moves strictly after start, or before it: a Saturday plus 1 day is Monday, as in QuantLib and WORKDAY; " +
 		"numpy rolls first. " +
 		"0 days rolls start."
 	Joint = "A business day is one in all of the calendars."

@@ -18,21 +18,21 @@ import (
 // the calendar has in the years of the query.
 var said = map[string][]string{
 	// How counting works.
-	"a Saturday and 1 day is Monday, as in QuantLib and WORKDAY": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
+	"a Saturday plus 1 day is Monday, as in QuantLib and WORKDAY": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
 	"0 days rolls start.":                     {"add&calendar=de&start=2026-11-21&days=0 -> 2026-11-23", "add&calendar=de&start=2026-11-20&days=0 -> 2026-11-20"},
 	"From a Saturday, 1 day leads to Monday.": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
 	"The number to add, or to subtract if below 0. With 0, result is start itself, moved by the convention.": {"add&calendar=de&start=2026-11-23&days=-1 -> 2026-11-20", "add&calendar=de&start=2026-11-21&days=0&convention=preceding -> 2026-11-20"},
 	"For roll, and for add with 0 days.": {"add&calendar=de&start=2026-11-21&days=0&convention=unadjusted -> 2026-11-21"},
-	"The earlier of both dates counts if it is a business day, the later never": {
+	"The earlier date counts if it is a business day, the later never": {
 		"count&calendar=us-federal&start=2021-12-30&end=2022-01-01 -> 1", "count&calendar=us-federal&start=2022-01-01&end=2021-12-30 -> -1",
 		"count&calendar=de&start=2026-11-16&end=2026-11-20 -> 4", "count&calendar=de&start=2026-11-20&end=2026-11-16 -> -4",
 	},
 	"count: result is the number of business days from the earlier of start and end to before the later": {"count&calendar=us-federal&start=2022-01-01&end=2021-12-30 -> -1"},
 
-	"count leaves the later of start and end out of result": {"count&calendar=de&start=2026-11-20&end=2026-11-16 -> -4"},
+	"count excludes the later of start and end from result": {"count&calendar=de&start=2026-11-20&end=2026-11-16 -> -4"},
 
 	// Conventions.
-	"The closer one, the later on a tie, as in QuantLib, not FpML.": {
+	"The closer business day, the later on a tie, as in QuantLib, not FpML.": {
 		"roll&calendar=us-federal&date=2023-07-04&convention=nearest -> 2023-07-05", "roll&calendar=de&date=2026-11-21&convention=nearest -> 2026-11-20",
 		"roll&calendar=de&date=2026-11-22&convention=nearest -> 2026-11-23",
 	},
@@ -127,8 +127,8 @@ func TestSentences(t *testing.T) {
 
 // unnumbered are sentences whose words look like numbers, and mean none.
 var unnumbered = []string{
-	"One, or several with commas or as an array.", "The one before.", "A business day is one in all of the calendars.",
-	"It chooses the business day that replaces a date that is not one.",
+	"One, or several with commas or as an array.", "The previous business day.", "A business day is one in all of the calendars.",
+	"It chooses the replacement for a date that is not a business day.",
 	"result is the first business day after date, or the last one before it;",
 }
 

@@ -44,8 +44,8 @@ func parse(body []byte, most int) (messages []message, batch bool, fault *failur
 	case n == 0:
 		return nil, true, notValid("the batch is empty")
 	case n > most:
-		return nil, true, notValid("the batch has " + strconv.Itoa(n) + " messages, and at most " +
-			strconv.Itoa(most) + " are read")
+		return nil, true, notValid("the batch has " + strconv.Itoa(n) + " messages, more than the limit of " +
+			strconv.Itoa(most))
 	}
 	messages = make([]message, 0, len(v.Items))
 	for i := range v.Items {
@@ -56,7 +56,7 @@ func parse(body []byte, most int) (messages []message, batch bool, fault *failur
 
 func read(v *jsondoc.Value) message {
 	if v.Kind != jsondoc.Object {
-		return message{Fault: "a message is an object, not " + v.Kind.String()}
+		return message{Fault: "a message must be an object, not " + v.Kind.String()}
 	}
 	id, method := v.Get("id"), v.Get("method")
 	m := message{Method: method.Text, Params: v.Get("params")}

@@ -14,7 +14,7 @@ func TestBatch(t *testing.T) {
 	message := `{"jsonrpc":"2.0","id":7,"method":"ping","params":null}`
 	for n := 1; n <= 4; n++ {
 		messages, batch, fault := parse([]byte("["+strings.Repeat(message+",", n-1)+message+"]"), 3)
-		if n == 4 && (fault == nil || fault.Message != "Invalid request: the batch has 4 messages, and at most 3 are read") ||
+		if n == 4 && (fault == nil || fault.Message != "Invalid request: the batch has 4 messages, more than the limit of 3") ||
 			n < 4 && (len(messages) != n || fault != nil || messages[0].Params.Kind != jsondoc.Absent) || !batch {
 			t.Errorf("%d: %+v, %v, %+v", n, messages, batch, fault)
 		}

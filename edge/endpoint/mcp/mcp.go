@@ -155,8 +155,8 @@ func (s *Server) checkWrites(t *turn.Turn, messages []message, batch bool) *fail
 		if m := &messages[i]; m.Kind == request && m.Method == "tools/call" {
 			called, in, fault := s.call(t, m)
 			if fault == nil && batch && called.operation.DryRun && api.HasKeyHeader(t) {
-				return notValid("the header Idempotency-Key does not name one call of a batch: " +
-					"send the argument " + api.KeyArgument + " with each; no call was done")
+				return notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
+					"send the argument " + api.KeyArgument + " with each; no call was made")
 			}
 			if fault == nil && called.operation.Writes && !in.DryRun {
 				writes++
@@ -166,8 +166,8 @@ func (s *Server) checkWrites(t *turn.Turn, messages []message, batch bool) *fail
 	if writes <= s.snapshot.BatchWrites {
 		return nil
 	}
-	return notValid("the batch has " + strconv.FormatInt(writes, 10) + " calls that write, and at most " +
-		strconv.FormatInt(s.snapshot.BatchWrites, 10) + " are done in one; none was done")
+	return notValid("the batch has " + strconv.FormatInt(writes, 10) + " calls that write, more than the limit of " +
+		strconv.FormatInt(s.snapshot.BatchWrites, 10) + "; none was made")
 }
 
 // answers collects the responses to the messages of a request.
@@ -258,7 +258,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 		}
 		a.fail(m, &failure{
 			Code:    protocol.MethodNotFound,
-			Message: "Method not found: " + input.TruncateRunes(m.Method) + "; there are " + strings.Join(methods, ", "),
+			Message: "Method not found: " + input.TruncateRunes(m.Method) + "; want one of " + strings.Join(methods, ", "),
 		})
 	}
 	return true
@@ -269,7 +269,7 @@ func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	switch cursor := m.Params.Get("cursor"); {
 	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
 	case cursor.Kind != jsondoc.String || cursor.Text != "":
-		a.fail(m, invalid(m, "this list has one page: leave cursor out"))
+		a.fail(m, invalid(m, "this list has one page: leave out cursor"))
 		return
 	}
 	a.result(m, func(w *jsondoc.Writer) {
@@ -310,7 +310,7 @@ func (s *Server) call(request *turn.Turn, m *message) (called *tool, in *input.I
 			return t, in, nil
 		}
 	}
-	return nil, nil, invalid(m, "there is no tool "+input.TruncateRunes(name)+"; tools/list has all")
+	return nil, nil, invalid(m, "unknown tool "+input.TruncateRunes(name)+"; tools/list lists every tool")
 }
 
 func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {

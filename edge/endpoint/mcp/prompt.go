@@ -50,7 +50,7 @@ func (s *Server) getPrompt(a *answers, m *message) {
 		})
 		return
 	}
-	a.fail(m, invalid(m, "there is no prompt "+input.TruncateRunes(name)+"; prompts/list has all"))
+	a.fail(m, invalid(m, "unknown prompt "+input.TruncateRunes(name)+"; prompts/list lists every prompt"))
 }
 
 func value(in *input.Input, f *input.Field) string {

@@ -85,7 +85,7 @@ type Charter struct {
 	Commissioner    *string `json:"commissioner" doc:"As sent; null when absent."`
 	Roster          []Seat  `json:"roster" doc:"The seats in canonical order."`
 	TotalAllocation int     `json:"total_allocation" doc:"Sum of the allocations, in credit units."`
-	Unallocated     int     `json:"unallocated" doc:"The rest under the cap, in credit units."`
+	Unallocated     int     `json:"unallocated" doc:"Unused part of the cap, in credit units."`
 	Cap             int     `json:"cap" doc:"The cap, in credit units."`
 }
 
@@ -93,7 +93,7 @@ type Charter struct {
 type Seat struct {
 	Position   string `json:"position" doc:"One of the five positions."`
 	AgentName  string `json:"agent_name" doc:"As sent."`
-	Allocation int    `json:"allocation" doc:"In credit units."`
+	Allocation int    `json:"allocation" doc:"Allocation in credit units."`
 }
 
 // File records a charter.
@@ -141,7 +141,7 @@ func readRoster(in *input.Input) (ordered []canon.Seat, total int64) {
 	}
 	if total > Cap {
 		in.Add(roster.Name, OverCap, "the allocations add up to "+strconv.FormatInt(total, 10)+
-			" credit units, and the cap is "+strconv.Itoa(Cap))
+			" credit units, but the cap is "+strconv.Itoa(Cap))
 	}
 	for _, name := range Positions {
 		for _, seat := range seats {
@@ -166,7 +166,7 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 	}
 	if n := len(sent.Items); n != len(Positions) {
 		in.Add(roster.Name, input.WrongCount,
-			"must have exactly "+strconv.Itoa(len(Positions))+" entries, and has "+strconv.Itoa(n))
+			"must have exactly "+strconv.Itoa(len(Positions))+" entries, but has "+strconv.Itoa(n))
 	}
 	for i := range sent.Items {
 		place := roster.Name + "[" + strconv.Itoa(i) + "]"
@@ -212,7 +212,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 		colon := strings.LastIndexByte(text, ':')
 		digits := text[colon+1:]
 		if _, isNumber := jsondoc.Integer(digits); colon < 0 || !isNumber {
-			in.Add(name, input.BadForm, "does not have the form of a seat: "+form)
+			in.Add(name, input.BadForm, "is not a seat: "+form)
 			continue
 		}
 		if seat.AgentName = text[:colon]; quote.Blank(seat.AgentName) {
@@ -222,7 +222,7 @@ func seatsOfQuery(in *input.Input) (seats []canon.Seat) {
 		}
 		if n, ok := input.ParseInteger(digits); !ok {
 			in.Add(name, input.NotAnInteger,
-				"the allocation must be an integer of 32 bits, and is "+input.TruncateBytes(digits))
+				"the allocation must be a 32-bit integer, but is "+input.TruncateBytes(digits))
 		} else if in.CheckMinimum(&allocation, name, n) {
 			seat.Allocation = n
 		}

@@ -64,7 +64,7 @@ type Minted struct {
 	Action           string   `json:"action" enum:"mint" doc:"The action."`
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	IssuedBy         string   `json:"issued_by" doc:"The canonical host."`
-	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"When the request arrived."`
+	IssuedAt         string   `json:"issued_at" format:"date-time" doc:"Time of the request."`
 	AgentName        string   `json:"agent_name" doc:"As sent, unchecked; anonymous when absent."`
 	OwnerEmailSHA256 *string  `json:"owner_email_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the address as sent; null when none was. The address is not stored."`
 	Note             string   `json:"note" doc:"As sent, unchecked; empty when absent."`
@@ -75,7 +75,7 @@ type Minted struct {
 	Signed           bool     `json:"signed" doc:"Whether the receipt has a signature."`
 	Signature        *string  `json:"signature" doc:"Raw 64-byte Ed25519 signature over canonical in base64; null when not signed."`
 	PublicKey        string   `json:"public_key_b64" doc:"Raw 32-byte Ed25519 public key in base64; empty without one."`
-	SigningStatus    string   `json:"signing_status" doc:"Whether receipts are signed, in words."`
+	SigningStatus    string   `json:"signing_status" doc:"Status of signing, in words."`
 	VerifyKit        []string `json:"verify_kit" doc:"Programs that check this answer without the service."`
 	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; for an MCP tool, unknown arguments."`
 }
@@ -84,12 +84,12 @@ type Minted struct {
 type Verdict struct {
 	Action        string   `json:"action" enum:"verify" doc:"The action, which stores nothing."`
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`
-	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's own fields rebuild into its canonical."`
+	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's fields match its canonical string."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
-	SignatureOK   *bool    `json:"signature_ok" doc:"Whether the signature over canonical was made with a key of this host; null without a signature."`
-	CheckedKey    string   `json:"checked_against_public_key" doc:"The published key for the check of the signature; empty when this host has none."`
+	SignatureOK   *bool    `json:"signature_ok" doc:"Whether a key of this host signed canonical; null without a signature."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"Published key used for the signature check; empty if this host has none."`
 	Recomputed    string   `json:"recomputed_sha256" doc:"Recomputed SHA-256 of canonical; empty when canonical is missing."`
-	Problems      []string `json:"problems" total:"true" doc:"Every fault or oddity."`
+	Problems      []string `json:"problems" total:"true" doc:"Every fault or inconsistency."`
 	Verdict       string   `json:"verdict" doc:"The outcome in words."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names other than verify."`
 }
@@ -167,7 +167,7 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	switch sent.Kind {
 	case jsondoc.Object:
 	case jsondoc.Absent:
-		in.Missing("the whole receipt must be here, as an object", &verify)
+		in.Missing("the whole receipt is missing: send it as an object", &verify)
 		return respond.Invalid(t, in)
 	default:
 		in.Mistyped(in.SentAs(verify.Name), "the whole receipt object", sent.Kind)
@@ -215,7 +215,7 @@ func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	case k.Revoked != "":
 		return "public_key_b64 is a revoked key: " + k.Revoked
 	case day < k.CurrentFrom:
-		return "issued_at is before " + k.CurrentFrom + ", since when public_key_b64 has signed"
+		return "issued_at is before " + k.CurrentFrom + ", when public_key_b64 came into use"
 	case k.RetiredOn != "" && day > k.RetiredOn:
 		return "issued_at is after " + k.RetiredOn + ", when public_key_b64 was retired"
 	case issuedAt > civil.FormatTime(now+MaxAhead):
@@ -260,22 +260,22 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 func (c *checks) verdict() string {
 	switch {
 	case c.isFiled():
-		return "Not a receipt: this is the answer to a registration or a charter. The programs of its verify_kit check it."
+		return "Not a receipt: this is the answer to a registration or a charter. Check it with the programs in its verify_kit."
 	case c.isPromise():
-		return "Not a receipt: this is the promise to count a record. It is checked with the whole answer that it came in, " +
-			"by the programs of its verify_kit."
+		return "Not a receipt: this is the promise to count a record. Check the whole answer that contains it, " +
+			"with the programs in its verify_kit."
 	case !c.isReceipt:
-		return "Not a receipt: the object has no member of one. Send the whole receipt, unchanged."
+		return "Not a receipt: the object has no member of a receipt. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
 		return "TAMPERED: the receipt was changed after minting. " +
-			"Its fields do not rebuild into canonical, or its hash does not match."
+			"Its fields or its hash do not match canonical."
 	case !c.signed:
 		return "Hash intact, not signed: fields and hash agree, but without a signature anyone could have made it. " +
 			"It is not valid."
 	case c.foreign:
 		return "Not valid: the receipt names a key that this host does not publish."
 	case c.refused:
-		return "Not valid: the key does not count for a receipt of this time."
+		return "Not valid: the key was not valid at the time of this receipt."
 	case !c.signatureOK:
 		return "TAMPERED or forged: the signature over canonical was not made with this host's key. " +
 			"The receipt was altered as a whole, or never minted here."
@@ -304,9 +304,9 @@ func (c *checks) mistyped(name string, v *jsondoc.Value) {
 	case v.Kind == jsondoc.Absent:
 		c.problem(name + " is missing")
 	case v.Kind == jsondoc.String && v.Text == "":
-		c.problem(name + " is empty, which it is in no receipt")
+		c.problem(name + " must not be empty")
 	default:
-		c.problem(name + " is " + v.Kind.String() + ", which it is in no receipt")
+		c.problem(name + " must not be " + v.Kind.String())
 	}
 }
 
@@ -343,7 +343,7 @@ func (c *checks) checkFields() string {
 	canonical, isText := c.text("canonical")
 	c.fieldsMatch = complete && isText && canon.Receipt(values...) == canonical
 	if !c.fieldsMatch && isText {
-		c.problem("the fields do not rebuild into canonical: a field, or canonical itself, was edited after minting")
+		c.problem("the fields do not match canonical: a field, or canonical itself, was edited after minting")
 	}
 	if hash, _ := c.text("payload_sha256"); isText {
 		c.recomputed = sha256.HexOf(canonical)
@@ -356,7 +356,7 @@ func (c *checks) checkFields() string {
 		v := c.receipt.Get(name)
 		switch {
 		case v.Kind == jsondoc.String && v.Text != value:
-			c.problem(name + " is " + input.TruncateRunes(v.Text) + ", and this host knows " + value)
+			c.problem(name + " is " + input.TruncateRunes(v.Text) + ", not " + value)
 		case v.Kind != jsondoc.String && !slices.Contains(canon.ReceiptFields, name):
 			c.mistyped(name, v)
 		}
@@ -385,7 +385,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")
 	case signature.Kind == jsondoc.String:
-		c.problem("public_key_b64 is blank, though there is a signature")
+		c.problem("public_key_b64 is blank, but the receipt has a signature")
 	}
 	c.signed = signature.Kind != jsondoc.Absent && !c.isNull(signature)
 	raw, ok := decodeBase64(signature.Text, turn.SignatureSize)
@@ -406,7 +406,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	case signed.Kind != jsondoc.Bool:
 		c.mistyped("signed", signed)
 	case signed.True != c.signed:
-		c.problem("signed is at odds with signature")
+		c.problem("signed contradicts signature")
 	}
 	return check
 }

@@ -204,25 +204,25 @@ func TestVerdicts(t *testing.T) {
 		{"a clock that is ahead", at("2026-11-20T12:05:00Z", edgetest.Key), "true true true", "Valid", ""},
 		{"the first second of a retired key", at("2026-01-01T00:00:00Z", edgetest.RetiredKey), "true true true", "Valid", ""},
 		{"the last second of a retired key", at("2026-11-17T23:59:59Z", older), "true true true", "Valid", ""},
-		{"after a retired key", at("2026-11-18T00:00:00Z", older), "true true false", "Not valid: the key does not count", "after 2026-11-17, when"},
-		{"a revoked key", at("2026-11-17T12:00:00Z", revoked), "true true false", "Not valid: the key does not count", "a revoked key: it leaked"},
+		{"after a retired key", at("2026-11-18T00:00:00Z", older), "true true false", "Not valid: the key was not valid", "after 2026-11-17, when"},
+		{"a revoked key", at("2026-11-17T12:00:00Z", revoked), "true true false", "Not valid: the key was not valid", "a revoked key: it leaked"},
 		{"a retired key that signed nothing", func(r map[string]any) {
 			at("2027-11-17T12:00:00Z", older)(r)
 			r["signature"], r["signed"] = nil, false
 		}, "true true null", "Hash intact", "not signed"},
 		{"the key left out", func(r map[string]any) { delete(r, "public_key_b64") }, "true true true", "Valid", "public_key_b64 is missing"},
-		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed is at odds"},
+		{"the signature null", func(r map[string]any) { r["signature"] = nil }, "true true null", "Hash intact", "signed contradicts"},
 		{"the signature left out", func(r map[string]any) { delete(r, "signature") }, "true true null", "Hash intact", "signature is missing"},
 		{"the signature a number", func(r map[string]any) { r["signature"] = 7 }, "true true false", "TAMPERED or forged", "64 bytes"},
 		{"the signature with a line break", func(r map[string]any) {
 			r["signature"] = r["signature"].(string)[:44] + "\n" + r["signature"].(string)[44:]
 		}, "true true false", "TAMPERED or forged", "64 bytes"},
-		{"another format", func(r map[string]any) { r["receipt_spec"] = "souvenir_visit_v9"; sign(r, edgetest.Key) }, "true true true", "Valid", "this host knows souvenir_visit_v0.2"},
+		{"another format", func(r map[string]any) { r["receipt_spec"] = "souvenir_visit_v9"; sign(r, edgetest.Key) }, "true true true", "Valid", "souvenir_visit_v9, not souvenir_visit_v0.2"},
 		{"a field missing", func(r map[string]any) { delete(r, "note") }, "false true true", "TAMPERED", "note is missing"},
-		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 is empty"},
+		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 must not be empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
-		{"signed a text", func(r map[string]any) { r["signed"] = "true" }, "true true true", "Valid", "signed is a string, which it is in no receipt"},
-		{"signed empty", func(r map[string]any) { r["signed"] = "" }, "true true true", "Valid", "signed is empty"},
+		{"signed a text", func(r map[string]any) { r["signed"] = "true" }, "true true true", "Valid", "signed must not be a string"},
+		{"signed empty", func(r map[string]any) { r["signed"] = "" }, "true true true", "Valid", "signed must not be empty"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is not a member of a receipt"},
 		{"programs of a stranger", func(r map[string]any) { r["verify_kit"] = []string{"https://evil.example/verify.py"} }, "true true true", "Valid", "run none of them"},
 		{"a program too many", func(r map[string]any) { r["verify_kit"] = append(r["verify_kit"].([]any), "https://evil.example/") }, "true true true", "Valid", "run none of them"},

@@ -13,10 +13,10 @@ import (
 // Funnel is the answer of the suite funnel.
 type Funnel struct {
 	Selftest  string `json:"selftest" enum:"funnel" doc:"The suite."`
-	TestedURL string `json:"tested_url" format:"uri" doc:"The tested host: the one that answers this request."`
+	TestedURL string `json:"tested_url" format:"uri" doc:"The tested host, which is the host of this request."`
 	Steps     []Step `json:"steps" doc:"The calls: one of every other endpoint, in the order of the documentation."`
 	Pass      bool   `json:"pass" doc:"Whether every step passes, computed from the answers."`
-	Verdict   string `json:"verdict" doc:"The same in words. It names every step that failed, and why."`
+	Verdict   string `json:"verdict" doc:"Result in words, with every failed step and the reason."`
 }
 
 // Step is one call of the funnel.
@@ -25,7 +25,7 @@ type Step struct {
 	Call    string `json:"call" doc:"The call."`
 	Status  *int   `json:"status" doc:"HTTP status of the answer; null without one."`
 	OK      bool   `json:"ok" doc:"Whether the answer passes."`
-	Checked string `json:"checked" doc:"The demands on the answer."`
+	Checked string `json:"checked" doc:"Requirements on the answer."`
 	Millis  int    `json:"ms" doc:"Milliseconds that the call took."`
 }
 

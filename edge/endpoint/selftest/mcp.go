@@ -19,7 +19,7 @@ type MCP struct {
 	TestedURL      string      `json:"tested_url" format:"uri" doc:"The address that was tested."`
 	UpstreamStatus *int        `json:"upstream_status" doc:"HTTP status of the answer; null without one."`
 	UpstreamOK     bool        `json:"upstream_ok" doc:"Whether the status is 200 and every request has a result."`
-	TransportNote  string      `json:"transport_note" doc:"The way the endpoint was called."`
+	TransportNote  string      `json:"transport_note" doc:"Transport of the call."`
 	Protocol       *string     `json:"protocol_version" doc:"The protocol version that initialize negotiated."`
 	Server         *ServerInfo `json:"server_info" doc:"The server's description of itself."`
 
@@ -27,63 +27,63 @@ type MCP struct {
 	Annotated           int      `json:"annotated_count" doc:"Number of tools with all four hints."`
 	ReadOnly            int      `json:"read_only_count" doc:"Number of tools that only read."`
 	Writes              int      `json:"writes_count" doc:"Number of tools that write."`
-	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool has all four hints, destroys nothing, and is open to the world."`
+	AnnotationsComplete bool     `json:"annotations_complete" doc:"Whether every tool has all four hints, with destructiveHint false and openWorldHint true."`
 	Prompts             int      `json:"prompt_count" doc:"Number of prompts in prompts/list."`
 	PromptsDeclared     bool     `json:"prompts_declared" doc:"Whether the capabilities declare prompts."`
 	PromptsCoherent     bool     `json:"prompts_capability_coherent" doc:"Whether prompts are declared and listed, or neither."`
 	OutputSchemas       int      `json:"output_schema_count" doc:"Number of tools with an output schema."`
 	SchemasComplete     bool     `json:"schemas_complete" doc:"Whether every tool has an input and an output schema."`
 	Probe               string   `json:"structured_content_probe" doc:"The called tool."`
-	StructuredPresent   bool     `json:"structured_content_present" doc:"Whether its result has structured content."`
-	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that matches the tool's output schema."`
+	StructuredPresent   bool     `json:"structured_content_present" doc:"Whether the tool's result has structured content."`
+	StructuredConforms  bool     `json:"structured_content_conforms" doc:"Whether that content matches the tool's output schema."`
 	RequiredKeys        []string `json:"declared_required_keys" doc:"The keys that the output schema requires."`
 	MissingKeys         []string `json:"missing_required_keys" doc:"The required keys that the structured content lacks."`
 
-	Pass            bool     `json:"pass" doc:"Whether all of this passes, computed from the answer."`
-	Verdict         string   `json:"verdict" doc:"The same in words. It names every failure."`
+	Pass            bool     `json:"pass" doc:"Whether every check passes, computed from the answer."`
+	Verdict         string   `json:"verdict" doc:"Result in words, with every failure."`
 	ToolList        []Tool   `json:"tools" doc:"The tools."`
 	AnnotationsNote string   `json:"annotations_note" doc:"The meaning of the hints."`
 	PromptList      []Prompt `json:"prompts" doc:"The prompts. Their bodies are not fetched."`
-	PromptsNote     string   `json:"prompts_note" doc:"How to read the arguments."`
+	PromptsNote     string   `json:"prompts_note" doc:"Notation of the arguments."`
 	Head            string   `json:"upstream_body_head" doc:"The first characters of the endpoint's answer."`
 }
 
 // ServerInfo is an MCP server's description of itself.
 type ServerInfo struct {
-	Name    string `json:"name" doc:"Its name."`
-	Title   string `json:"title" doc:"Its title."`
-	Version string `json:"version" doc:"Its version."`
+	Name    string `json:"name" doc:"Name."`
+	Title   string `json:"title" doc:"Title."`
+	Version string `json:"version" doc:"Version."`
 }
 
 // Tool is a tool in tools/list.
 type Tool struct {
-	Name        string       `json:"name" doc:"Its name."`
-	Title       string       `json:"title" doc:"Its title."`
-	Annotations *Annotations `json:"annotations" doc:"Its hints, or null."`
+	Name        string       `json:"name" doc:"Name."`
+	Title       string       `json:"title" doc:"Title."`
+	Annotations *Annotations `json:"annotations" doc:"Hints, or null."`
 }
 
 // Annotations are the hints of a tool.
 type Annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint" doc:"The tool only reads."`
 	Destructive *bool `json:"destructiveHint" doc:"The tool may destroy something."`
-	Idempotent  *bool `json:"idempotentHint" doc:"A second call changes no more than the first."`
+	Idempotent  *bool `json:"idempotentHint" doc:"A repeated call has no further effect."`
 	OpenWorld   *bool `json:"openWorldHint" doc:"The tool deals with the outside world."`
 }
 
 // Prompt is a prompt in prompts/list.
 type Prompt struct {
-	Name      string   `json:"name" doc:"Its name."`
-	Title     string   `json:"title" doc:"Its title."`
-	Arguments []string `json:"arguments" doc:"Its arguments; an optional one ends in a question mark."`
+	Name      string   `json:"name" doc:"Name."`
+	Title     string   `json:"title" doc:"Title."`
+	Arguments []string `json:"arguments" doc:"Arguments; an optional one ends in a question mark."`
 }
 
 const (
 	maxHead       = 200 // bytes of the answer that are shown
 	transportNote = "One POST of a batch of four JSON-RPC 2.0 requests (initialize, tools/list, prompts/list, " +
 		"tools/call), through the service's own binding; plain JSON answers, no session, no stream."
-	annotationsNote = "Hints are a tool's description of itself. With readOnlyHint true it stores, sends and " +
+	annotationsNote = "A tool's hints are its own claims. With readOnlyHint true it stores, sends and " +
 		"signs nothing; every write is additive."
-	promptsNote = "An argument that ends in ? is optional. prompts/get gives a prompt's messages."
+	promptsNote = "An argument that ends in ? is optional. prompts/get returns a prompt's messages."
 )
 
 var (
@@ -263,7 +263,7 @@ func (r *reply) writeProbe(w *jsondoc.Writer, probe string) {
 	r.expect(i >= 0, probe+" is not among the tools")
 	r.expect(present && !r.called.Get("isError").True, probe+" has no structured content")
 	r.expect(!present || conforms, "the structured content of "+probe+" does not conform to its output schema")
-	r.expect(!present || len(missing) == 0, "it lacks "+strings.Join(missing, ", "))
+	r.expect(!present || len(missing) == 0, "the structured content lacks "+strings.Join(missing, ", "))
 }
 
 func conform(v, schema *jsondoc.Value) bool {

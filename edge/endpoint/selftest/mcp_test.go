@@ -113,7 +113,7 @@ func TestMCPFails(t *testing.T) {
 		verdict string // a part of the verdict
 		members object // members that the answer has
 	}{
-		{"no answer", turn.Result{Failure: turn.Timeout}, "it timed out", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
+		{"no answer", turn.Result{Failure: turn.Timeout}, "timed out", object{"upstream_status": nil, "upstream_ok": false, "server_info": nil, "protocol_version": nil}},
 		{"status", turn.Result{Status: 500, Data: batch(initialize, tools, prompts, called).Data}, "got status 500, want 200", object{"upstream_status": 500.0, "upstream_ok": false, "tool_count": 2.0}},
 		{"not live", turn.Result{Status: 404, Data: []byte(`{"title":"Not found"}`)}, "the answer is not a JSON array", object{"upstream_body_head": `{"title":"Not found"}`}},
 		{"no JSON", turn.Result{Status: 200, Data: []byte("\xff<html>")}, "the answer is not a JSON array", object{"upstream_body_head": "<html>"}},
@@ -128,7 +128,7 @@ func TestMCPFails(t *testing.T) {
 		{"destructive", batch(initialize, replace(tools, `"destructiveHint":false`, `"destructiveHint":true`), prompts, called), "annotations are not complete", object{"annotated_count": 2.0, "annotations_complete": false}},
 		{"no output schema", batch(initialize, replace(tools, `,"outputSchema":{"type":"object"}}`, `}`), prompts, called), "schemas are not complete", object{"output_schema_count": 1.0, "schemas_complete": false}},
 		{"no structured content", batch(initialize, tools, prompts, replace(called, `"structuredContent"`, `"x"`)), "service_scoreboard has no structured content", object{"structured_content_present": false, "missing_required_keys": []any{"board", "n"}}},
-		{"a key is missing", batch(initialize, tools, prompts, replace(called, `"n":1,`, ``)), "it lacks n", object{"structured_content_conforms": false, "missing_required_keys": []any{"n"}}},
+		{"a key is missing", batch(initialize, tools, prompts, replace(called, `"n":1,`, ``)), "content lacks n", object{"structured_content_conforms": false, "missing_required_keys": []any{"n"}}},
 		{"a type is wrong", batch(initialize, tools, prompts, replace(called, `"board":"b"`, `"board":1`)), "does not conform", object{"structured_content_conforms": false, "missing_required_keys": []any{}}},
 		{"deep inside", batch(initialize, tools, prompts, replace(called, `{"x":true}`, `{"x":0}`)), "does not conform", nil},
 		{"missing deep inside", batch(initialize, tools, prompts, replace(called, `{"x":true}`, `{}`)), "does not conform", object{"missing_required_keys": []any{}}},

@@ -38,7 +38,7 @@ var (
 func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {
-		in.Add("", NestedSelftest, "a self-test asked for this one: it would never end")
+		in.Add("", NestedSelftest, "a self-test cannot run another self-test")
 	}
 	switch {
 	case in.Total > 0:
@@ -76,7 +76,7 @@ func unanswered(r *turn.Result) string {
 	case turn.None:
 		return ""
 	case turn.Timeout:
-		return "it timed out"
+		return "timed out"
 	}
 	return "the service could not call itself"
 }

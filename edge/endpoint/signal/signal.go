@@ -47,19 +47,19 @@ func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
 // Report is the response to a request that does not fire, or may not on this host.
 type Report struct {
-	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, else blocked."`
-	Detail    string   `json:"detail" doc:"The same in words."`
+	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, otherwise blocked."`
+	Detail    string   `json:"detail" doc:"Status in words."`
 	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the checked key file; null if the service has no key."`
 	URLs      []string `json:"urls" doc:"The addresses in the sitemap, which a firing submits."`
 	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
-	Submitted *int     `json:"submitted,omitempty" doc:"0, if a firing was asked for and this host does none."`
+	Submitted *int     `json:"submitted,omitempty" doc:"0 if a firing was requested and this host does not fire."`
 	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Fired is the response to a firing that at least one endpoint accepted.
 type Fired struct {
 	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Detail  string `json:"detail" doc:"The same in words."`
+	Detail  string `json:"detail" doc:"Status in words."`
 	Outcome `flat:"true"`
 	Ignored []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
@@ -74,18 +74,18 @@ type Failure struct {
 type Outcome struct {
 	Submitted  int          `json:"submitted" doc:"Number of submitted addresses, 0 if no endpoint accepted them."`
 	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
-	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not; empty if none was asked."`
+	RejectedBy []string     `json:"rejected_by" doc:"The endpoints that did not accept them; empty if none was asked."`
 	Results    []Submission `json:"results" doc:"The answer of each endpoint; empty if none was asked."`
 	Replayed   bool         `json:"replayed" doc:"Whether this is the outcome of an earlier firing."`
-	FiredAt    string       `json:"fired_at" format:"date-time" doc:"When the request arrived that fired."`
+	FiredAt    string       `json:"fired_at" format:"date-time" doc:"Time of the request that fired."`
 }
 
 // Submission is the answer of one endpoint.
 type Submission struct {
-	Endpoint string `json:"endpoint" format:"uri" doc:"Its address."`
+	Endpoint string `json:"endpoint" format:"uri" doc:"Address."`
 	Status   *int   `json:"status" doc:"HTTP status of its answer; null without one."`
 	Accepted bool   `json:"accepted" doc:"Whether it accepted the addresses: any 2xx."`
-	Detail   string `json:"detail" doc:"The meaning of the status by the protocol."`
+	Detail   string `json:"detail" doc:"Meaning of the status in the protocol."`
 }
 
 // Read reports whether the key file verifies, and what a firing would submit.
@@ -117,7 +117,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 		return nil
 	case begun.Failure != turn.None || len(begun.Rows) != 2:
 		return respond.RetryLater(t, respond.StoreUnavailable,
-			"The store is unavailable, so it is not known when the addresses were sent last: this firing submitted none.",
+			"The store is unavailable, so the time of the last firing is unknown: this firing submitted no addresses.",
 			respond.StoreRetry)
 	case len(begun.Rows[0]) == 0:
 		return replay(t, in, begun.Rows[1])
@@ -155,7 +155,7 @@ func whyNotHere(t *turn.Turn) string {
 	return ""
 }
 
-const noKey = "This service has no key for search engines, and submits no addresses."
+const noKey = "This service has no key for search engines, so it submits no addresses."
 
 // isElsewhere reports whether an endpoint is on another machine. The content has http only for this
 // one.
@@ -178,7 +178,7 @@ func checkKey(t *turn.Turn) (fault string, ok bool) {
 	case file.Failure != turn.None:
 		return "The key file could not be fetched.", true
 	case file.Status != 200:
-		return "The key file has the status " + strconv.Itoa(file.Status) + ", and must have 200.", true
+		return "The key file has status " + strconv.Itoa(file.Status) + ", want 200.", true
 	case string(file.Data) != key:
 		return "The key file does not contain the key, byte for byte.", true
 	}
@@ -193,7 +193,7 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 	s := t.Snapshot
 	signal, file := "blocked", ""
 	if fault == "" {
-		signal, fault = "ready", "The key file verifies. This is a report, and submits no addresses."
+		signal, fault = "ready", "The key file verifies. This is a report: no addresses were submitted."
 	}
 	w.Str("signal", signal)
 	w.Str("detail", fault)
@@ -308,7 +308,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 func describe(r *turn.Result) string {
 	switch {
 	case r.Failure == turn.Timeout:
-		return "a time-out: whether it took the addresses is not known"
+		return "timed out: whether it took the addresses is not known"
 	case r.Failure != turn.None:
 		return "not reachable"
 	}
@@ -325,7 +325,7 @@ func describe(r *turn.Result) string {
 	case r.Status == 403:
 		text = "key not valid"
 	case r.Status == 422:
-		text = "the addresses or the key do not fit the host"
+		text = "the addresses or the key do not belong to the host"
 	case r.Status == 429:
 		text = "too many requests"
 	}

@@ -143,7 +143,7 @@ func TestFire(t *testing.T) {
 			turn.Result{Failure: turn.Timeout},
 			turn.Result{Status: 200},
 			200, "Accepted by 1 of 2",
-			"<nil> false a time-out: whether it took the addresses is not known; 200 true accepted",
+			"<nil> false timed out: whether it took the addresses is not known; 200 true accepted",
 		},
 		{
 			"",
@@ -164,7 +164,7 @@ func TestFire(t *testing.T) {
 			turn.Result{Status: 400, Data: []byte("<html>")},
 			turn.Result{Status: 422},
 			502, "No endpoint accepted",
-			"400 false invalid format; 422 false the addresses or the key do not fit the host",
+			"400 false invalid format; 422 false the addresses or the key do not belong to the host",
 		},
 		{"other", turn.Result{Status: 200}, turn.Result{Status: 200}, 502, "The key file does not contain the key", ""},
 	} {

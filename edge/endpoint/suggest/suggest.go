@@ -41,12 +41,12 @@ type Answer struct {
 	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
 	FiledAs       string   `json:"filed_as" enum:"anonymous,with_contact" doc:"Whether a contact was sent with it."`
 	ContactOnFile bool     `json:"contact_on_file" doc:"Whether the operator has the contact."`
-	Kind          string   `json:"kind" enum:"suggestion,security,pin" doc:"The first word of the text: SECURITY: or PIN:, or another."`
+	Kind          string   `json:"kind" enum:"suggestion,security,pin" doc:"Kind, from the first word of the text: SECURITY:, PIN: or any other."`
 	TextSHA256    string   `json:"text_sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of the text. It is recorded; the text is in the operator's inbox only."`
 	RecordID      *string  `json:"record_id" pattern:"^[0-9a-f]{32}$" doc:"Identifier of the filing and its message; null on a dry run."`
 	Recorded      bool     `json:"recorded" doc:"Whether the filing was recorded for the count."`
-	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"When the request arrived; null if nothing was recorded."`
-	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key filed it; else absent."`
+	RecordedAt    *string  `json:"recorded_at" format:"date-time" doc:"Time of the request; null if nothing was recorded."`
+	Replayed      bool     `json:"replayed,omitempty" doc:"True if an earlier call with the same Idempotency-Key filed it; otherwise absent."`
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
@@ -85,7 +85,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case !ok:
 		return nil
 	case failure != turn.None:
-		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the Idempotency-Key: "+
+		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the "+in.KeyName+": "+
 			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
 	case state == record.Done:
 		stored := record.Stored{Replayed: true}
@@ -94,11 +94,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		filedAs, _ = earlier[2].(string)
 		return answer(stored)
 	case state == record.Another:
-		return record.KeyReused(t)
+		return record.KeyReused(t, in)
 	case t.Refusal != nil:
 		return t.Refusal
 	case state == record.Running:
-		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this Idempotency-Key is still at work: "+
+		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+" is still in progress: "+
 			"this call did nothing. Send it again in a second to get the answer.", 1)
 	}
 	id := call.ID

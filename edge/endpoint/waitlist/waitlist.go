@@ -29,14 +29,14 @@ var (
 
 // Answer is the response to a registration.
 type Answer struct {
-	Converted        bool         `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts one only when a person has verified it."`
+	Converted        bool         `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts it once a person has verified it."`
 	Canonical        string       `json:"canonical" doc:"The canonical string of the registration."`
 	PayloadSHA256    string       `json:"payload_sha256" pattern:"^[0-9a-f]{64}$" doc:"Lower-case hexadecimal SHA-256 of canonical."`
 	Canonicalization string       `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
 	Registration     Registration `json:"registration" doc:"The registration, verbatim. It never has an e-mail address."`
 
 	record.Members `flat:"true"`
-	NextActions    []respond.Action `json:"next_actions" doc:"Where to go from here. If the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash after #."`
+	NextActions    []respond.Action `json:"next_actions" doc:"Next links. If the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash after #."`
 }
 
 // Registration holds the committed fields of a registration.

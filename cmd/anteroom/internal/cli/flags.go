@@ -149,7 +149,7 @@ func unknown(what string, cmd *cobra.Command, meant []string) error {
 	if len(meant) > 0 {
 		question = "did you mean " + strings.Join(meant, ", ") + "? "
 	}
-	return Unusable("%s (%s%s --help says how)", what, question, cmd.CommandPath())
+	return Unusable("%s (%s%s --help)", what, question, cmd.CommandPath())
 }
 
 // AddHelp makes help of an unknown command an error, like its call.

@@ -205,7 +205,7 @@ func (r *Report) Stale(content string) error {
 	if r.refusal != nil || r.Changes == 0 {
 		return r.refusal
 	}
-	return fmt.Errorf("%s is stale: %s not generated from %s (run anteroom generate, and look at the diff)",
+	return fmt.Errorf("%s is stale: %s not generated from %s (run anteroom generate, and review the diff)",
 		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 

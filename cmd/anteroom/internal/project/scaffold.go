@@ -255,9 +255,9 @@ func firstBoard(board []byte, today string) ([]byte, error) {
 }
 
 var firstTexts = map[string]string{
-	"honest_read":        "The service is new. What has come since, the numbers say.",
-	"what_changed":       "The service began, and nothing was observed.",
-	"one_ambiguous_read": "None. An observation that can be read in two ways would be recorded here and counted nowhere.",
+	"honest_read":        "The service is new. The numbers show the activity since.",
+	"what_changed":       "No client, handshake or tool call was observed.",
+	"one_ambiguous_read": "None. One would be recorded here, but not counted.",
 }
 
 func reset(node *yaml.Node, today string) {
@@ -313,7 +313,7 @@ func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
 		{
-			Flag: "host", Text: "its canonical host: www. and the bare domain, which redirects to it", Value: &s.Host,
+			Flag: "host", Text: "the canonical host, www. and the domain; the domain alone redirects to it", Value: &s.Host,
 			Check: wwwHost,
 		},
 		{

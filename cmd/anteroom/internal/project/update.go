@@ -104,9 +104,9 @@ func compare(here, neutral []byte, recorded string) (what string, kept bool) {
 	case sumHere == recorded:
 		return "replaced", false
 	case neutral == nil:
-		return "not used any more, and kept as you edited it", true
+		return "no longer used, but kept because you edited it", true
 	case sum != recorded:
-		return "not the neutral text, and kept", true
+		return "differs from the neutral text, and kept", true
 	}
 	return "", true
 }

@@ -218,7 +218,7 @@ func (a *answer) check(kind, at string, wrong *faults) {
 		wrong.add(at, "got %d of %s, want 1", given, strings.Join(aboutMembers[kind], ", "))
 	}
 	if choices := site.Choices[kind]; !slices.Contains(choices, a.Decision) {
-		wrong.add(at, "decision %q is none of %s", a.Decision, strings.Join(choices, ", "))
+		wrong.add(at, "decision: got %q, want one of %s", a.Decision, strings.Join(choices, ", "))
 	}
 	if strings.TrimSpace(a.Reason) == "" {
 		if a.Decision == site.Vouch {

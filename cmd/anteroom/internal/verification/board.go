@@ -149,7 +149,7 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 		if n.Told {
 			d.verification.Told[n.Path] = is
 			if why := v.doubt(c, clients); why != "" && !slices.Contains(a.Confirm, n.Path) {
-				b.wrong.add(at, "%s (if it is right, say confirm: [%s])", why, n.Path)
+				b.wrong.add(at, "%s (if it is right, add confirm: [%s])", why, n.Path)
 			}
 		}
 		if n.Path != namedClients {
@@ -182,7 +182,7 @@ func (b *board) setClients(value any, was []string) (names []string) {
 
 func (b *board) setTexts(a *answers, numbersChanged bool, day string) {
 	if a.Texts == nil {
-		b.wrong.add("texts", "missing: say %q if all are still true, or list those that change", unchanged)
+		b.wrong.add("texts", "missing: write %q if all are still true, or list those that change", unchanged)
 		return
 	}
 	given, some := a.Texts.(map[string]any)
@@ -191,7 +191,7 @@ func (b *board) setTexts(a *answers, numbersChanged bool, day string) {
 	}
 	left := maps.Clone(given)
 	if numbersChanged && left[honestRead] == nil {
-		b.wrong.add("texts."+honestRead, "numbers next to it change: rewrite it, or say %q", unchanged)
+		b.wrong.add("texts."+honestRead, "numbers next to it change: rewrite it, or write %q", unchanged)
 	}
 	if numbersChanged && left[newWhatChanged] == nil {
 		b.wrong.add("texts."+newWhatChanged, "numbers change: describe the change, or write %q if the last update is still true",

@@ -227,7 +227,7 @@ func TestEditMissing(t *testing.T) {
 	for cut, want := range map[string]struct{ fault, at string }{
 		`(?m)^correction: .*\n|internally: 1`:             {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
 		`(?m)^through: .*\n|^  - .*\n`:                    {"through: missing, but the answers omit 1 new registration", ""},
-		`(?ms)^texts:.*`:                                  {"texts: missing: say", ""},
+		`(?ms)^texts:.*`:                                  {"texts: missing: write", ""},
 		`(?m)^  observed_attention.honest_read: >-\n.*\n`: {"texts.observed_attention.honest_read: numbers next to it change", "texts:"},
 	} {
 		e, _, err := s.edit(filepath.Join(t.TempDir(), "draft"), pending, func(text string) string {

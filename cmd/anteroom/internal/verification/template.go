@@ -71,7 +71,7 @@ func (v *survey) template() []byte {
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+
 		"Change each wrong answer, save, and leave the editor. You then see a summary,\n"+
 		"and nothing is written before you confirm it. To write nothing, empty this file.\n"+
-		"Comments decide nothing. They quote what callers sent.",
+		"Comments have no effect. They quote what callers sent.",
 		v.name, v.site.Service.CanonicalHost, v.through)
 	for _, odd := range v.odd {
 		s.note("", "Odd: %s.", odd)
@@ -91,7 +91,7 @@ func (v *survey) template() []byte {
 	d := v.apply(&proposal, &faults{})
 	v.writeTexts(s, v.numbers(s, d.ledger.Counts()))
 	s.line("")
-	s.note("", "Places of numbers and texts that are right although a fault doubts them.")
+	s.note("", "Places of numbers and texts that are right although a fault questions them.")
 	s.line("confirm: []")
 	s.line("")
 	s.note("", "If a number falls, say why, for readers.")
@@ -103,8 +103,8 @@ func (v *survey) registrations(s *sheet) {
 	k := v.kinds[0]
 	agents := slices.DeleteFunc(slices.Clone(k.subjects), func(a *subject) bool { return len(a.fresh) == 0 })
 	s.note("", "\nRegistrations: %d new, of %s.\n"+
-		"  leave  they count as recorded, and the agent is not verified\n"+
-		"  vouch  the agent counts as one verified conversion; say why, without a name\n         or an address\n"+
+		"  leave  count them as recorded, without verifying the agent\n"+
+		"  vouch  count the agent as one verified conversion; write why, without a name\n         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
 		"You may add answers, also about several agents or about verified records:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
@@ -368,7 +368,7 @@ func (v *survey) writeTexts(s *sheet, changed map[string]bool) {
 		texts.Content = append(texts.Content, scalar("!!str", path), text)
 	}
 	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	s.note("", "\nTexts next to numbers that change. Rewrite every outdated one. You confirm what\n"+
+	s.note("", "\nTexts next to numbers that change. Rewrite every outdated one. You confirm those\n"+
 		"you leave. %s and\n%s add an update of this day.\n"+
 		"The other texts stay: list one here by its place in %s\nto change it.", newWhatChanged, newAmbiguous, file)
 	s.Write(text)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -94,10 +95,14 @@ func (v *survey) doubt(c change, names []string) string {
 	if c.path == namedClients && v.seen != nil {
 		known, _ := v.clients()
 		known = append(known, v.site.Current().ObservedAttention.NamedClients...)
+		var unseen []string
 		for _, name := range names {
 			if !slices.Contains(known, name) {
-				return fmt.Sprintf("no client named %q was seen", name)
+				unseen = append(unseen, strconv.Quote(name))
 			}
+		}
+		if len(unseen) > 0 {
+			return fmt.Sprintf("no client named %s was seen", strings.Join(unseen, " or "))
 		}
 	}
 	switch {
@@ -136,7 +141,7 @@ func (b *board) contradictions(a *answers) {
 				}
 			}
 			if len(rise) > 0 {
-				b.wrong.add("texts."+path, "says %q, and %s: rewrite it, or say confirm: [texts.%s]",
+				b.wrong.add("texts."+path, "contains %q, but %s: rewrite it, or add confirm: [texts.%s]",
 					strings.TrimSpace(sentence), strings.Join(rise, ", "), path)
 				break
 			}
