@@ -173,8 +173,11 @@ func linksToPages(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
-// linkToRow makes a row of a table a place on the page, and is not in its twin.
-var linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+// A twin has the words of these marks only.
+var (
+	foldMark  = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
+	linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+)
 
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
