@@ -78,7 +78,8 @@ function showFaults(problem) {
   for (const fault of problem.errors ?? []) {
     const control = form.elements[fault.field], shown = control?.checkVisibility();
     if (shown) control.setAttribute("aria-invalid", "true");
-    put(shown ? control.parentElement.querySelector(".fault") : slip, "p", shown ? fault.detail : `${fault.field}: ${fault.detail}`);
+    if (shown) put(control.parentElement.querySelector(".fault"), "p", fault.detail);
+    else put(slip, "p", [fault.field, fault.detail].filter(Boolean).join(": "));
   }
   const invalid = form.querySelector("[aria-invalid]");
   if (invalid) put(slip, "p", "The form says what to change.");

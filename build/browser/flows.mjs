@@ -42,13 +42,14 @@ flows['business days'] = async ({ base, page, fault }) => {
   await page.getByText('Joined with de').waitFor();
 
   // The endpoint's own fault is made up here, so that the console has nothing to complain about.
-  const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: '<b>days</b> is odd' }, { field: 'date', detail: 'odd' }] };
+  const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: '<b>days</b> is odd' }, { field: 'date', detail: 'odd' }, { field: '', detail: 'all is odd' }] };
   await page.route('**/api/business-days?*', (route) => route.fulfill({ json: problem }), { times: 1 });
   await compute.click();
   await page.getByText('<b>days</b> is odd').waitFor();
   expect('the field at fault is not marked', (await days.getAttribute('aria-invalid')) === 'true');
   expect('the field at fault has no focus', await days.evaluate((e) => e === document.activeElement));
   expect('a fault without a field is lost', await status.getByText('date: odd').isVisible());
+  expect('a fault of the whole call is lost', await status.getByText('all is odd', { exact: true }).isVisible());
 
   await page.route('**/api/business-days?*', (route) => route.fulfill({ contentType: 'text/plain', body: 'odd' }), { times: 1 });
   await page.keyboard.press('Enter');
