@@ -261,7 +261,7 @@ flows['receipts'] = async ({ base, page, fault }) => {
     ['Unchecked', 'not an answer of the service', {}, [good]],
     ['Unchecked', 'not an answer of the service', {}, { canonicals: 1 }],
     ['Unchecked', 'not an answer of the service', {}, '"receipt_spec"'],
-    ['Unchecked', 'is there twice', {}, '{"receipt_spec":1,"receipt_spec":1}'],
+    ['Unchecked', 'duplicate name', {}, '{"receipt_spec":1,"receipt_spec":1}'],
   ];
   const colors = { Valid: 'valid', Tampered: 'tampered', 'Not valid': 'tampered', 'Hash matches': '' };
   let asked = 0;
