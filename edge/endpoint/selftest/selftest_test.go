@@ -120,7 +120,7 @@ func TestFunnelFails(t *testing.T) {
 	for _, c := range healthy {
 		for why, change := range map[string]func(r *turn.Result){
 			fmt.Sprintf("got status 500, want %d", c.status): func(r *turn.Result) { r.Status = 500 },
-			"timed out":                      func(r *turn.Result) { *r = turn.Result{Failure: turn.Timeout} },
+			"timed out":                         func(r *turn.Result) { *r = turn.Result{Failure: turn.Timeout} },
 			"the service could not call itself": func(r *turn.Result) { *r = turn.Result{Failure: turn.Unavailable} },
 			"the body is not a JSON object":     func(r *turn.Result) { r.Data = []byte("[]") },
 			"got a body, want none":             func(r *turn.Result) { r.Data = []byte("{}") },
