@@ -18,7 +18,15 @@ import (
 // twin.
 func TestEndpointPages(t *testing.T) {
 	o := generate(t, shippedContent)
+	reference := string(document(t, o, "/reference.html"))
 	for _, route := range api.Routes {
+		group := "<code>" + route.Path + "</code></th>"
+		if n := len(route.Operations); n > 1 {
+			group = `rowspan="` + strconv.Itoa(n) + `">` + group
+		}
+		if !strings.Contains(reference, group) {
+			t.Errorf("reference.html has no group %s", group)
+		}
 		path := contract.EndpointPath(route)
 		page, twin, ids := string(document(t, o, path)), string(document(t, o, path+".md")), identifiers(t, o, path)
 		if title := between(page, "<title>", "</title>"); strings.Contains(title, "/") {
@@ -151,7 +159,7 @@ func TestToolTable(t *testing.T) {
 		}
 	}
 	if len(list.Tools) != len(api.Tools) {
-		t.Errorf("tools/list has %s", strconv.Itoa(len(list.Tools)))
+		t.Errorf("tools/list has %d tools", len(list.Tools))
 	}
 }
 

@@ -34,8 +34,8 @@ type endpoint struct {
 func (g *family) addEndpointPages() {
 	for _, route := range api.Routes {
 		e := &endpoint{
-			family: g, Route: route, About: g.Site.Endpoints[route.ID].About, Contract: g.Contract(route),
-			Problems: contract.ProblemsOf(route.Operations...),
+			family: g, Route: route, About: g.Site.Endpoints[route.ID].About,
+			Contract: g.Contract(route), Problems: contract.ProblemsOf(route.Operations...),
 		}
 		for i, op := range contract.ReadsFirst(route) {
 			e.Others = append(e.Others, operation{op, g, route, &e.Contract.Operations[i], "###"})
@@ -53,7 +53,7 @@ func (g *family) addEndpointPages() {
 			parent:  g.pageLinks([]string{referencePage})[0],
 			components: map[string][]component{
 				"endpoint-facts":  {{endpointSlip(e.Main.ID, e.Main.Heading(), e.rows(), answer, isCounted), beside}},
-				"endpoint-errors": g.fromTemplate("endpoint-error-table", e),
+				"endpoint-errors": here(g.fromTemplate("endpoint-error-table", e)),
 			},
 		}, "endpoint", e)
 	}
@@ -70,7 +70,10 @@ func routeTitle(route *api.Route) string {
 }
 
 func (e *endpoint) rows() []slipRow {
-	rows := []slipRow{{Name: "Methods", Value: strings.Join(e.Main.Methods, ", ")}, {Name: "Key", Value: "none"}}
+	rows := []slipRow{
+		{Name: "Methods", Value: strings.Join(e.Main.Methods, ", ")},
+		{Name: "Key", Value: "none"},
+	}
 	if limit := e.Contract.WriteLimit; limit != nil {
 		rows = append(rows, slipRow{
 			Name: "Limit", Value: fmt.Sprintf("%d writes in %d seconds", limit.Writes, limit.WindowSeconds),

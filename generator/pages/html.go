@@ -9,8 +9,9 @@
 // what follows each make columns. An identifier is in {#braces} after a heading. A quote (>) is a
 // note set apart. The words after the language of a block of code are its caption; one line in the
 // language sh is a command to copy. The first column of a table names its rows, and a column
-// aligned to the right has numbers. A table that would not fit a phone becomes a list there. Raw
-// HTML is left out.
+// aligned to the right has numbers. A link to #place there makes the row that place, and an empty
+// cell there continues the row above. A table that would not fit a phone becomes a list there. What
+// is between the lines <!-- fold WORDS --> and <!-- end fold --> is folded. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
 // the style sheet only:
@@ -47,7 +48,6 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
-	"regexp"
 	"strings"
 
 	"anteroom/generator/markdown"
@@ -165,7 +165,7 @@ const leftOut = "<!-- raw HTML omitted -->"
 
 // renderMarkdown renders a document. A heading has its identifier in {#braces} after it, or one
 // made of its text. A component takes the place of the comment that is its name, alone in its line:
-// <!-- chart -->. What is between <!-- fold WORDS --> and <!-- end fold --> is folded.
+// <!-- chart -->.
 func renderMarkdown(src []byte, components map[string][]component) (htmlBody, error) {
 	tree := forPages.Parser().Parse(text.NewReader(src))
 	var body htmlBody
@@ -178,7 +178,8 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 			at = inSections
 			body.Sections = append(body.Sections, frameLink{"#" + identifier(heading), plainText(heading, src)})
 		}
-		if replaced := components[commentName(node, src)]; replaced != nil {
+		name := commentName(node, src)
+		if replaced := components[name]; replaced != nil {
 			for _, c := range replaced {
 				if err := c.Render(context.Background(), &parts[c.part(&at)]); err != nil {
 					return htmlBody{}, err
@@ -186,12 +187,12 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 			}
 			continue
 		}
-		if mark := foldMark.FindStringSubmatch(string(node.Lines().Value(src))); mark != nil {
-			tag := "</details>\n"
-			if mark[1] != "" {
-				tag = "<details><summary>" + html.EscapeString(mark[1]) + "</summary>\n"
-			}
-			parts[at].WriteString(tag)
+		if words, isFold := strings.CutPrefix(name, "fold "); isFold {
+			parts[at].WriteString("<details><summary>" + html.EscapeString(words) + "</summary>\n")
+			continue
+		}
+		if name == "end fold" {
+			parts[at].WriteString("</details>\n")
 			continue
 		}
 		if at == inSections && heading != nil {
@@ -257,9 +258,6 @@ func (s *sectioning) end() (end string) {
 	*s = sectioning{}
 	return end
 }
-
-// foldMark begins and ends what is folded. A twin has the words of the fold instead.
-var foldMark = regexp.MustCompile("<!-- (?:fold (.*)|end fold) -->")
 
 func identifier(h *ast.Heading) string { return attribute(h, "id") }
 

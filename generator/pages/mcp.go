@@ -12,6 +12,8 @@ import (
 	"anteroom/edge/api"
 	"anteroom/generator/contract"
 	"anteroom/generator/site"
+
+	"github.com/a-h/templ"
 )
 
 type tool struct {
@@ -63,18 +65,17 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 }
 
 // fold is a block to install the server. Its identifier was that of a section.
-type fold struct{ ID, Summary, Body string }
+type fold struct {
+	ID, Summary string
+	Body        templ.Component
+}
 
 // openClients blocks are shown, the others folded.
 const openClients = 2
 
 func (g *family) folds() (folds []fold) {
 	for _, client := range g.Site.MCP.Install {
-		body, err := renderMarkdown([]byte(g.execute("client", client)), nil)
-		if err != nil {
-			g.Fail("client %s: %w", client.ID, err)
-		}
-		folds = append(folds, fold{ID: "install-" + client.ID, Summary: client.Client, Body: body.HTML[inText]})
+		folds = append(folds, fold{"install-" + client.ID, client.Client, g.fromTemplate("client", client)})
 	}
 	return folds
 }

@@ -49,7 +49,7 @@ func clients(folds []fold) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.Raw(f.Body).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = f.Body.Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -88,7 +88,7 @@ func clients(folds []fold) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.Raw(f.Body).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = f.Body.Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -125,13 +125,13 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	return anchors, nil
 }
 
-// fromTemplate returns what a template makes as a component.
-func (g *family) fromTemplate(name string, dot any) []component {
+// fromTemplate renders what a template makes, without headings.
+func (g *family) fromTemplate(name string, dot any) templ.Component {
 	body, err := renderMarkdown([]byte(g.execute(name, dot)), nil)
 	if err != nil {
 		g.Fail("template %s: %w", name, err)
 	}
-	return here(templ.Raw(body.HTML[inText]))
+	return templ.Raw(body.HTML[inText])
 }
 
 func (g *family) html(d *draft) ([]byte, error) {
@@ -173,8 +173,11 @@ func linksToPages(base string) *regexp.Regexp {
 	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
-// linkToRow makes a row of a table a place on the page, and is not in its twin.
-var linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+// A twin has the words of these marks only.
+var (
+	foldMark  = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
+	linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+)
 
 func (g *family) addTwin(p *site.Page, body string) string {
 	var b strings.Builder
