@@ -76,7 +76,7 @@ async function slip(place) {
   return place.evaluate((e) => {
     const rows = [...e.querySelectorAll('.rows > div')].map((row) => [...row.children].map((part) => part.textContent));
     const stamp = e.querySelector('.stamp');
-    return { stamp: stamp.firstChild.textContent.trim(), verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
+    return { stamp: stamp.firstChild.textContent.trim(), under: stamp.querySelector('small')?.textContent ?? '', verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
   });
 }
 
@@ -308,14 +308,16 @@ flows['log'] = async ({ base, page, fault }) => {
     await form.getByLabel('Or the file that contains it').setInputFiles({ name: 'answer.json', mimeType: 'application/json', buffer: Buffer.from(Answer) });
     await page.waitForFunction((text) => document.querySelector('#counted-answer').value === text, Answer);
     await button.press('Enter');
-    const { stamp, says, rows } = await slip(place);
+    const { stamp, under, says, rows } = await slip(place);
     if (stamp !== Stamp || !says.startsWith(Says)) fault(`${Name}: the page stamps ${stamp} and says ${says}`);
     if (!(await inWindow(place.locator('.stamp')))) fault(`${Name}: the verdict is out of sight`);
     await page.getByRole('status').getByText(`${stamp}. ${says}`).waitFor({ state: 'attached' });
     if (stamp === 'Counted') {
-      if (!/^\d+ of 306$/.test(rows.Entry) || rows['Counts as'] !== 'registration' || rows.Witness !== 'none') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
+      if (!/^\d+ of 306$/.test(rows.Entry) || rows['Counts as'] !== 'registration') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
       if (rows['Newest log'] !== (Proof ? 'not requested' : 'extends it') || !Proof !== /^(today|yesterday|\d+ days ago)$/.test(rows['Last count'])) fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
     }
+    const witnessed = Name.includes('cosigned');
+    if ((under === 'and witnessed') !== witnessed || stamp === 'Counted' && (witnessed ? !rows.Witness.includes('witness.base.example/w1') : rows.Witness !== 'none')) fault(`${Name}: ${under}, witness: ${rows.Witness}`);
     const failed = await place.locator('.mark:not(.valid)').count();
     if (failed !== (['Counted', 'Unchecked'].includes(stamp) ? 0 : 1)) fault(`${Name}: ${failed} steps failed`);
     if (Proof && asked.length > 0) fault(`${Name}: asks for ${asked}`);
@@ -323,9 +325,19 @@ flows['log'] = async ({ base, page, fault }) => {
   }
   if (cases.length === 0) return;
 
-  // A verdict of an earlier run does not stay next to another answer.
+  // A correction since the count shows in the lookup.
   await page.context().setOffline(false);
   await form.getByLabel('A .tlog-proof file').setInputFiles([]);
+  await page.route('**/log/lookup/*', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(' registration\n', ' registration none\n') });
+  }, { times: 1 });
+  await form.locator('textarea').fill(cases[0].Answer);
+  await button.click();
+  const corrected = await slip(place);
+  if (corrected.stamp !== 'Corrected' || corrected.verdict !== 'unsigned' || corrected.rows['Counts as'] !== 'none') fault(`a corrected record is shown as ${JSON.stringify(corrected)}`);
+
+  // A verdict of an earlier run does not stay next to another answer.
   await form.locator('textarea').fill(cases[0].Answer);
   await page.route('**/log/lookup/*', async (route) => {
     await form.locator('textarea').fill('{}');
