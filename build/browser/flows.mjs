@@ -142,6 +142,22 @@ flows['mint'] = async ({ base, page, fault }) => {
   if ((await slip(place)).stamp !== 'Unsigned') fault('the fault replaces the receipt before');
   await answers({ body: '<title>502</title>', contentType: 'text/html' });
   await page.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
+
+  // Nothing is requested if the check cannot be loaded, of which the console may complain.
+  const other = await page.context().newPage();
+  let requests = 0;
+  await other.route('**/verdict.js', (route) => route.abort());
+  await other.route('**/api/receipt', (route) => { requests++; return route.abort(); });
+  await other.goto(`${base}/`);
+  const again = other.getByRole('button', { name: 'Get a receipt' });
+  await again.click();
+  await other.getByRole('alert').getByText('no receipt was requested').waitFor();
+  if (requests > 0) fault('a receipt is requested that nothing can show');
+  await other.unroute('**/verdict.js');
+  await other.reload();
+  await again.click();
+  await other.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
+  await other.close();
 };
 
 /** Copies both parts of the prompt, and a command, with one click, and selects it with another. */
@@ -363,6 +379,7 @@ flows['log'] = async ({ base, page, fault }) => {
   await page.reload();
   const fork = await slip(page.locator('#kept'));
   if (fork.stamp !== 'Fork' || fork.verdict !== 'tampered' || fork.rows['You kept'] !== `${'A'.repeat(43)}=` || !/^.{43}=$/.test(fork.rows['This host shows now'])) fault(`a fork is shown as ${JSON.stringify(fork)}`);
+  await page.getByRole('status').getByText('Fork. The log').waitFor({ state: 'attached' });
   const evidence = await kept(page, page.locator('#kept'));
   if (evidence.copied !== evidence.saved || (evidence.copied.match(/\n— /g) ?? []).length !== 2) fault(`the evidence is ${evidence.copied}`);
 };
