@@ -96,9 +96,9 @@ function shown(value) {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-// compared returns the rows of an answer, first the members that differ from its canonical text, and
-// the names of these. If that text is signed, a change is shown as one: the service wrote it. No
-// member is shown that the check does not cover.
+// compared returns the rows of an answer. With keys it compares its members with its canonical text:
+// the rows of those that differ come first, and their names are returned too. If that text is signed,
+// the service wrote it. No member is shown that the check does not cover.
 async function compared({ kind, o, whole }, keys) {
   const isReceipt = kind === "receipt";
   const given = Object(isReceipt ? o : o[kind]);
@@ -108,7 +108,7 @@ async function compared({ kind, o, whole }, keys) {
   } catch {} // nothing to compare with
   const names = Object.keys(written).filter((name) => name !== "commitment");
   const differs = (name) => JSON.stringify(given[name]) !== JSON.stringify(written[name]);
-  const changed = names.filter(differs).slice(0, mostChanges);
+  const changed = keys ? names.filter(differs).slice(0, mostChanges) : [];
   const before = { kind, whole, o: { ...o, ...isReceipt ? written : { [kind]: written } } };
   const isSigned = changed.length > 0 && (isReceipt || o.promise) &&
     await check(before, keys, (name, what, ok) => ok).catch(() => false);
@@ -119,8 +119,8 @@ async function compared({ kind, o, whole }, keys) {
   });
   const others = names.filter((name) => !changed.includes(name) && name !== "receipt_spec");
   const members = [
-    ...others.map((name) => [name, given[name]]),
-    ...isReceipt ? [] : [["recorded_at", o.recorded_at], ["record_id", o.record_id]],
+    ...others.map((name) => [name, written[name]]),
+    ...o.promise && !isReceipt ? [["recorded_at", o.recorded_at], ["record_id", o.record_id]] : [],
     ["payload_sha256", o.payload_sha256],
     ...isReceipt ? [["signature", o.signature]] : [],
   ];
@@ -150,7 +150,7 @@ export async function broken(answer, step, keys) {
     case "key":
       return { ...tampered("The service did not sign with this key at that time."), stamp: "Not valid" };
   }
-  const hasSignature = (o.signature ?? o.promise ?? null) !== null;
+  const hasSignature = kind !== "receipt" || (o.signature ?? null) !== null;
   if (step === "hash" || hasSignature) return tampered(`Its ${step} does not match its text.`);
   if (o.signed === true) return tampered("It says that it is signed, but its signature is missing.");
   const text = "Its text matches its hash, but anyone could have made it. It is not valid.";

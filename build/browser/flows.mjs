@@ -203,12 +203,19 @@ flows['receipts'] = async ({ base, page, fault }) => {
   const good = await post({ agent_name: 'ledger-lark', note: '<b>"first"</b>\u2028 visit é 😀' });
   const { promise, ...alone } = await post({ agent_name: 'ledger-lark' }, 'waitlist');
   const filed = { ...alone, promise };
+  const seats = ['rainmaker', 'operator', 'verifier', 'scout', 'treasurer'].map((position) => ({ position, agent_name: 'wren', allocation: 20 }));
+  const org = await post({ org_name: 'Tern', roster: seats }, 'org');
+  const roster = JSON.stringify(seats);
   const other = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
   const flip = (text, a, b) => text.replace(/^./, (c) => (c === a ? b : a));
   // Each with its stamp, a part of its sentence, and a row.
   const cases = [
     ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark' }, good],
     ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark', pubkey: undefined }, { ...good, receipt: { agent_name: 'eve' }, pubkey: 'x' }],
+    ['Valid', 'issued exactly this receipt', { record_id: undefined }, { ...good, promise, record_id: 'x' }],
+    ['Unsigned', 'anyone could have made it', {}, { ...good, promise, signature: null, signed: false }],
+    ['Valid', 'this charter on record', { roster, org_name: 'Tern' }, { ...org, charter: { ...org.charter, roster: seats.map((seat) => ({ ...seat, note: 'x' })) } }],
+    ['Tampered', 'recorded. org_name was changed.', { org_name: 'Tern → Gull', roster }, { ...org, charter: { ...org.charter, org_name: 'Gull' } }],
     ['Tampered', 'issued. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...good, agent_name: 'eve' }],
     ['Tampered', 'issued. agent_name and note were changed.', { note: `${good.note} → missing` }, { ...good, agent_name: 'eve', note: undefined }],
     ['Tampered', 'agent_name and the canonical text differ', { 'agent_name in canonical': 'eve' }, { ...good, canonical: good.canonical.replace('ledger-lark', 'eve') }],
@@ -223,7 +230,7 @@ flows['receipts'] = async ({ base, page, fault }) => {
     ['Unverified', 'Anyone could have made this', {}, { ...filed, promise: { ...promise, public_key_b64: other } }],
     ['Tampered', 'made for another record', {}, { ...filed, record_id: '0'.repeat(32) }],
     ['Tampered', 'recorded. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...filed, registration: { ...filed.registration, agent_name: 'eve' } }],
-    ['Hash matches', 'no promise, so anyone could have made it', {}, alone],
+    ['Hash matches', 'no promise, so anyone could have made it', { agent_name: 'ledger-lark', record_id: undefined }, alone],
     ['Unchecked', 'this is not JSON: copy the whole answer, from { to }', {}, JSON.stringify(good).slice(1)],
     ['Unchecked', 'not an answer of the service', {}, [good]],
     ['Unchecked', 'not an answer of the service', {}, { canonicals: 1 }],
