@@ -43,6 +43,7 @@ func TestEndpointPages(t *testing.T) {
 		var names []string
 		for _, op := range route.Operations {
 			anchors := []string{op.ID}
+			names = append(names, op.ID)
 			if len(op.Fields) > 0 {
 				anchors = append(anchors, op.ID+"-fields")
 			}

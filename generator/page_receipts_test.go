@@ -1,6 +1,8 @@
 package generator_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"regexp"
@@ -62,6 +64,7 @@ func TestFormsWithoutScripts(t *testing.T) {
 	}
 }
 
+<<<<<<< HEAD
 // TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
 func TestFrontPageReceipt(t *testing.T) {
 	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
@@ -73,4 +76,41 @@ func TestFrontPageReceipt(t *testing.T) {
 		"receipt.json": func(string) string { return receipt },
 	}))
 	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, "<dd>a &lt;b&gt;</dd>", "<dd>[[service]]</dd>", "The service signs it")
+=======
+// The scripts of a page, with all that they import, are small on the wire.
+func TestScriptsAreSmall(t *testing.T) {
+	documents := documents(generate(t, shippedContent))
+	imports := regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
+	largest := 0
+	for path, page := range documents {
+		if !strings.HasSuffix(path, ".html") {
+			continue
+		}
+		scripts := map[string]bool{}
+		var load func(text []byte)
+		load = func(text []byte) {
+			for _, m := range imports.FindAllSubmatch(text, -1) {
+				if name := string(m[1]); !scripts[name] {
+					scripts[name] = true
+					load(documents[name])
+				}
+			}
+		}
+		load(page)
+		size := 0
+		for name := range scripts {
+			var zipped bytes.Buffer
+			w := gzip.NewWriter(&zipped)
+			_, _ = w.Write(documents[name])
+			_ = w.Close()
+			size += zipped.Len()
+		}
+		if largest = max(largest, size); size > 25_000 {
+			t.Errorf("%s loads %d bytes of scripts: %v", path, size, scripts)
+		}
+	}
+	if largest < 10_000 {
+		t.Errorf("the largest scripts of a page have %d bytes", largest)
+	}
+>>>>>>> checks
 }

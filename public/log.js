@@ -1,6 +1,7 @@
 // The form that proves that an answer was counted, by the check of the verify kit. The answer goes
 // nowhere: only files of this host's log are requested.
 import { KEYS, LOG_KEYS, continued, counted, promised } from "/verify/verify.mjs";
+import { say } from "/page.js";
 import { answerIn, broken, element, folded, show, slip, unchecked } from "/verdict.js";
 
 const form = document.getElementById("counted");
@@ -37,17 +38,20 @@ function countsAs(notes) {
 
 // proved is the outcome for a record that the log has.
 function proved({ kind, date, index, size, origin, newest }, notes, isAlone) {
-  const now = countsAs(notes);
-  const witnesses = notes.filter(([name]) => name === "witnessed").map(([, what]) => ["Witness", what.replace(/^it /, "")]);
-  const rows = [
-    ["Entry", `${index} of ${size}`], ["Log", origin], ["Counts as", now ?? kind],
-    ...isAlone ? [["Newest log", "not requested"]] : [
-      ["Newest log", "extends it"], ["Entries now", newest.size], ["Last count", ageOf(form.dataset.newest.slice(0, 10))],
-    ],
-    ...witnesses.length ? witnesses : [["Witness", "none"]],
-  ];
+  const now = countsAs(notes) ?? kind;
+  const rows = [["Entry", `${index} of ${size}`], ["Log", origin], ["Counts as", now]];
+  if (isAlone) rows.push(["Newest log", "not requested"]);
+  else {
+    const last = ageOf(form.dataset.newest.slice(0, 10));
+    rows.push(["Newest log", "extends it"], ["Entries now", newest.size], ["Last count", last]);
+  }
+  const witnesses = notes.filter(([name]) => name === "witnessed");
+  for (const [, what] of witnesses) rows.push(["Witness", what.replace(/^it /, "")]);
+  if (!witnesses.length) rows.push(["Witness", "none"]);
   const text = `The hand verification of ${date} counted this ${kind}.`;
-  if (now && now !== kind) return { verdict: "unsigned", stamp: "Corrected", text: `${text} A later correction changed that.`, rows };
+  if (now !== kind) {
+    return { verdict: "unsigned", stamp: "Corrected", text: `${text} A later correction changed that.`, rows };
+  }
   return { verdict: "valid", stamp: "Counted", under: witnesses.length ? "and witnessed" : "", text, rows };
 }
 
@@ -61,16 +65,19 @@ async function unproved(read, { name }, notes) {
       return broken(read, name, KEYS);
     case "entry":
       return {
-        verdict: "unsigned", stamp: "Not counted", text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
+        verdict: "unsigned", stamp: "Not counted",
+        text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
         rows: due ? [["Promised by", due < today() ? `${due}, overdue` : due]] : [],
       };
     case "counted":
       return {
-        verdict: "unsigned", stamp: now ? "Corrected" : "Not counted", text: "A hand verification set this record apart as the operator's own.",
+        verdict: "unsigned", stamp: now ? "Corrected" : "Not counted",
+        text: "A hand verification set this record apart as the operator's own.",
         rows: now ? [["Counts as", now]] : [],
       };
   }
-  return { verdict: "tampered", stamp: "Not proved", text: "The log does not prove that it has this record. The step that failed shows why." };
+  const text = "The log does not prove that it has this record. The step that failed shows why.";
+  return { verdict: "tampered", stamp: "Not proved", text };
 }
 
 // keep stores a checkpoint in this browser: the newest one, or the one that the entry was proved
@@ -82,7 +89,8 @@ function keep({ name, checkpoint, size, newest }) {
   }
   try {
     const before = JSON.parse(localStorage.getItem(memory));
-    if (!before || continues && before.size <= size) localStorage.setItem(memory, JSON.stringify({ name, checkpoint, size, on: today() }));
+    if (before && !(continues && before.size <= size)) return;
+    localStorage.setItem(memory, JSON.stringify({ name, checkpoint, size, on: today() }));
   } catch {} // the browser keeps nothing for this page
 }
 
@@ -107,7 +115,8 @@ async function compare() {
     else {
       rows.push(["You kept", root(kept.checkpoint)], ["This host shows now", root(checkpoint)]);
       outcome = {
-        verdict: "tampered", stamp: "Fork", text: `The log does not extend ${since}. Keep both checkpoints, and show them to others.`,
+        verdict: "tampered", stamp: "Fork",
+        text: `The log does not extend ${since}. Keep both checkpoints, and show them to others.`,
         kept: `${kept.checkpoint}\n${checkpoint}`, file: "fork.txt",
       };
     }
@@ -120,14 +129,15 @@ async function compare() {
       kept: kept.checkpoint, file: "kept.checkpoint",
     };
   }
-  const more = outcome.kept ? [folded("The signed text", element("pre", "", outcome.kept))] : [];
-  document.getElementById("kept").replaceChildren(slip({ title: "Kept checkpoint", ...outcome, rows, more }, "slip"));
+  if (outcome.kept) outcome.more = folded("The signed text", element("pre", "", outcome.kept));
+  if (outcome.verdict !== "valid") say(`${outcome.stamp}. ${outcome.text}`);
+  const paper = slip({ title: "Kept checkpoint", ...outcome, rows }, "slip");
+  document.getElementById("kept").replaceChildren(paper);
 }
 
 async function prove() {
   const steps = [];
   const notes = [];
-  const common = { title: "Verdict", steps };
   const tell = (name, what, ok, detail) => {
     if (ok === undefined) notes.push([name, what]);
     else steps.push({ name, what, ok, detail });
@@ -140,9 +150,10 @@ async function prove() {
     const where = kept ? { proof: kept } : { log };
     const found = await counted(read, { ...where, keys: LOG_KEYS, fetch: fresh }, tell);
     if (found && !kept) keep(found);
-    return { ...common, ...found ? proved(found, notes, !!kept) : await unproved(read, steps.at(-1), notes) };
+    const outcome = found ? proved(found, notes, !!kept) : await unproved(read, steps.at(-1), notes);
+    return { title: "Verdict", steps, ...outcome };
   } catch (fault) {
-    return { ...common, ...unchecked(kept || navigator.onLine ? fault : new Error("this browser is offline")) };
+    return { steps, ...unchecked(kept || navigator.onLine ? fault : new Error("this browser is offline")) };
   }
 }
 
@@ -165,7 +176,7 @@ file.addEventListener("change", async () => {
   try {
     answer.value = await text(file) ?? answer.value;
   } catch (fault) {
-    show(place, { title: "Verdict", ...unchecked(fault) });
+    show(place, unchecked(fault));
   }
 });
 

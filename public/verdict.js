@@ -20,20 +20,22 @@ export function folded(words, ...children) {
 
 function row([name, ...values]) {
   const value = element("dd", "", ...values);
-  value.dir = "auto"; // what an answer contains cannot turn the text around it
   return element("div", value.textContent.length > longValue ? "wrap" : "", element("dt", "", name), value);
 }
 
 // stepList folds the steps of a check. The last one may have failed or, unsigned, found nothing.
 function stepList(steps, verdict) {
   const [symbol, state] = verdict === "unsigned" ? ["–", "missing"] : ["✗", "failed"];
-  const items = steps.map(({ name, what, ok, detail }) => element(
-    "li", "", element("span", `mark ${ok ? "valid" : verdict}`, ok ? "✓ passed" : `${symbol} ${state}`), ` ${name}: ${what}`,
-    ...detail ? [folded("Show what was computed", element("pre", "", detail))] : [],
-  ));
+  const list = element("ol");
+  for (const { name, what, ok, detail } of steps) {
+    const mark = element("span", `mark ${ok ? "valid" : verdict}`, ok ? "✓ passed" : `${symbol} ${state}`);
+    list.append(element("li", "", mark, ` ${name}: ${what}`));
+    if (detail) list.lastChild.append(folded("Show what was computed", element("pre", "", detail)));
+  }
   const passed = steps.filter(({ ok }) => ok).length;
-  const broken = steps.slice(passed).map(({ name }) => `${name} ${state}`);
-  return folded(`Steps: ${[...passed ? [`${passed} passed`] : [], ...broken].join(", ")}`, element("ol", "", ...items));
+  const counts = steps.slice(passed).map(({ name }) => `${name} ${state}`);
+  if (passed) counts.unshift(`${passed} passed`);
+  return folded(`Steps: ${counts.join(", ")}`, list);
 }
 
 // keeping has the buttons that copy a text and save it as a file.
@@ -54,16 +56,22 @@ function keeping(text, file) {
 
 // slip returns an outcome as an element. An outcome has the words title, stamp and text, and a
 // verdict: valid, tampered, unsigned, or "" for a fact. It may have words under the stamp, rows of a
-// name and values, steps, more elements, and a text kept as a file. If it is issued, the verdict
+// name and values, steps, one more element, and a text kept as a file. If it is issued, the verdict
 // follows the rows.
-export function slip({ title, verdict, stamp, under, text, rows, steps, more = [], kept, file, issued }, className) {
+export function slip({ title, verdict, stamp, under, text, rows, steps, more, kept, file, issued }, className) {
   const sentence = text.split(/(\d{4}-\d\d-\d\d)/).map((part, i) => (i % 2 ? element("time", "", part) : part));
-  const stamped = [element("p", `stamp ${verdict}`, stamp, ...under ? [element("small", "", under)] : []), element("p", "", ...sentence)];
-  const list = rows?.length ? [element("dl", "rows", ...rows.map(row))] : [];
-  return element(
-    "div", className, element("h2", "", title), ...issued ? [...list, ...stamped] : [...stamped, ...list],
-    ...steps?.length ? [stepList(steps, verdict)] : [], ...more, ...file ? [keeping(kept, file)] : [],
-  );
+  const stamped = [element("p", `stamp ${verdict}`, stamp), element("p", "", ...sentence)];
+  if (under) stamped[0].append(element("small", "", under));
+  const paper = element("div", className, element("h2", "", title), ...stamped);
+  if (rows?.length) {
+    const list = element("dl", "rows", ...rows.map(row));
+    if (issued) stamped[0].before(list);
+    else paper.append(list);
+  }
+  if (steps?.length) paper.append(stepList(steps, verdict));
+  if (more) paper.append(more);
+  if (file) paper.append(keeping(kept, file));
+  return paper;
 }
 
 // show prints an outcome in its place, which may be a part of a slip, and announces it. The focus
@@ -88,9 +96,9 @@ function shown(value) {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
-// compared returns the rows of an answer, first the members that differ from its canonical text, and
-// the names of these. If that text is signed, a change is shown as one: the service wrote it. No
-// member is shown that the check does not cover.
+// compared returns the rows of an answer. With keys it compares its members with its canonical text:
+// the rows of those that differ come first, and their names are returned too. If that text is signed,
+// the service wrote it. No member is shown that the check does not cover.
 async function compared({ kind, o, whole }, keys) {
   const isReceipt = kind === "receipt";
   const given = Object(isReceipt ? o : o[kind]);
@@ -99,17 +107,26 @@ async function compared({ kind, o, whole }, keys) {
     written = Object(JSON.parse(o.canonical));
   } catch {} // nothing to compare with
   const names = Object.keys(written).filter((name) => name !== "commitment");
-  const changed = names.filter((name) => JSON.stringify(given[name]) !== JSON.stringify(written[name])).slice(0, mostChanges);
+  const differs = (name) => JSON.stringify(given[name]) !== JSON.stringify(written[name]);
+  const changed = keys ? names.filter(differs).slice(0, mostChanges) : [];
   const before = { kind, whole, o: { ...o, ...isReceipt ? written : { [kind]: written } } };
-  const isSigned = changed.length > 0 && (isReceipt || o.promise) && await check(before, keys, (name, what, ok) => ok).catch(() => false);
+  const isSigned = changed.length > 0 && (isReceipt || o.promise) &&
+    await check(before, keys, (name, what, ok) => ok).catch(() => false);
   const rows = changed.flatMap((name) => {
     const [is, was] = [shown(given[name]), shown(written[name])];
-    return isSigned ? [[name, element("del", "", was), " → ", element("ins", "", is)]] : [[name, is], [`${name} in canonical`, was]];
+    if (isSigned) return [[name, element("del", "", was), " → ", element("ins", "", is)]];
+    return [[name, is], [`${name} in canonical`, was]];
   });
-  const others = names.filter((name) => !changed.includes(name) && name !== "receipt_spec").map((name) => [name, given[name]]);
-  const common = (isReceipt ? ["payload_sha256", "signature"] : ["recorded_at", "record_id", "payload_sha256"]).map((name) => [name, o[name]]);
-  for (const [name, value] of [...others, ...common]) {
-    if (value !== undefined && value !== "" && (value !== null || name === "signature")) rows.push([name, shown(value)]);
+  const others = names.filter((name) => !changed.includes(name) && name !== "receipt_spec");
+  const members = [
+    ...others.map((name) => [name, written[name]]),
+    ...o.promise && !isReceipt ? [["recorded_at", o.recorded_at], ["record_id", o.record_id]] : [],
+    ["payload_sha256", o.payload_sha256],
+    ...isReceipt ? [["signature", o.signature]] : [],
+  ];
+  for (const [name, value] of members) {
+    const isEmpty = value === undefined || value === "" || value === null && name !== "signature";
+    if (!isEmpty) rows.push([name, shown(value)]);
   }
   return { rows, changed, isSigned };
 }
@@ -118,31 +135,39 @@ async function compared({ kind, o, whole }, keys) {
 export async function broken(answer, step, keys) {
   const { kind, o } = answer;
   const { rows, changed, isSigned } = await compared(answer, keys);
-  const tampered = { verdict: "tampered", stamp: "Tampered", rows };
+  const tampered = (text) => ({ verdict: "tampered", stamp: "Tampered", text, rows });
   const listed = new Intl.ListFormat("en").format(changed);
   switch (step) {
     case "fields":
-      if (isSigned) tampered.text = `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ${listed} ${changed.length > 1 ? "were" : "was"} changed.`;
-      else if (listed) tampered.text = `This was edited: ${listed} and the canonical text differ.`;
-      return { text: "Its fields do not rebuild into its canonical text: it was edited, or a part is missing.", ...tampered };
+      if (!listed) return tampered("Its fields do not rebuild into its canonical text: one was edited, or is missing.");
+      if (!isSigned) return tampered(`This was edited: ${listed} and the canonical text differ.`);
+      return tampered(
+        `This is not what the service ${kind === "receipt" ? "issued" : "recorded"}. ` +
+        `${listed} ${changed.length > 1 ? "were" : "was"} changed.`,
+      );
     case "promise":
-      return { ...tampered, text: "Its promise was made for another record." };
+      return tampered("Its promise was made for another record.");
     case "key":
-      return { ...tampered, stamp: "Not valid", text: "The service did not sign with this key at that time." };
+      return { ...tampered("The service did not sign with this key at that time."), stamp: "Not valid" };
   }
-  if (step === "hash" || (o.signature ?? o.promise ?? null) !== null) return { ...tampered, text: `Its ${step} does not match its text.` };
-  if (o.signed === true) return { ...tampered, text: "It says that it is signed, but its signature is missing." };
-  return { verdict: "unsigned", stamp: "Unsigned", text: "Its text matches its hash, but anyone could have made it. It is not valid.", rows };
+  const hasSignature = kind !== "receipt" || (o.signature ?? null) !== null;
+  if (step === "hash" || hasSignature) return tampered(`Its ${step} does not match its text.`);
+  if (o.signed === true) return tampered("It says that it is signed, but its signature is missing.");
+  const text = "Its text matches its hash, but anyone could have made it. It is not valid.";
+  return { verdict: "unsigned", stamp: "Unsigned", text, rows };
 }
 
 async function passed(answer) {
   const { kind, o } = answer;
   const { rows } = await compared(answer);
   const { counted_by: day } = kind === "receipt" ? {} : promised(o);
-  const valid = (text) => ({ verdict: "valid", stamp: "Valid", text, rows });
-  if (kind === "receipt") return valid("This service issued exactly this receipt.");
-  if (day) return valid(`The service has this ${kind} on record, and promises that a hand verification counts it by ${day}.`);
-  return { verdict: "", stamp: "Hash matches", text: `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.`, rows };
+  if (kind !== "receipt" && !day) {
+    const text = `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.`;
+    return { verdict: "", stamp: "Hash matches", text, rows };
+  }
+  const promise = `promises that a hand verification counts it by ${day}`;
+  const text = day ? `The service has this ${kind} on record, and ${promise}.` : "This service issued exactly this receipt.";
+  return { verdict: "valid", stamp: "Valid", text, rows };
 }
 
 // unchecked is the outcome of a check that could not begin or end.
@@ -160,8 +185,10 @@ export function answerIn(json) {
   try {
     const object = JSON.parse(json);
     what = "an answer of the service";
-    const { kind, o } = Array.isArray(object) || Object(object) !== object ? {} : read(json);
-    if (kind && (kind !== "receipt" || ["receipt_spec", "canonical", "payload_sha256"].some((name) => Object.hasOwn(o, name)))) return read(json);
+    const isObject = Object(object) === object && !Array.isArray(object);
+    const answer = isObject ? read(json) : { kind: "receipt", o: {} };
+    const ofReceipt = ["receipt_spec", "canonical", "payload_sha256"];
+    if (answer.kind !== "receipt" || ofReceipt.some((name) => Object.hasOwn(answer.o, name))) return answer;
   } catch (fault) {
     if (what !== "JSON") throw fault;
   }
@@ -173,18 +200,22 @@ export async function judge(json, keys = []) {
   let answer;
   const steps = [];
   const tell = (name, what, ok, detail) => {
-    const hasSignature = ok && name === "signature" && steps.at(-1).name !== "key"; // the last step checks it
-    if (ok !== undefined && !hasSignature) steps.push({ name, what, ok, detail });
+    // That there is a signature is no step: the last one checks it.
+    const isThere = ok && name === "signature" && steps.at(-1).name !== "key";
+    if (ok !== undefined && !isThere) steps.push({ name, what, ok, detail });
     return ok;
   };
   try {
     answer = answerIn(json);
     const { kind, o } = answer;
     if (!keys.length && (kind === "receipt" ? o.signature : o.promise)) keys = await publishedKeys();
-    const outcome = await check(answer, keys, tell) ? await passed(answer) : await broken(answer, steps.at(-1).name, keys);
-    return { title: "Verdict", steps, ...outcome.verdict === "tampered" ? {} : { kept: json, file: `${kind}.json` }, ...outcome };
+    const isValid = await check(answer, keys, tell);
+    const outcome = isValid ? await passed(answer) : await broken(answer, steps.at(-1).name, keys);
+    if (outcome.verdict !== "tampered") Object.assign(outcome, { kept: json, file: `${kind}.json` });
+    return { title: "Verdict", steps, ...outcome };
   } catch (fault) {
     const isKeyless = answer && !keys.length && steps.length;
-    return { steps, ...unchecked(isKeyless ? new Error("the service publishes no key. Add one under Advanced if you have it") : fault) };
+    const keyless = new Error("the service publishes no key. Add one under Advanced if you have it");
+    return { steps, ...unchecked(isKeyless ? keyless : fault) };
   }
 }

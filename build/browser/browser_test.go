@@ -32,6 +32,7 @@ import (
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 	"anteroom/generator/tlog"
+	"anteroom/generator/tlog/tlogtest"
 )
 
 // node is the pinned Node.js.
@@ -187,6 +188,11 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 		return string(proof.Append(nil))
 	}
 	index := log.Find(map[string]bool{hash: true})[hash]
+	witness := tlogtest.New("")
+	service := full["service.yaml"]
+	service.Data = bytes.Replace(service.Data, []byte("  witnesses: []"),
+		[]byte("  witnesses: [{key: "+witness.VKey()+", url: https://witness.base.example/w}]"), 1)
+	cosignature := witness.Cosign(string(full["log/2026-11-20.checkpoint"].Data))
 
 	type logCase struct{ Name, Answer, Proof, Stamp, Says string }
 	const counted = "The hand verification of 2026-11-20 counted this registration."
@@ -198,6 +204,7 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 		{"another name in it", name, "", "Tampered", "This was edited: agent_name and"},
 		{"a later answer", with("record_id", other), "", "Not counted", absent},
 		{"an answer with its proof", string(registered.Body), prove(index), "Counted", counted},
+		{"an answer with its proof, cosigned by a witness", string(registered.Body), prove(index) + cosignature, "Counted", counted},
 		{"an answer with the proof of another", string(registered.Body), prove(index + 1), "Not proved", unproved},
 		{"a later answer with that proof", with("record_id", other), prove(index), "Not proved", unproved},
 		{"half a proof", string(registered.Body), prove(index)[:200], "Unchecked", unchecked},

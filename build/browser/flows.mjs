@@ -117,7 +117,7 @@ async function slip(place) {
   return place.evaluate((e) => {
     const rows = [...e.querySelectorAll('.rows > div')].map((row) => [...row.children].map((part) => part.textContent));
     const stamp = e.querySelector('.stamp');
-    return { stamp: stamp.firstChild.textContent.trim(), verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
+    return { stamp: stamp.firstChild.textContent.trim(), under: stamp.querySelector('small')?.textContent ?? '', verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
   });
 }
 
@@ -183,6 +183,22 @@ flows['mint'] = async ({ base, page, fault }) => {
   if ((await slip(place)).stamp !== 'Unsigned') fault('the fault replaces the receipt before');
   await answers({ body: '<title>502</title>', contentType: 'text/html' });
   await page.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
+
+  // Nothing is requested if the check cannot be loaded, of which the console may complain.
+  const other = await page.context().newPage();
+  let requests = 0;
+  await other.route('**/verdict.js', (route) => route.abort());
+  await other.route('**/api/receipt', (route) => { requests++; return route.abort(); });
+  await other.goto(`${base}/`);
+  const again = other.getByRole('button', { name: 'Get a receipt' });
+  await again.click();
+  await other.getByRole('alert').getByText('no receipt was requested').waitFor();
+  if (requests > 0) fault('a receipt is requested that nothing can show');
+  await other.unroute('**/verdict.js');
+  await other.reload();
+  await again.click();
+  await other.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
+  await other.close();
 };
 
 /** Copies both parts of the prompt, and a command, with one click, and selects it with another. */
@@ -237,12 +253,19 @@ flows['receipts'] = async ({ base, page, fault }) => {
   const good = await post({ agent_name: 'ledger-lark', note: '<b>"first"</b>\u2028 visit é 😀' });
   const { promise, ...alone } = await post({ agent_name: 'ledger-lark' }, 'waitlist');
   const filed = { ...alone, promise };
+  const seats = ['rainmaker', 'operator', 'verifier', 'scout', 'treasurer'].map((position) => ({ position, agent_name: 'wren', allocation: 20 }));
+  const org = await post({ org_name: 'Tern', roster: seats }, 'org');
+  const roster = JSON.stringify(seats);
   const other = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
   const flip = (text, a, b) => text.replace(/^./, (c) => (c === a ? b : a));
   // Each with its stamp, a part of its sentence, and a row.
   const cases = [
     ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark' }, good],
     ['Valid', 'issued exactly this receipt', { agent_name: 'ledger-lark', pubkey: undefined }, { ...good, receipt: { agent_name: 'eve' }, pubkey: 'x' }],
+    ['Valid', 'issued exactly this receipt', { record_id: undefined }, { ...good, promise, record_id: 'x' }],
+    ['Unsigned', 'anyone could have made it', {}, { ...good, promise, signature: null, signed: false }],
+    ['Valid', 'this charter on record', { roster, org_name: 'Tern' }, { ...org, charter: { ...org.charter, roster: seats.map((seat) => ({ ...seat, note: 'x' })) } }],
+    ['Tampered', 'recorded. org_name was changed.', { org_name: 'Tern → Gull', roster }, { ...org, charter: { ...org.charter, org_name: 'Gull' } }],
     ['Tampered', 'issued. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...good, agent_name: 'eve' }],
     ['Tampered', 'issued. agent_name and note were changed.', { note: `${good.note} → missing` }, { ...good, agent_name: 'eve', note: undefined }],
     ['Tampered', 'agent_name and the canonical text differ', { 'agent_name in canonical': 'eve' }, { ...good, canonical: good.canonical.replace('ledger-lark', 'eve') }],
@@ -257,12 +280,12 @@ flows['receipts'] = async ({ base, page, fault }) => {
     ['Unverified', 'Anyone could have made this', {}, { ...filed, promise: { ...promise, public_key_b64: other } }],
     ['Tampered', 'made for another record', {}, { ...filed, record_id: '0'.repeat(32) }],
     ['Tampered', 'recorded. agent_name was changed.', { agent_name: 'ledger-lark → eve' }, { ...filed, registration: { ...filed.registration, agent_name: 'eve' } }],
-    ['Hash matches', 'no promise, so anyone could have made it', {}, alone],
+    ['Hash matches', 'no promise, so anyone could have made it', { agent_name: 'ledger-lark', record_id: undefined }, alone],
     ['Unchecked', 'this is not JSON: copy the whole answer, from { to }', {}, JSON.stringify(good).slice(1)],
     ['Unchecked', 'not an answer of the service', {}, [good]],
     ['Unchecked', 'not an answer of the service', {}, { canonicals: 1 }],
     ['Unchecked', 'not an answer of the service', {}, '"receipt_spec"'],
-    ['Unchecked', 'is there twice', {}, '{"receipt_spec":1,"receipt_spec":1}'],
+    ['Unchecked', 'duplicate name', {}, '{"receipt_spec":1,"receipt_spec":1}'],
   ];
   const colors = { Valid: 'valid', Tampered: 'tampered', 'Not valid': 'tampered', 'Hash matches': '' };
   let asked = 0;
@@ -358,14 +381,16 @@ flows['log'] = async ({ base, page, fault }) => {
     await form.getByLabel('Or the file that contains it').setInputFiles({ name: 'answer.json', mimeType: 'application/json', buffer: Buffer.from(Answer) });
     await page.waitForFunction((text) => document.querySelector('#counted-answer').value === text, Answer);
     await button.press('Enter');
-    const { stamp, says, rows } = await slip(place);
+    const { stamp, under, says, rows } = await slip(place);
     if (stamp !== Stamp || !says.startsWith(Says)) fault(`${Name}: the page stamps ${stamp} and says ${says}`);
     if (!(await inWindow(place.locator('.stamp')))) fault(`${Name}: the verdict is out of sight`);
     await page.getByRole('status').getByText(`${stamp}. ${says}`).waitFor({ state: 'attached' });
     if (stamp === 'Counted') {
-      if (!/^\d+ of 306$/.test(rows.Entry) || rows['Counts as'] !== 'registration' || rows.Witness !== 'none') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
+      if (!/^\d+ of 306$/.test(rows.Entry) || rows['Counts as'] !== 'registration') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
       if (rows['Newest log'] !== (Proof ? 'not requested' : 'extends it') || !Proof !== /^(today|yesterday|\d+ days ago)$/.test(rows['Last count'])) fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
     }
+    const witnessed = Name.includes('cosigned');
+    if ((under === 'and witnessed') !== witnessed || stamp === 'Counted' && (witnessed ? !rows.Witness.includes('witness.base.example/w1') : rows.Witness !== 'none')) fault(`${Name}: ${under}, witness: ${rows.Witness}`);
     const failed = await place.locator('.mark:not(.valid)').count();
     if (failed !== (['Counted', 'Unchecked'].includes(stamp) ? 0 : 1)) fault(`${Name}: ${failed} steps failed`);
     if (Proof && asked.length > 0) fault(`${Name}: asks for ${asked}`);
@@ -373,9 +398,19 @@ flows['log'] = async ({ base, page, fault }) => {
   }
   if (cases.length === 0) return;
 
-  // A verdict of an earlier run does not stay next to another answer.
+  // A correction since the count shows in the lookup.
   await page.context().setOffline(false);
   await form.getByLabel('A .tlog-proof file').setInputFiles([]);
+  await page.route('**/log/lookup/*', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, body: (await answer.text()).replaceAll(' registration\n', ' registration none\n') });
+  }, { times: 1 });
+  await form.locator('textarea').fill(cases[0].Answer);
+  await button.click();
+  const corrected = await slip(place);
+  if (corrected.stamp !== 'Corrected' || corrected.verdict !== 'unsigned' || corrected.rows['Counts as'] !== 'none') fault(`a corrected record is shown as ${JSON.stringify(corrected)}`);
+
+  // A verdict of an earlier run does not stay next to another answer.
   await form.locator('textarea').fill(cases[0].Answer);
   await page.route('**/log/lookup/*', async (route) => {
     await form.locator('textarea').fill('{}');
@@ -401,6 +436,7 @@ flows['log'] = async ({ base, page, fault }) => {
   await page.reload();
   const fork = await slip(page.locator('#kept'));
   if (fork.stamp !== 'Fork' || fork.verdict !== 'tampered' || fork.rows['You kept'] !== `${'A'.repeat(43)}=` || !/^.{43}=$/.test(fork.rows['This host shows now'])) fault(`a fork is shown as ${JSON.stringify(fork)}`);
+  await page.getByRole('status').getByText('Fork. The log').waitFor({ state: 'attached' });
   const evidence = await kept(page, page.locator('#kept'));
   if (evidence.copied !== evidence.saved || (evidence.copied.match(/\n— /g) ?? []).length !== 2) fault(`the evidence is ${evidence.copied}`);
 };

@@ -516,7 +516,8 @@ func (d *doctor) checkMail(ctx context.Context) {
 			d.addError(check, faulty, err, "name the mail folder with --outbox")
 			return
 		}
-		d.add(check, healthy, "", "serve writes mail into the folder %s: %s unread", folder, cli.Plural(len(entries), "message"))
+		d.add(check, healthy, "", "serve writes mail into the folder %s: %s unread", folder,
+			cli.Plural(len(entries), "message"))
 		return
 	}
 	if d.site == nil {

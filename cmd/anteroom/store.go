@@ -72,7 +72,7 @@ func refusePublic(what, place string, published ...string) error {
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	generatedFlags(flags, &o.Public, &o.Snapshot)
 	o.Receipt.AddFlag(flags)
-	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and say so")
+	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and signed is false")
 	flags.StringVar(&o.Outbox, "outbox", "",
 		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")

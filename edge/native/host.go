@@ -165,7 +165,7 @@ func Open(c Config) (*Host, error) {
 	if c.Key != nil {
 		h.public = receiptkey.Public(c.Key)
 	} else {
-		h.log.Info("no receipt key: receipts are minted without a signature, and say so")
+		h.log.Info("no receipt key: receipts are not signed, and signed is false")
 	}
 	h.server = &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -340,7 +340,7 @@ func (h *Host) eraseAgain() error {
 	if n, err := records.EraseAgain(context.Background(), h.store, listed); err != nil {
 		return err
 	} else if n > 0 {
-		h.log.Warn("erased again the addresses that an older copy of the database has brought back", "rows", n)
+		h.log.Warn("erased again: addresses that an older copy of the database had brought back", "rows", n)
 	}
 	return nil
 }
@@ -370,7 +370,7 @@ func (h *Host) finishErasures(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			h.log.Error("an erasure is unfinished, and will be tried again", "error", err)
+			h.log.Error("an erasure is unfinished, and is tried again", "error", err)
 		case reader != said && reader != "":
 			h.log.Warn("an erased address stays in the database file until another process stops reading", "process", reader)
 		case reader != said:

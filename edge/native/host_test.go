@@ -337,7 +337,7 @@ func TestKeyOfTheContent(t *testing.T) {
 	}{
 		{edgetest.Key, ours, "^$"},
 		{edgetest.Key, "", "receipts are signed with an unpublished key .*key=\"" + regexp.QuoteMeta(ours)},
-		{nil, "", "receipts are minted without a signature"},
+		{nil, "", "receipts are not signed, and signed is false"},
 		{nil, other, "this host lacks the signing key"},
 		{edgetest.Key, other, "out of order: the signing key differs from the published one"},
 	} {

@@ -12,7 +12,7 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	case turn.Refused:
 		h.log.Error("relay refused", "message", m.ID, "why", string(result.Data))
 	case turn.Timeout:
-		h.log.Error("relay failed: it is not known whether the message was taken",
+		h.log.Error("relay failed: it is not known whether the message was accepted",
 			"message", m.ID, "why", string(result.Data))
 	}
 	return result
@@ -51,7 +51,7 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 		return result
 	case <-time.After(h.relayPause):
 		close(left)
-		h.log.Warn("relay takes long: its request was answered, and it continues", "message", m.ID)
+		h.log.Warn("the relay is slow: it continues, after its request was answered", "message", m.ID)
 		return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
 	}
 }

@@ -179,11 +179,13 @@ func (g *Answers) Description(id string) string { return g.Site.Endpoints[id].De
 func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	switch name {
 	case api.DryRun.Name:
-		return "With true, or 1 in a query, nothing is stored, sent or counted. The request is checked, and the answer has its hash."
+		return "With true, or 1 in a query, nothing is stored, sent or counted. " +
+			"The request is checked, and the answer has its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "Makes a repeated call only once: a UUID, or 16 to 64 other printable ASCII characters, 8 of them different, " +
-			"compared byte for byte. It stands for one call of this endpoint, by GET, POST or MCP. The same call sent again gets " +
-			"the first answer, with replayed true. Another call with the key is refused (key_reused)."
+		return "With it, a repeated call is made once: a UUID, or 16 to 64 other printable ASCII characters, " +
+			"at least 8 different, compared byte for byte. It stands for one call of this endpoint, by GET, POST " +
+			"or MCP. The same call sent again gets the first answer, with replayed true. " +
+			"Another call with the key is refused (key_reused)."
 	}
 	return g.Site.Endpoints[op.ID].Fields[name]
 }

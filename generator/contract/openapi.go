@@ -70,7 +70,8 @@ func OpenAPI(a *Answers) ([]output.File, error) {
 				"Each endpoint and each problem type has a page. " +
 				"Operations are named by method and path. " +
 				"x-operations lists their names in the endpoint's contract. " +
-				"A GET that can write is described only as a read, without the parameters that write, so that no generated query writes. " +
+				"A GET that can write is described only as a read, without the parameters that write, " +
+				"so that no generated query writes. " +
 				"To write, use the POST, or the get_template of the contract. " +
 				"This description is version " + model.DescriptionVersion + ", the MCP server version " +
 				protocol.ServerVersion + "; manifest.json has all versions."},
@@ -185,7 +186,8 @@ func (d *description) refusedGet(route *api.Route) object {
 		{"summary", "Read how to install the server, and its tools, in the body of a 405."},
 		{"description", "There is no stream, so a GET gets 405. " +
 			"Its body explains how to add the server to common clients, and lists the tools. " +
-			"A GET that accepts only `text/event-stream`, as SDKs send first, gets one block and the names of the tools."},
+			"A GET that accepts only `text/event-stream`, as SDKs send first, " +
+			"gets one block and the names of the tools."},
 		{"responses", responses},
 	}
 }

@@ -128,8 +128,8 @@ func (g *family) SkillDescription() string {
 	text := fmt.Sprintf("Get to know %s (%s), a service for agents, in %d steps over plain HTTP: read "+
 		"its rules and counts, mint and verify "+
 		"a receipt, and, only if the user agrees, send a suggestion or register. Use it when asked to "+
-		"try, check or join %s. No key and no "+
-		"account are needed.", service.Name, service.CanonicalHost, len(g.Site.Quest.Steps), service.Name)
+		"try, check or join %s. No key or "+
+		"account is needed.", service.Name, service.CanonicalHost, len(g.Site.Quest.Steps), service.Name)
 	if n := len([]rune(text)); n > maxSkillDescription {
 		g.Fail("%s: the description has %d characters, and an index of skills takes %d: shorten name in "+
 			"service.yaml", output.SkillPath, n, maxSkillDescription)

@@ -12,7 +12,8 @@ export async function mint(members) {
   }).catch(() => {});
   const o = await answer?.json().catch(() => {});
   if (o?.receipt_spec) return JSON.stringify(o, null, 2);
-  throw new Error(o?.errors?.map(({ detail }) => `${detail}.`).join(" ") || o?.detail || "The service sent no receipt. Try again.");
+  const faults = o?.errors?.map(({ detail }) => `${detail}.`).join(" ");
+  throw new Error(faults || o?.detail || "The service sent no receipt. Try again.");
 }
 
 let running = false; // a disabled button would lose the focus
@@ -25,13 +26,22 @@ form.addEventListener("submit", async (event) => {
   button.textContent = "Getting a receipt…";
   said.textContent = "";
   try {
-    const { element, folded, judge, show } = await import("/verdict.js");
-    const json = await mint(Object.fromEntries([...new FormData(form)].filter(([, text]) => text.trim())));
+    const { element, folded, judge, show } = await import("/verdict.js").catch(() => {
+      throw new Error("The check did not load, so no receipt was requested. Try again.");
+    });
+    const members = [...new FormData(form)].filter(([, text]) => text.trim());
+    const json = await mint(Object.fromEntries(members));
     const outcome = await judge(json);
-    const more = [folded("The whole receipt as JSON", element("pre", "", json))];
-    const rows = outcome.rows?.filter(([name]) => !["epoch", "signature"].includes(name));
-    const text = `${outcome.text} The service keeps no copy, so save it.`;
-    show(place, { ...outcome, title: "Souvenir receipt", text, rows, more, kept: json, file: "receipt.json", issued: true });
+    show(place, {
+      ...outcome,
+      title: "Souvenir receipt",
+      text: `${outcome.text} The service keeps no copy, so save it.`,
+      rows: outcome.rows?.filter(([name]) => !["epoch", "signature"].includes(name)),
+      more: folded("The whole receipt as JSON", element("pre", "", json)),
+      kept: json,
+      file: "receipt.json",
+      issued: true,
+    });
   } catch (fault) {
     said.textContent = fault.message;
   }

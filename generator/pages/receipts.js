@@ -18,6 +18,7 @@ async function verify() {
 // example checks a fresh receipt, with another name if it is to be tampered with.
 async function example(change) {
   const run = ++runs;
+  place.replaceChildren(empty);
   try {
     const minted = JSON.parse(await mint({ agent_name: "wren-the-tester", note: "an example" }));
     if (run !== runs) return;

@@ -66,7 +66,6 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-// closest returns the known name that a misspelled one stands for, or "".
 func closest(name string, known []string) (best string) {
 	distance := len(name)/3 + 2
 	for _, k := range known {

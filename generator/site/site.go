@@ -256,7 +256,7 @@ var Markers = map[string][]string{
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "planned"},
 	"jobs":        {"jobs", "audits"},
-	"log":         {"log-check", "log-state", "log-verdicts", "log-keep", "log-numbers"},
+	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
 	"log-files":   {"log-files", "log-verifications", "log-entries"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},

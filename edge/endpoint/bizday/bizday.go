@@ -403,7 +403,7 @@ func (q *query) rollFrom(in *input.Input, field *input.Field, origin int) {
 
 func (q *query) found(in *input.Input, field *input.Field, day int, ok bool) bool {
 	if !ok {
-		in.Add(field.Name, input.OutOfRange, "leads outside the supported range, "+theRange)
+		in.Add(field.Name, input.OutOfRange, "takes the result outside the supported range, "+theRange)
 	}
 	q.result = `"` + civil.FormatDate(day) + `"`
 	return ok

@@ -197,7 +197,7 @@ func TestFaultsNameTheOperation(t *testing.T) {
 		"op=holidays&calendar=de&year=2026&end=2026-01-02":        "op=holidays: year must not be sent with start or end",
 		"op=holidays&calendar=de&year=1999":                       "op=holidays: year must be from 2000 to 2050, but is 1999",
 		"op=next&calendar=de&date=2026-02-30":                     "op=next: date must be an existing date, as YYYY-MM-DD, but is 2026-02-30",
-		"op=next&calendar=de&date=2050-12-31":                     "op=next: date leads outside the supported range, from 2000-01-01 to 2050-12-31",
+		"op=next&calendar=de&date=2050-12-31":                     "op=next: date takes the result outside the supported range, from 2000-01-01 to 2050-12-31",
 		"op=roll&calendar=de&date=2026-01-01&convention=sideways": "op=roll: convention must be one of following, modified-following, preceding, modified-preceding, nearest, unadjusted, but is sideways",
 		"op=previous&date=2026-01-02":                             "calendar is missing or blank: op=previous needs one or several",
 		"op=previous&date=2026-01-02&calendar=de,mars":            "op=previous: calendar must be one of us-federal, us-nyse, ca-federal, br-anbima, gb-eng, eu-target, de, fr, it, jp-bank, nz, but is mars",

@@ -257,8 +257,9 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 			methods = statelessMethods()
 		}
 		a.fail(m, &failure{
-			Code:    protocol.MethodNotFound,
-			Message: "Method not found: " + input.TruncateRunes(m.Method) + "; want one of " + strings.Join(methods, ", "),
+			Code: protocol.MethodNotFound,
+			Message: "Method not found: " + input.TruncateRunes(m.Method) + "; want one of " +
+				strings.Join(methods, ", "),
 		})
 	}
 	return true

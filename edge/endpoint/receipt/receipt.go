@@ -260,7 +260,8 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 func (c *checks) verdict() string {
 	switch {
 	case c.isFiled():
-		return "Not a receipt: this is the answer to a registration or a charter. Check it with the programs in its verify_kit."
+		return "Not a receipt: this is the answer to a registration or a charter. " +
+			"Check it with the programs in its verify_kit."
 	case c.isPromise():
 		return "Not a receipt: this is the promise to count a record. Check the whole answer that contains it, " +
 			"with the programs in its verify_kit."

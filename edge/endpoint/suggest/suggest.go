@@ -98,7 +98,8 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	case t.Refusal != nil:
 		return t.Refusal
 	case state == record.Running:
-		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+" is still in progress: "+
+		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+
+			" is still in progress: "+
 			"this call did nothing. Send it again in a second to get the answer.", 1)
 	}
 	id := call.ID

@@ -223,7 +223,7 @@ func (s *Store) migrate(create bool) error {
 		if err := s.copyTo(copied); err != nil {
 			return fmt.Errorf("copy the database before its migration: %w", err)
 		}
-		s.log.Warn("migrated the database: older programs cannot open it any more "+
+		s.log.Warn("migrated the database: older programs can no longer open it "+
 			"(the copy has addresses: remove it once you are sure)",
 			"applied", strings.Join(lacking, ","), "copy", copied)
 	case !create:

@@ -16,7 +16,7 @@ func TestReadAllowances(t *testing.T) {
 		{nil, nil, "[] <nil>"},
 		{[]string{"key", "dns"}, []string{" it leaked ", "it moves"}, "[{key it leaked false} {dns it moves false}] <nil>"},
 		{[]string{"key"}, nil, "got 1 --allow and 0 --reason (give a reason for each)"},
-		{[]string{"all"}, []string{"x"}, `--allow "all" is none of as_of, board, document, key, log, dns`},
+		{[]string{"all"}, []string{"x"}, `--allow: got "all", want one of as_of, board, document, key, log, dns`},
 		{[]string{"key", "key"}, []string{"x", "y"}, "--allow key is given twice"},
 		{[]string{"key"}, []string{" "}, "is empty"},
 		{[]string{"key"}, []string{strings.Repeat("x", longestReasons+1)}, "more than 700 bytes"},

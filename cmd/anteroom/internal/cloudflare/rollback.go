@@ -40,7 +40,7 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 		total += len(reason)
 		switch {
 		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("--allow %q is none of %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(known, ", "))
 		case slices.Contains(names[:i], name):
 			return nil, fmt.Errorf("--allow %s is given twice", name)
 		case reason == "" || total > longestReasons:
@@ -96,9 +96,9 @@ func CheckPlace(location, jurisdiction string) error {
 	case location != "" && jurisdiction != "":
 		return errors.New("--location and --jurisdiction exclude each other")
 	case location != "" && !slices.Contains(LocationNames, location):
-		return fmt.Errorf("--location %q is none of %s", location, strings.Join(LocationNames, ", "))
+		return fmt.Errorf("--location: got %q, want one of %s", location, strings.Join(LocationNames, ", "))
 	case jurisdiction != "" && !slices.Contains(JurisdictionNames, jurisdiction):
-		return fmt.Errorf("--jurisdiction %q is none of %s", jurisdiction, strings.Join(JurisdictionNames, ", "))
+		return fmt.Errorf("--jurisdiction: got %q, want one of %s", jurisdiction, strings.Join(JurisdictionNames, ", "))
 	}
 	return nil
 }

@@ -313,7 +313,8 @@ func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},
 		{
-			Flag: "host", Text: "the canonical host, www. and the domain; the domain alone redirects to it", Value: &s.Host,
+			Flag: "host", Value: &s.Host,
+			Text:  "the canonical host, www. and the domain; the domain alone redirects to it",
 			Check: wwwHost,
 		},
 		{

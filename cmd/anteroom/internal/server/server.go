@@ -405,7 +405,7 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 		return nil, fmt.Errorf("--metrics-addr: %w", err)
 	}
 	if address, ok := m.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
-		log.Warn("everybody who reaches this address can read the metrics (prefer a loopback address, or guard it)",
+		log.Warn("anyone who reaches this address can read the metrics (use a loopback address, or protect it)",
 			"address", address.String())
 	}
 	return m, nil
