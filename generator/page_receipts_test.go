@@ -64,10 +64,9 @@ func TestFormsWithoutScripts(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
 // TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
 func TestFrontPageReceipt(t *testing.T) {
-	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "the service publishes no key yet")
+	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "The service keeps no copy.")
 	key := edgetest.PublicKey(edgetest.Key)
 	h := keyedHost(t, generate(t, shippedContent))
 	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`, "host", "www.anteroom.example").Body)
@@ -76,7 +75,8 @@ func TestFrontPageReceipt(t *testing.T) {
 		"receipt.json": func(string) string { return receipt },
 	}))
 	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, "<dd>a &lt;b&gt;</dd>", "<dd>[[service]]</dd>", "The service signs it")
-=======
+}
+
 // The scripts of a page, with all that they import, are small on the wire.
 func TestScriptsAreSmall(t *testing.T) {
 	documents := documents(generate(t, shippedContent))
@@ -112,5 +112,4 @@ func TestScriptsAreSmall(t *testing.T) {
 	if largest < 10_000 {
 		t.Errorf("the largest scripts of a page have %d bytes", largest)
 	}
->>>>>>> checks
 }
