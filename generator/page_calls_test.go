@@ -100,7 +100,10 @@ func TestAnswersOnSlips(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := rows.FindAllStringSubmatch(shown, -1)
-		for _, row := range found {
+		for i, row := range found {
+			if slices.ContainsFunc(found[:i], func(other []string) bool { return other[1] == row[1] }) {
+				t.Errorf("%s: the slip has %s twice", route.Path, row[1])
+			}
 			value := html.UnescapeString(anyTag.ReplaceAllString(row[2], ""))
 			if text, _ := json.Marshal(example[row[1]]); value != strings.Trim(string(text), `"`) {
 				t.Errorf("%s: the slip has %s %s, and the example %s", route.Path, row[1], value, text)

@@ -247,8 +247,10 @@ func (o operation) answerRows() (rows []slipRow) {
 			if v.True {
 				v.Text = "true"
 			}
-			if isProse := strings.ContainsAny(v.Text, " {"); v.Text != "" && !isProse {
-				rows = append(rows, slipRow{Name: m.Name, Value: v.Text})
+			row := slipRow{Name: m.Name, Value: v.Text}
+			isProse := strings.ContainsAny(v.Text, " {")
+			if v.Text != "" && !isProse && !slices.Contains(rows, row) { // answers share members
+				rows = append(rows, row)
 			}
 		}
 	}
