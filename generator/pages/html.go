@@ -95,7 +95,6 @@ type htmlPage struct {
 	Footer      string       // who publishes, and under which licence
 	Nav         []frameLink  // at the head
 	Groups      []frameGroup // at the foot
-	LinkedData  string       // JSON-LD, escaped for HTML; may be ""
 	Body        htmlBody
 }
 

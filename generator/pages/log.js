@@ -14,7 +14,7 @@ const largest = 1 << 20; // an answer and a proof have a few kilobytes
 // A file of the log that was kept before would not match a newer one.
 const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
 
-// text is the chosen file, or undefined.
+// text returns the text of the chosen file, if any.
 async function text(input) {
   const [chosen] = input.files;
   if (chosen?.size > largest) throw new Error(`${chosen.name} is too large to be one`);
@@ -23,14 +23,14 @@ async function text(input) {
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-// ageOf is how long ago a day was.
+// ageOf returns how long ago a day was.
 function ageOf(day) {
   const days = (Date.parse(today()) - Date.parse(day)) / 86_400_000;
   return ["today", "yesterday"][days] ?? (days > 0 ? `${days} days ago` : day);
 }
 
-// countsAs is what a record counts as since a correction, by the notes of a check; undefined if none
-// changed it.
+// countsAs returns the kind that a correction gave a record, by the notes of a check; undefined if
+// none did.
 function countsAs(notes) {
   const since = notes.find(([name]) => name === "since then")?.[1];
   return since && (/counts as ([a-z]+)/.exec(since)?.[1] ?? since);
@@ -96,7 +96,7 @@ function keep({ name, checkpoint, size, newest }) {
 
 let continues = false; // whether the log was seen to continue what this browser keeps
 
-// compare checks whether the log continues the checkpoint that this browser keeps.
+// compare shows whether the log continues the checkpoint that this browser keeps.
 async function compare() {
   let kept;
   try {

@@ -152,7 +152,7 @@ export async function broken(answer, step, keys) {
   }
   const hasSignature = kind !== "receipt" || (o.signature ?? null) !== null;
   if (step === "hash" || hasSignature) return tampered(`Its ${step} does not match its text.`);
-  if (o.signed === true) return tampered("It says that it is signed, but its signature is missing.");
+  if (o.signed === true) return tampered("It claims to be signed, but its signature is missing.");
   const text = "Its text matches its hash, but anyone could have made it. It is not valid.";
   return { verdict: "unsigned", stamp: "Unsigned", text, rows };
 }
