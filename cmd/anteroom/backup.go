@@ -52,7 +52,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the backup")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup is written")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -107,9 +107,9 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the database")
+	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database is written")
 	flags.StringArrayVar(&erasures, "erasures", nil,
-		"a newer `file` that lists erased records: a database, a backup or a list; as often as needed")
+		"a newer `file` that lists erased records: a database, a backup or a list; may be given several times")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

@@ -67,9 +67,9 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	wranglerFlags(f, &d.Environment, &d.wrangler)
 	d.artifact.add(f)
 	f.StringVar(&d.Location, "location", "",
-		"where to create the database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
+		"the place of a new database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
-		"what to bind the database to: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
+		"the jurisdiction of a new database: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
 	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
 	return cmd

@@ -250,7 +250,7 @@ func TestDoctorFinds(t *testing.T) {
 		"a replica that stands": {func(t *testing.T) {
 			newStore(t)
 			litestream(t, time.Now().Add(-2*time.Minute))
-		}, "--replica litestream.sock", `^fault replica: the replica is 2m\d+s old \(check the log of Litestream\)`},
+		}, "--replica litestream.sock", `^fault replica: the replica is 2m\ds old \(check the log of Litestream\)`},
 		"no replication": {store(), "--replica litestream.sock", `^fault replica: ask Litestream at litestream.sock: .* \(is it running\?`},
 
 		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^warning mail: mail server 127.0.0.1:1: unreachable \(check the host`},

@@ -54,11 +54,11 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 func mailFlags(flags *pflag.FlagSet, mail *verification.Mail) {
 	inboxFlag(flags, &mail.Inbox)
 	flags.StringVar(&mail.Outbox, "outbox", "",
-		"the `folder` that serve writes mail or copies of it to (default mail in the data folder)")
+		"the Maildir `folder` of the mail or copies that serve writes (default mail in the data folder)")
 }
 
 func inboxFlag(flags *pflag.FlagSet, folder *string) {
-	flags.StringVar(folder, "inbox", "", "the `folder` of the mail that you read, a Maildir")
+	flags.StringVar(folder, "inbox", "", "the Maildir `folder` that you read")
 }
 
 func (s *storeFlags) mail(named verification.Mail) verification.Mail {

@@ -49,7 +49,7 @@ func logWatchCommand(t *cli.Terminal) *cobra.Command {
 	o.addFlags(cmd)
 	flags.StringVar(&o.state, "state", "", "the `folder` of the keys and checkpoints that were seen")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
-	flags.DurationVar(&o.timeout, "timeout", lookTimeout, "the longest `time` that one look may take")
+	flags.DurationVar(&o.timeout, "timeout", lookTimeout, "the longest `time` that one check may take")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

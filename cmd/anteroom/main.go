@@ -34,7 +34,7 @@ func runAt(now func() time.Time, args []string, stdin io.Reader, stdout, stderr 
 	code := cli.ExitUsage
 	if f := (cli.Failure{}); errors.As(err, &f) {
 		code = f.Code
-	} else if err != nil {
+	} else if err != nil && !strings.HasSuffix(err.Error(), ")") { // which ends with a hint
 		err = fmt.Errorf("%w (%s --help)", err, called.CommandPath())
 	}
 	if err != nil && wantsJSON(called, args) {

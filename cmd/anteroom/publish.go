@@ -59,10 +59,10 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	verifyFlags(flags, p.verify, p.store)
 	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
 	p.deployment.host.Receipt.AddFlag(flags)
-	flags.StringVar(&p.reload, "reload", "", "the `command` that has the server read the new documents")
+	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
 	p.at.add(flags)
-	flags.DurationVar(&p.wait, "wait", 30*time.Second, "how long to wait until the service shows the new documents "+
-		"(a `time` such as 2m)")
+	flags.DurationVar(&p.wait, "wait", 30*time.Second, "the longest `time` to wait until the service shows the "+
+		"new documents, such as 2m")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
 	return cmd

@@ -158,7 +158,7 @@ func recordsCountCommand(work *storeWork) *cobra.Command {
 		}),
 	}
 	throughFlag(cmd.Flags(), &days.Through)
-	cmd.Flags().IntVar(&bursts, "bursts", 20, "how many bursts get a line")
+	cmd.Flags().IntVar(&bursts, "bursts", 20, "the number of bursts to list")
 	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
@@ -348,7 +348,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&address, "email", "", "erase this `address` wherever it is, in whatever case")
+	cmd.Flags().StringVar(&address, "email", "", "erase this `address` everywhere, in upper or lower case")
 	return cmd
 }
 

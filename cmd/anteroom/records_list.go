@@ -147,10 +147,10 @@ func recordsExportCommand(work *storeWork) *cobra.Command {
 	}
 	l.addFlags(cmd.Flags())
 	contentFlag(cmd.Flags(), &l.content)
-	cmd.Flags().StringVar(&l.format, "format", jsonl, "how records are written: `jsonl|csv`")
+	cmd.Flags().StringVar(&l.format, "format", jsonl, "the format of the records: `jsonl|csv`")
 	cmd.Flags().BoolVar(&l.mark, "bom", false, "begin a CSV with a byte order mark, by which Excel reads it as UTF-8")
 	cmd.Flags().StringVar(&out, "out", "", "the new `file` to write (default standard output)")
-	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, which must not have the export")
+	cmd.Flags().StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no export is written")
 	return cmd
 }
 

@@ -45,7 +45,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringSliceVar(&o.Hosts, "host", nil,
 		"an extra host `name` to serve, beyond the hosts of the content; may be given several times")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0,
-		"writes a minute for one caller, 0 for no limit (default as the content says)")
+		"writes a minute for one caller, 0 for no limit (default from the content)")
 	flags.StringVar(&o.LogFormat, "log-format", server.LogText,
 		"the form of the log, `text|json`; JSON has durations in seconds")
 	flags.StringVar(&o.MetricsAddress, "metrics-addr", "",

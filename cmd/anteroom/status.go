@@ -81,7 +81,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	o.artifact.add(flags)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.DurationVar(&o.inspect.Wait, "wait", 0,
-		"how long to wait for public/ to be live, as after a deployment (a `time` such as 30s)")
+		"the longest `time` to wait for public/ to be live after a deployment, such as 30s")
 	flags.DurationVar(&o.inspect.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
 	jsonFlag(flags, &o.asJSON)
 	o.store.add(flags)

@@ -74,11 +74,11 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	o.Receipt.AddFlag(flags)
 	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and signed is false")
 	flags.StringVar(&o.Outbox, "outbox", "",
-		"a `folder` for the mail to the operator, a Maildir (default mail in the data folder)")
+		"a Maildir `folder` for the mail to the operator (default mail in the data folder)")
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
-	flags.StringVar(&o.SMTP, "smtp", "", "a mail server to send it by, as a `URL` without a password")
-	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` that holds that URL in one line, with its password")
+	flags.StringVar(&o.SMTP, "smtp", "", "the mail server for that mail, as a `URL` without a password")
+	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` with the URL of --smtp on one line, with a password")
 }
 
 // liveFlags choose the live service.
@@ -118,7 +118,7 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "",
 		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
-	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names that database")
+	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names the database of --remote")
 	flags.StringVar(&s.command, "store-command", "", "a `command` that writes a backup, to be read if this user "+
 		"may not open the database in --data")
 }

@@ -45,7 +45,7 @@ func verifyCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.Through, "through", "",
 		"cover records up to this `time`, 2026-11-22T12:00:00Z (default now)")
 	flags.BoolVar(&o.Template, "template", false, "print the file in which to decide, and write nothing")
-	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, as the verified one is gone for good")
+	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, if the verified one is gone for good")
 	flags.BoolVar(&undo, "undo", false, "remove the newest verification, as long as it is not public")
 	return cmd
 }

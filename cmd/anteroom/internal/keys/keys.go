@@ -43,7 +43,7 @@ func (Secret[K]) kind() *kind[K] {
 
 func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
 	k := s.kind()
-	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; the key itself can "+
+	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input; its content can "+
 		"be given in "+k.variable)
 }
 

@@ -326,7 +326,7 @@ func (s *Service) Questions() []*Question {
 			Preset: func() string { return "The " + s.Name + " operator" },
 		},
 		{
-			Flag: "sender", Text: "the address that messages to the operator come from (bounces go to the operator's)",
+			Flag: "sender", Text: "the address that messages to the operator come from; bounces go to the operator's",
 			Value: &s.Sender, Check: address,
 			Preset: func() string { return "relay@" + s.Apex() },
 		},
