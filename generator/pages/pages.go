@@ -26,11 +26,12 @@ const referencePage = "reference"
 
 type family struct {
 	contract.Family
-	templates *template.Template
-	toPages   *regexp.Regexp
-	drafts    []draft
-	nav       []frameLink
-	footer    []frameGroup
+	templates  *template.Template
+	components map[string][]component // of the pages of the content
+	toPages    *regexp.Regexp
+	drafts     []draft
+	nav        []frameLink
+	footer     []frameGroup
 }
 
 // draft is a page before it is rendered as HTML.
@@ -59,6 +60,7 @@ func (g *family) addDerived(d *draft, template string, dot any) {
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
 	g := &family{Family: contract.Family{Answers: a}, toPages: linksToPages(a.Base)}
 	g.templates = g.parse()
+	g.components = g.makeComponents()
 	g.navigate()
 	var all strings.Builder
 	for i := range a.Site.Pages {
@@ -151,15 +153,12 @@ func (g *family) html(d *draft) ([]byte, error) {
 }
 
 func (g *family) contentPage(p *site.Page) (twin string) {
-	d := draft{Page: p, markdown: string(p.Markdown), components: map[string][]component{}}
+	d := draft{Page: p, markdown: string(p.Markdown), components: g.components}
 	markdown := d.markdown
 	for _, name := range site.Markers[p.Name] {
 		text := g.execute(name, g)
 		markdown = strings.Replace(markdown, site.Marker(name), text, 1)
-		if make := components[name]; make != nil {
-			d.components[name] = make(g)
-		}
-		if d.components[name] == nil {
+		if g.components[name] == nil {
 			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
 		}
 	}
