@@ -356,21 +356,6 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	return strings.Join(rules, "; ")
 }
 
-// EndpointEntries lists the endpoints with their operations.
-func (g *family) EndpointEntries() (entries []endpointEntry) {
-	for _, route := range api.Routes {
-		entry := endpointEntry{
-			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: contract.EndpointPath(route), Endpoint: route.Path,
-			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),
-		}
-		for _, op := range contract.ReadsFirst(route) {
-			entry.Operations = append(entry.Operations, frameLink{Path: entry.Path + "#" + op.ID, Text: op.ID})
-		}
-		entries = append(entries, entry)
-	}
-	return entries
-}
-
 // problem is the dot of the template of that name.
 type problem struct {
 	*family

@@ -41,7 +41,7 @@ func (g *family) makeComponents() map[string][]component {
 		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
 		"board-charts":       here(charts(g.series())),
 		"board-corrections":  here(corrections(g.Corrected())),
-		"endpoints":          here(endpointList(g.EndpointEntries())),
+		"endpoints":          here(endpointList(g)),
 		"problems":           here(problemList(respond.ProblemTypes)),
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
