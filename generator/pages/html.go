@@ -82,20 +82,16 @@ var scripts embed.FS
 const lightGround, darkGround = "#ebefec", "#0f1513"
 
 type htmlPage struct {
-	Name        string // "index", "receipts", "endpoints/org"
-	Service     string // name of the service
-	Base        string // https:// and the canonical host
-	Title       string
-	Heading     string    // code instead of the title; may be ""
-	Parent      frameLink // the page that lists it; may be empty
-	Description string
-	Canonical   string       // absolute address; "" for a page that is not a document of its own
-	Twin        string       // path of the Markdown twin, "" when there is none
-	Updated     string       // date; may be ""
-	Footer      string       // who publishes, and under which licence
-	Nav         []frameLink  // at the head
-	Groups      []frameGroup // at the foot
-	Body        htmlBody
+	draft
+	Service   string       // name of the service
+	Base      string       // https:// and the canonical host
+	Canonical string       // absolute address; "" for a page that is not a document of its own
+	Twin      string       // path of the Markdown twin, "" when there is none
+	Changed   string       // date; may be ""
+	Footer    string       // who publishes, and under which licence
+	Nav       []frameLink  // at the head
+	Groups    []frameGroup // at the foot
+	Body      htmlBody
 }
 
 type frameLink struct{ Path, Text string }

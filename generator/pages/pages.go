@@ -142,12 +142,11 @@ func (g *family) html(d *draft) ([]byte, error) {
 	}
 	service := &g.Site.Service
 	view := htmlPage{
-		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
+		draft: *d, Service: service.Name, Base: g.Base, Nav: g.nav, Groups: g.footer, Body: body,
 		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
-		Nav:    g.nav, Groups: g.footer, Body: body, Heading: d.heading, Parent: d.parent,
 	}
 	if d.Name != notFound {
-		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
+		view.Canonical, view.Twin, view.Changed = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 	}
 	return view.Render()
 }
