@@ -1,10 +1,10 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,29 +43,42 @@ type draft struct {
 	parent     frameLink              // the page that lists it; may be empty
 }
 
-// addDerived adds a page that a template makes. Its twin has templates instead of the components.
+// addDerived adds a page that a template makes.
 func (g *family) addDerived(d *draft, template string, dot any) {
 	d.markdown = g.execute(template, dot)
+	g.addDraft(d, slices.Collect(maps.Keys(d.components)), dot)
+}
+
+// addDraft adds a page and its twin, which has templates instead of the components.
+func (g *family) addDraft(d *draft, markers []string, dot any) (twin string) {
 	body := d.markdown
-	for name := range d.components {
-		body = strings.Replace(body, site.Marker(name), g.execute(name, dot), 1)
+	for _, name := range markers {
+		text := g.execute(name, dot)
+		body = strings.Replace(body, site.Marker(name), text, 1)
+		if d.components[name] == nil {
+			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
+		}
 	}
 	g.drafts = append(g.drafts, *d)
-	twin := *d.Page
-	twin.Title = cmp.Or(d.heading, d.Title)
-	g.addTwin(&twin, body)
+	titled := *d.Page
+	titled.Title = cmp.Or(d.heading, d.Title)
+	return g.addTwin(&titled, body)
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: contract.Family{Answers: a}, toPages: linksToPages(a.Base)}
+	g := &family{
+		Family:  contract.Family{Answers: a},
+		toPages: regexp.MustCompile(`\]\((` + regexp.QuoteMeta(a.Base) + `)?(/|/[^)\s#?]*\.html)([)#])`),
+	}
 	g.templates = g.parse()
 	g.components = g.makeComponents()
 	g.navigate()
 	var all strings.Builder
 	for i := range a.Site.Pages {
 		p := &a.Site.Pages[i]
-		if twin := g.contentPage(p); p.Name != "index" && p.Name != referencePage {
+		d := &draft{Page: p, markdown: string(p.Markdown), components: g.components}
+		if twin := g.addDraft(d, site.Markers[p.Name], g); p.Name != "index" && p.Name != referencePage {
 			all.WriteString(twin + "\n---\n\n")
 		}
 	}
@@ -95,6 +108,8 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 
 const notFound = "404"
 
+var identifiers = regexp.MustCompile(` id="([^"]*)"`)
+
 func (g *family) render() (map[string]map[string]bool, error) {
 	texts := make([][]byte, len(g.drafts))
 	var group errgroup.Group
@@ -112,13 +127,8 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
 		ids := map[string]bool{}
-		for rest := texts[i]; ; {
-			_, after, found := bytes.Cut(rest, []byte(` id="`))
-			if !found {
-				break
-			}
-			id, after, _ := bytes.Cut(after, []byte(`"`))
-			ids[string(id)], rest = true, after
+		for _, id := range identifiers.FindAllSubmatch(texts[i], -1) {
+			ids[string(id[1])] = true
 		}
 		anchors[g.drafts[i].Path()] = ids
 		g.Add("/"+g.drafts[i].Name+".html", texts[i])
@@ -149,24 +159,6 @@ func (g *family) html(d *draft) ([]byte, error) {
 		view.Canonical, view.Twin, view.Changed = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 	}
 	return view.Render()
-}
-
-func (g *family) contentPage(p *site.Page) (twin string) {
-	d := draft{Page: p, markdown: string(p.Markdown), components: g.components}
-	markdown := d.markdown
-	for _, name := range site.Markers[p.Name] {
-		text := g.execute(name, g)
-		markdown = strings.Replace(markdown, site.Marker(name), text, 1)
-		if g.components[name] == nil {
-			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
-		}
-	}
-	g.drafts = append(g.drafts, d)
-	return g.addTwin(p, markdown)
-}
-
-func linksToPages(base string) *regexp.Regexp {
-	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
 }
 
 // A twin has the words of these marks only.
@@ -238,16 +230,12 @@ func (g *family) navigate() {
 // pageLinks links to pages, but for the log where there is none.
 func (g *family) pageLinks(names []string) (links []frameLink) {
 	for _, name := range names {
-		if p := g.pageNamed(name); name != contract.LogPage || g.Stage() != nil {
+		i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
+		if p := &g.Site.Pages[i]; name != contract.LogPage || g.Stage() != nil {
 			links = append(links, frameLink{Path: p.Path(), Text: cmp.Or(p.Nav, p.Title)})
 		}
 	}
 	return links
-}
-
-func (g *family) pageNamed(name string) *site.Page {
-	i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
-	return &g.Site.Pages[i]
 }
 
 var footerDocuments = []string{"/llms.txt", output.OpenAPIPath, "/manifest.json", output.SecurityTxtPath}
