@@ -233,7 +233,7 @@ func (o operation) Answer() string {
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
 		return ""
 	}
-	return strings.TrimSuffix(string(output.Indented(example)), "\n")
+	return string(output.Indented(example))
 }
 
 const maxShownExample = 2000
@@ -393,7 +393,7 @@ func (p *problem) Example() string {
 	if f := &p.Words.Fault; f.Code != "" {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
-	return strings.TrimSuffix(string(output.Indented(example)), "\n")
+	return string(output.Indented(example))
 }
 
 // Answerers links to the endpoints that return the problem.

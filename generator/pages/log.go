@@ -12,10 +12,8 @@ import (
 
 func loggedNumbers(counts tlog.Counts) string {
 	var numbers []string
-	v := reflect.ValueOf(counts)
-	for i := range v.NumField() {
-		label := loggedLabel(v.Type().Field(i).Tag.Get("json"))
-		numbers = append(numbers, fmt.Sprintf("%s %d", lower(label), v.Field(i).Int()))
+	for f, n := range reflect.ValueOf(counts).Fields() {
+		numbers = append(numbers, fmt.Sprintf("%s %d", lower(loggedLabel(f.Tag.Get("json"))), n.Int()))
 	}
 	return strings.Join(numbers, ", ")
 }
