@@ -84,14 +84,14 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// businessDaysFormFor returns the form, filled in with what the example asks.
-func businessDaysFormFor(asked map[string]any) *calendarForm {
-	form := &calendarForm{Action: contract.Route("business-days").Path, Joint: bizday.Joint}
+// businessDaysFields returns the fields of the form: those that the example asks, filled in, and the
+// others.
+func businessDaysFields(asked map[string]any) (filled, others []formField) {
 	for i := range bizday.Fields {
 		field := businessDaysField(&bizday.Fields[i])
 		value, isAsked := asked[field.Name]
 		if !isAsked {
-			form.Others = append(form.Others, field)
+			others = append(others, field)
 			continue
 		}
 		field.Value = fmt.Sprint(value)
@@ -100,9 +100,9 @@ func businessDaysFormFor(asked map[string]any) *calendarForm {
 			o := &field.Options[j]
 			o.Chosen, o.Joint = o.Value == chosen[0], slices.Contains(chosen[1:], o.Value)
 		}
-		form.Fields = append(form.Fields, field)
+		filled = append(filled, field)
 	}
-	return form
+	return filled, others
 }
 
 func businessDaysField(f *input.Field) formField {
@@ -172,6 +172,22 @@ func (e *businessDaysExample) Rows() []slipRow {
 	for _, day := range e.Skipped {
 		what := day.Date + ", " + day.Name + ", " + day.Calendar
 		rows = append(rows, slipRow{Name: "passed over", Value: what})
+	}
+	return rows
+}
+
+// mintRows returns the members that the front page shows of the content's receipt, or else of the
+// example.
+func (g *family) mintRows() (rows []slipRow) {
+	shown := g.Site.Receipt
+	if shown == nil {
+		example, _ := jsondoc.Parse(g.Example(contract.WriteOperation(contract.Route("receipt"))).Answer)
+		shown = &example
+	}
+	for _, name := range []string{"issued_by", "issued_at", "agent_name", "note", "payload_sha256"} {
+		if text := shown.Get(name).Text; text != "" {
+			rows = append(rows, slipRow{Name: name, Value: text})
+		}
 	}
 	return rows
 }

@@ -30,6 +30,7 @@ var templates embed.FS
 func (g *family) makeComponents() map[string][]component {
 	service, newest, stage := &g.Site.Service, g.Board(), g.Stage()
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
+	filled, others := businessDaysFields(example.Asked)
 	numbers, keys := g.mainNumbers(), service.InForce()
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
@@ -45,12 +46,12 @@ func (g *family) makeComponents() map[string][]component {
 		"problems":           here(problemList(respond.ProblemTypes)),
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
-		"business-days-form": {{businessDaysForm(businessDaysFormFor(example.Asked), example), below}},
+		"business-days-form": {{businessDaysForm(filled, others, example), below}},
 		"verifier": {
 			{verifier(strings.Join(keys, ","), g.execute("check-command", g), mintCommand, receipt.MintFields), below},
 		},
 		"verdicts":     here(outcomes(verdicts)),
-		"install":      {{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}},
+		"install":      {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 		"log-verdicts": here(outcomes(logVerdicts)),
 		"log-state":    {{noCheckpoint(), beside}},
 	}
