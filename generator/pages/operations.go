@@ -17,6 +17,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
 	"anteroom/generator/model"
+	"anteroom/generator/output"
 )
 
 // Sends describes what step i sends about its caller.
@@ -46,7 +47,6 @@ func (g *family) NothingSent() (n int) {
 	return n
 }
 
-// QuestCommand returns the command that makes the call of step i.
 func (g *family) QuestCommand(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	if step.Method() == http.MethodGet {
@@ -63,12 +63,8 @@ func (g *family) Draft() (draft org.Answer) {
 	return draft
 }
 
-// linePerSeat puts each seat of a charter on a line.
-var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]",
-	`,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
-
-// CharterForm returns a charter with placeholders.
-func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgRules().PostTemplate)) }
+// CharterForm returns a charter with placeholders, a line for each member and each seat.
+func (g *family) CharterForm() string { return string(output.Lined(g.OrgRules().PostTemplate, 2)) }
 
 // CharterParameters returns a charter with placeholders as parameters of a query.
 func (g *family) CharterParameters() (parameters []string) {
@@ -149,7 +145,6 @@ type businessDaysExample struct {
 	Skipped []bizday.Holiday `json:"holidays_skipped"`
 }
 
-// BusinessDaysExample returns the example of the endpoint.
 func (g *family) BusinessDaysExample() (example *businessDaysExample) {
 	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)
