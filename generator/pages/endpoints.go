@@ -109,10 +109,8 @@ func (o operation) rank() int {
 	return 0
 }
 
-// Heading returns the summary of the operation.
 func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
 
-// Canonical describes the canonical string in the answer, if any.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
 // Meaning describes a field by its name in a contract: roster[].position.
@@ -120,7 +118,6 @@ func (o operation) Meaning(field string) string {
 	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
 }
 
-// Tools lists the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == o.ID {
@@ -186,7 +183,6 @@ type answer struct {
 	IsContract      bool
 }
 
-// Answers describes each answer of the operation.
 func (o operation) Answers() (all []answer) {
 	for _, t := range o.family.AnswerTypes(o.Operation) {
 		if t == contractType {
@@ -396,7 +392,6 @@ func (p *problem) Example() string {
 	return string(output.Indented(example))
 }
 
-// Answerers links to the endpoints that return the problem.
 func (p *problem) Answerers() (links []string) {
 	for _, route := range api.Routes {
 		if slices.Contains(contract.ProblemsOf(route.Operations...), p.ProblemType) {

@@ -294,7 +294,6 @@ func plainText(node ast.Node, src []byte) string {
 	return b.String()
 }
 
-// Render returns the page as HTML.
 func (p *htmlPage) Render() ([]byte, error) {
 	var b bytes.Buffer
 	if err := frame(p).Render(context.Background(), &b); err != nil {

@@ -22,7 +22,6 @@ type shownList struct {
 	address     string               // the member that an entry's head links to
 }
 
-// Jobs returns the newest jobs.
 func (g *family) Jobs() []entryGroup {
 	return shownList{
 		list: &g.Site.Jobs, path: output.JobsPath,
@@ -34,7 +33,6 @@ func (g *family) Jobs() []entryGroup {
 	}.groups()
 }
 
-// Audits returns the newest audits.
 func (g *family) Audits() []entryGroup {
 	return shownList{
 		list: &g.Site.Auditors, path: output.AuditorsPath,

@@ -67,7 +67,6 @@ func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
 	}, cosigners
 }
 
-// Logged reports whether the log has the verification of a board.
 func (g *family) Logged(board *site.Scoreboard) bool {
 	return slices.ContainsFunc(g.Site.Log.Stages, func(s tlog.Stage) bool { return s.Name == board.File })
 }

@@ -21,7 +21,6 @@ type tool struct {
 	Name, What, Path, Arguments string
 }
 
-// Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
