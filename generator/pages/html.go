@@ -49,6 +49,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"anteroom/generator/markdown"
@@ -265,18 +266,15 @@ func attribute(h *ast.Heading, name string) string {
 	return string(raw)
 }
 
+var comment = regexp.MustCompile(`^\s*<!-- (.*) -->\s*$`)
+
 func commentName(node ast.Node, src []byte) string {
-	block, is := node.(*ast.HTMLBlock)
-	if !is {
-		return ""
+	if block, is := node.(*ast.HTMLBlock); is {
+		if found := comment.FindSubmatch(block.Lines().Value(src)); found != nil {
+			return string(found[1])
+		}
 	}
-	comment := strings.TrimSpace(string(block.Lines().Value(src)))
-	name, ok := strings.CutPrefix(comment, "<!-- ")
-	name, closed := strings.CutSuffix(name, " -->")
-	if !ok || !closed {
-		return ""
-	}
-	return name
+	return ""
 }
 
 func plainText(node ast.Node, src []byte) string {

@@ -67,7 +67,7 @@ func here(c templ.Component) []component { return []component{{c, inText}} }
 
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
+		"text": markdown.Text, "codes": codes, "enumeration": enumeration,
 		// A fence of backticks has none in the words after it.
 		"caption": func(words string) string { return markdown.Text(strings.ReplaceAll(words, "`", "'")) },
 		"trim":    strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
