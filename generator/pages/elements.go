@@ -27,7 +27,7 @@ func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, leaf(renderCodeBlock))
 	r.Register(ast.KindCodeBlock, leaf(renderCodeBlock))
 	r.Register(tables.KindTable, renderTable)
-	r.Register(tables.KindTableHeader, between("<thead><tr>", "</tr></thead><tbody>\n"))
+	r.Register(tables.KindTableHeader, renderTableHeader)
 	r.Register(tables.KindTableRow, renderTableRow)
 	r.Register(tables.KindTableCell, renderTableCell)
 }
@@ -38,17 +38,6 @@ func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.Nod
 			render(w, src, node)
 		}
 		return ast.WalkSkipChildren, nil
-	}
-}
-
-func between(opening, closing string) renderer.NodeRendererFunc {
-	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			write(w, opening)
-		} else {
-			write(w, closing)
-		}
-		return ast.WalkContinue, nil
 	}
 }
 
@@ -196,6 +185,15 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	}
 	write(w, `<table class="stack">`)
 	node.SetAttributeString(stacks, proseColumn(node, src))
+	return ast.WalkContinue, nil
+}
+
+func renderTableHeader(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		write(w, "<thead><tr>")
+	} else {
+		write(w, "</tr></thead><tbody>\n")
+	}
 	return ast.WalkContinue, nil
 }
 

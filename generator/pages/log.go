@@ -43,7 +43,6 @@ func (g *family) EarlierKeys() ([]string, error) {
 	return keys[:len(keys)-1], err
 }
 
-// checkpointRows returns the newest checkpoint, and who cosigned it.
 func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
 	stage := g.Stage()
 	root, err := stage.Tree.Root(stage.Size)

@@ -163,30 +163,22 @@ func (g *family) html(d *draft) ([]byte, error) {
 
 // A twin has the words of these marks only.
 var (
-	foldMark  = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
-	linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+	foldMark    = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
+	headingMark = regexp.MustCompile(`(?m)^(#.*?) *\{#.*\}$`)
+	linkToRow   = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
 )
 
 func (g *family) addTwin(p *site.Page, body string) string {
-	var b strings.Builder
-	b.Grow(len(body) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
-		markdown.Text(p.Description), g.URL(p.Path()))
 	body = g.toPages.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.toPages.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
-	body = linkToRow.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "| $1")
-	for line := range strings.Lines(strings.TrimSpace(body)) {
-		// The identifier in braces is for the HTML.
-		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
-			line = strings.TrimRight(heading, " ") + "\n"
-		}
-		b.WriteString(line)
-	}
-	b.WriteByte('\n')
-	g.Add(contract.TwinPath(p), []byte(b.String()))
-	return b.String()
+	body = headingMark.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "$1")
+	body = strings.TrimSpace(linkToRow.ReplaceAllString(body, "| $1"))
+	twin := fmt.Sprintf("# %s\n\n> %s\n\nSource: %s\n\n%s\n",
+		markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()), body)
+	g.Add(contract.TwinPath(p), []byte(twin))
+	return twin
 }
 
 // navigation has the pages at the foot of every page.
