@@ -402,16 +402,14 @@ type Convention struct {
 
 // Manifest is manifest.json, without its trailer.
 type Manifest struct {
-	Documents []ManifestDocument `json:"documents"`
-	Endpoints []ManifestEndpoint `json:"endpoints"`
-	Limits    Limits             `json:"limits" doc:"All limits."`
-	// ReceiptKey is null where the content publishes none.
-	ReceiptKey *string `json:"receipt_key" doc:"Raw 32-byte Ed25519 public key of receipts, in base64; null without a key."`
-	// Log is null where the service keeps none.
-	Log      *ManifestLog `json:"log" doc:"The public log of counted records; null if the service has none."`
-	Versions Versions     `json:"versions"`
-	MCP      ManifestMCP  `json:"mcp"`
-	Content  string       `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that made these documents."`
+	Documents  []ManifestDocument `json:"documents"`
+	Endpoints  []ManifestEndpoint `json:"endpoints"`
+	Limits     Limits             `json:"limits" doc:"All limits."`
+	ReceiptKey *string            `json:"receipt_key" doc:"Raw 32-byte Ed25519 public key of receipts, in base64; null without a key."`
+	Log        *ManifestLog       `json:"log" doc:"The public log of counted records; null if the service has none."`
+	Versions   Versions           `json:"versions"`
+	MCP        ManifestMCP        `json:"mcp"`
+	Content    string             `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that made these documents."`
 }
 
 // ManifestDocument is one published document.

@@ -43,41 +43,27 @@ const (
 
 // Card draws the picture for previews of links. It returns the characters that the font lacks.
 func Card(name, summary, host string) (card []byte, lacking string, err error) {
-	c := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())
+	p := painter{card: image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())}
 	for i := range cardStripe * cardWidth {
-		c.Pix[i] = uint8(dark + shades)
+		p.card.Pix[i] = uint8(dark + shades)
 	}
-	y := cardMargin + nameSize
-	for _, w := range []struct {
-		ttf       []byte
-		size      int
-		ink       ink
-		words     string
-		lines     int
-		atTheFoot bool
-	}{
-		{gobold.TTF, nameSize, dark, name, 2, false},
-		{goregular.TTF, summarySize, dark, summary, cardLines, false},
-		{goregular.TTF, hostSize, pale, host, 1, true},
-	} {
-		if w.atTheFoot {
-			y = cardHeight - cardMargin
-		}
-		var missing string
-		if y, missing, err = writeOn(c, w.ttf, w.size, w.ink, y, w.words, w.lines); err != nil {
-			return nil, "", fmt.Errorf("draw the card: %w", err)
-		}
-		for _, r := range missing {
-			if !strings.ContainsRune(lacking, r) {
-				lacking += string(r)
-			}
-		}
+	p.y = cardMargin + nameSize
+	err = p.write(gobold.TTF, nameSize, dark, name, 2)
+	if err == nil {
+		err = p.write(goregular.TTF, summarySize, dark, summary, cardLines)
+	}
+	if err == nil {
+		p.y = cardHeight - cardMargin
+		err = p.write(goregular.TTF, hostSize, pale, host, 1)
 	}
 	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c); err != nil {
+	if err == nil {
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, p.card)
+	}
+	if err != nil {
 		return nil, "", fmt.Errorf("draw the card: %w", err)
 	}
-	return b.Bytes(), lacking, nil
+	return b.Bytes(), p.lacking, nil
 }
 
 func cardPalette() color.Palette {
@@ -92,31 +78,38 @@ func cardPalette() color.Palette {
 	return palette
 }
 
-func writeOn(
-	c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int,
-) (next int, lacking string, err error) {
+type painter struct {
+	card    *image.Paletted
+	y       int    // the next baseline
+	lacking string // the characters that a font lacked
+}
+
+func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) error {
 	f, err := opentype.Parse(ttf)
 	if err != nil {
-		return y, "", err
+		return err
 	}
 	var buffer sfnt.Buffer
 	words = strings.Map(func(r rune) rune {
-		if n, err := f.GlyphIndex(&buffer, r); (err != nil || n == 0) && !unicode.IsSpace(r) {
-			lacking += string(r)
-			return -1
+		if n, err := f.GlyphIndex(&buffer, r); err == nil && n != 0 || unicode.IsSpace(r) {
+			return r
 		}
-		return r
+		if !strings.ContainsRune(p.lacking, r) {
+			p.lacking += string(r)
+		}
+		return -1
 	}, words)
 	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
-		return y, "", err
+		return err
 	}
 	for _, line := range wrap(face, words, fixed.I(cardWidth-2*cardMargin), lines) {
-		d := font.Drawer{Dst: brush{c, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, y)}
+		d := font.Drawer{Dst: brush{p.card, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, p.y)}
 		d.DrawString(line)
-		y += size * 4 / 3
+		p.y += size * 4 / 3
 	}
-	return y + size/6, lacking, nil
+	p.y += size / 6
+	return nil
 }
 
 type brush struct {

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"anteroom/edge/input"
+	"anteroom/edge/endpoint/receipt"
 	"anteroom/generator/model"
 	"strconv"
 	"strings"
@@ -178,7 +178,7 @@ func agentPrompt(first, rest string) templ.Component {
 }
 
 // mint is a slip with the content's receipt or an example, and a form that replaces it with a new one.
-func mint(example []slipRow, isValid, isSigned bool, command string, fields []input.Field) templ.Component {
+func mint(example []slipRow, isValid, isSigned bool, command string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -238,7 +238,7 @@ func mint(example []slipRow, isValid, isSigned bool, command string, fields []in
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = mintForm(fields).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = mintForm().Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -267,7 +267,7 @@ func mint(example []slipRow, isValid, isSigned bool, command string, fields []in
 
 var mintLabels = map[string]string{"agent_name": "Agent name (optional)", "note": "Note (optional)"}
 
-func mintForm(fields []input.Field) templ.Component {
+func mintForm() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -292,7 +292,7 @@ func mintForm(fields []input.Field) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, f := range fields {
+		for _, f := range receipt.MintFields {
 			if label := mintLabels[f.Name]; label != "" {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<div><label for=\"")
 				if templ_7745c5c3_Err != nil {

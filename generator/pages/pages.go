@@ -195,17 +195,15 @@ var navigation = []struct {
 var headPages = []string{"quest", "receipts", "business-days", "mcp", referencePage, "scoreboard", contract.LogPage}
 
 func (g *family) navigate() {
-	placed := map[string]bool{"index": true, contract.LogPage: true, contract.LogFilesPage: true}
+	placed := []string{"index", contract.LogFilesPage}
 	for _, group := range navigation {
 		g.footer = append(g.footer, frameGroup{group.group, g.pageLinks(group.pages)})
-		for _, name := range group.pages {
-			placed[name] = true
-		}
+		placed = append(placed, group.pages...)
 	}
 	g.nav = g.pageLinks(headPages)
 	var others []string
 	for i := range g.Site.Pages {
-		if name := g.Site.Pages[i].Name; !placed[name] {
+		if name := g.Site.Pages[i].Name; !slices.Contains(placed, name) {
 			others = append(others, name)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
@@ -36,7 +35,7 @@ func (g *family) makeComponents() map[string][]component {
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
 		"start": {
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), g.Site.Receipt != nil, len(keys) > 0, mintCommand, receipt.MintFields), beside},
+			{mint(g.mintRows(), g.Site.Receipt != nil, len(keys) > 0, mintCommand), beside},
 		},
 		"counts":             {{strip(numbers, newest.AsOf), below}},
 		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
@@ -47,13 +46,11 @@ func (g *family) makeComponents() map[string][]component {
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
 		"business-days-form": {{businessDaysForm(filled, others, example), below}},
-		"verifier": {
-			{verifier(strings.Join(keys, ","), g.execute("check-command", g), mintCommand, receipt.MintFields), below},
-		},
-		"verdicts":     here(outcomes(verdicts)),
-		"install":      {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
-		"log-verdicts": here(outcomes(logVerdicts)),
-		"log-state":    {{noCheckpoint(), beside}},
+		"verifier":           {{verifier(strings.Join(keys, ","), g.execute("check-command", g), mintCommand), below}},
+		"verdicts":           here(outcomes(verdicts)),
+		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
+		"log-verdicts":       here(outcomes(logVerdicts)),
+		"log-state":          {{noCheckpoint(), beside}},
 	}
 	if stage != nil {
 		rows, cosigners := g.checkpointRows()
