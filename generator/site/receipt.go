@@ -56,16 +56,13 @@ func VerifyReceipt(sent *jsondoc.Value, host string, keys []snapshot.Key, now in
 	answer := turn.Run(current, func(current *turn.Turn) turn.Outcome {
 		current.Begin(&snapshot.Snapshot{CanonicalHost: host, RetiredKeys: keys[1:]})
 		return current.Outcome(receipt.Verify(current, given))
-	}, checkSignatures)
+	}, func(effects []turn.Effect) (results []turn.Result) {
+		for _, effect := range effects {
+			v := effect.(turn.Verify)
+			results = append(results, turn.Result{OK: ed25519.Verify(v.PublicKey, v.Message, v.Signature)})
+		}
+		return results
+	})
 	verdict, _ := jsondoc.Parse(answer.Body) // of an object the endpoint makes a verdict
 	return &verdict
-}
-
-func checkSignatures(effects []turn.Effect) []turn.Result {
-	results := make([]turn.Result, len(effects))
-	for i, effect := range effects {
-		v := effect.(turn.Verify)
-		results[i].OK = ed25519.Verify(v.PublicKey, v.Message, v.Signature)
-	}
-	return results
 }
