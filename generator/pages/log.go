@@ -19,9 +19,9 @@ func loggedNumbers(counts tlog.Counts) string {
 }
 
 func loggedLabel(name string) string {
-	for place, label := range countLabels {
-		if strings.HasSuffix(place, "."+name) {
-			return label
+	for i := range site.Numbers {
+		if n := &site.Numbers[i]; strings.HasSuffix(n.Path, "."+name) {
+			return n.Label
 		}
 	}
 	return name
@@ -30,8 +30,8 @@ func loggedLabel(name string) string {
 func numberNames(recounted bool) []string {
 	var names []string
 	for i := range site.Numbers {
-		if place := site.Numbers[i].Place(); tlog.IsRecounted(place) == recounted {
-			names = append(names, countLabels[place])
+		if n := &site.Numbers[i]; tlog.IsRecounted(n.Place()) == recounted {
+			names = append(names, n.Label)
 		}
 	}
 	return names

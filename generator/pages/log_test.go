@@ -16,7 +16,7 @@ import (
 func TestNumberNames(t *testing.T) {
 	for i := range site.Numbers {
 		n := &site.Numbers[i]
-		label := countLabels[n.Place()]
+		label := n.Label
 		if n.Told == tlog.IsRecounted(n.Place()) || label == "" || !slices.Contains(numberNames(!n.Told), label) || slices.Contains(numberNames(n.Told), label) {
 			t.Errorf("%s, told: %t: %q; %s; %s", n.Place(), n.Told, label, numberNames(true), numberNames(false))
 		}

@@ -9,29 +9,22 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// countLabels names the numbers of a board for people.
-var countLabels = map[string]string{
-	"pilot_waitlist.verified_organic_agent_conversions": "Agents verified",
-	"pilot_waitlist.registrations_recorded":             "Registrations recorded",
-	"pilot_waitlist.your_position_if_you_convert_now":   "Position of the next agent",
-	"pilot_waitlist.founding_agent_slots":               "Founding agent seats",
-	"pilot_waitlist.founding_agent_slots_remaining":     "Founding agent seats left",
+// derivedLabels names the numbers of a board that follow from others.
+var derivedLabels = map[string]string{
+	"pilot_waitlist.your_position_if_you_convert_now": "Position of the next agent",
+	"pilot_waitlist.founding_agent_slots":             "Founding agent seats",
+	"pilot_waitlist.founding_agent_slots_remaining":   "Founding agent seats left",
+	"orgs.founding_org_slots":                         "Founding org seats",
+	"orgs.founding_org_slots_remaining":               "Founding org seats left",
+}
 
-	"orgs.charters_filed":               "Charters filed",
-	"orgs.founding_org_slots":           "Founding org seats",
-	"orgs.founding_org_slots_remaining": "Founding org seats left",
-
-	"suggestions.received_external":     "Suggestions from outside",
-	"suggestions.originated_internally": "Suggestions of our own",
-	"suggestions.shipped":               "Suggestions shipped",
-
-	"excluded_from_counts.development_seed_and_test_records": "Records set apart",
-
-	"observed_attention.named_clients_seen":                       "Clients that named themselves",
-	"observed_attention.named_clients":                            "Clients that named themselves", // in corrections
-	"observed_attention.named_clients_that_completed_a_handshake": "Of these, handshakes completed",
-	"observed_attention.tool_calls_by_anything_not_auditing_us":   "Tool calls",
-	"observed_attention.security_reports_received":                "Security reports",
+func countLabel(place string) string {
+	for i := range site.Numbers {
+		if n := &site.Numbers[i]; n.Path == place || n.Place() == place {
+			return n.Label
+		}
+	}
+	return derivedLabels[place]
 }
 
 var (
@@ -46,10 +39,11 @@ var (
 )
 
 func label(place string) (string, error) {
-	if countLabels[place] == "" {
+	words := countLabel(place)
+	if words == "" {
 		return "", fmt.Errorf("the number %s has no label for people", place)
 	}
-	return countLabels[place], nil
+	return words, nil
 }
 
 type boardNumber struct {
@@ -117,7 +111,7 @@ func (g *family) series() (all []series) {
 		return nil
 	}
 	for _, place := range historyCounts {
-		s := series{Name: countLabels[place]}
+		s := series{Name: countLabel(place)}
 		for i := range g.Site.Scoreboards {
 			board := &g.Site.Scoreboards[i]
 			s.Points = append(s.Points, point{Date: board.AsOf, N: board.Number(place)})

@@ -130,7 +130,7 @@ func corrections(boards []site.Scoreboard) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = slipRows([]slipRow{
-					{Name: countLabels[c.Number], Was: thousands(c.Was), Value: thousands(b.Number(c.Number))},
+					{Name: countLabel(c.Number), Was: thousands(c.Was), Value: thousands(b.Number(c.Number))},
 					{Name: "Wrong on the board of", Value: c.Board, Link: tlog.BoardPath(c.Board)},
 					{Name: "Corrected on the board of", Value: b.File, Link: tlog.BoardPath(b.File)},
 				}).Render(ctx, templ_7745c5c3_Buffer)

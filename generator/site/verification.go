@@ -189,8 +189,9 @@ func (d *Decision) list() (hashes []string, ok bool) {
 }
 
 type Number struct {
-	Path string // in the board's file
-	Told bool   // entered by the operator; otherwise counted from the records
+	Path  string // in the board's file
+	Label string // for people
+	Told  bool   // entered by the operator; otherwise counted from the records
 }
 
 // Of returns the number on a board.
@@ -219,17 +220,17 @@ func (s *Scoreboard) Number(path string) int {
 
 // Numbers are all numbers of a hand verification. A number falls only with a correction.
 var Numbers = []Number{
-	{Path: "pilot_waitlist.verified_organic_agent_conversions"},
-	{Path: "pilot_waitlist.registrations_recorded"},
-	{Path: "orgs.charters_filed"},
-	{Path: "suggestions.received_external"},
-	{Path: "excluded_from_counts.development_seed_and_test_records"},
-	{Path: "suggestions.originated_internally", Told: true},
-	{Path: "suggestions.shipped", Told: true},
-	{Path: "observed_attention.named_clients", Told: true},
-	{Path: "observed_attention.named_clients_that_completed_a_handshake", Told: true},
-	{Path: "observed_attention.tool_calls_by_anything_not_auditing_us", Told: true},
-	{Path: "observed_attention.security_reports_received", Told: true},
+	{"pilot_waitlist.verified_organic_agent_conversions", "Agents verified", false},
+	{"pilot_waitlist.registrations_recorded", "Registrations recorded", false},
+	{"orgs.charters_filed", "Charters filed", false},
+	{"suggestions.received_external", "Suggestions from outside", false},
+	{"excluded_from_counts.development_seed_and_test_records", "Records set apart", false},
+	{"suggestions.originated_internally", "Suggestions of our own", true},
+	{"suggestions.shipped", "Suggestions shipped", true},
+	{"observed_attention.named_clients", "Clients that named themselves", true},
+	{"observed_attention.named_clients_that_completed_a_handshake", "Of these, handshakes completed", true},
+	{"observed_attention.tool_calls_by_anything_not_auditing_us", "Tool calls", true},
+	{"observed_attention.security_reports_received", "Security reports", true},
 }
 
 // Ledger is the state of single records after a series of verifications.
