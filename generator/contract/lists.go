@@ -49,7 +49,7 @@ func (f *Family) list(path, schemaPath, entry string, l *site.List) {
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"$id", f.URL(schemaPath)},
 		{"title", path[1:]},
-		{"description", describedDocuments[path]},
+		{"description", output.Listed[path].What},
 	}, schema, object{{"$defs", object{{entry, entrySchema(l)}}}}))
 }
 

@@ -257,23 +257,14 @@ func oneOf(schemas []object) object {
 
 const documentsTag = "documents"
 
-// describedDocuments are data for programs. The manifest lists all documents.
-var describedDocuments = map[string]string{
-	"/manifest.json":    "Every document with its SHA-256, every endpoint, limits and versions.",
-	"/scoreboard.json":  "The counts of the last hand verification.",
-	output.JobsPath:     "Open and completed work.",
-	output.AuditorsPath: "Audits claimed under registered names.",
-	"/llms.txt":         "An overview for language models (llmstxt.org).",
-}
-
 func (d *description) documentPath(path string) object {
 	mediaType, _, _ := strings.Cut(output.As(path).MediaType, ";")
 	document := object{{"schema", d.documentSchema(path)}}
 	return object{{"get", object{
 		{"tags", []string{documentsTag}},
 		{"operationId", operationID(http.MethodGet, path)},
-		{"summary", output.Titles[path]},
-		{"description", describedDocuments[path]},
+		{"summary", output.Listed[path].Title},
+		{"description", output.Listed[path].What},
 		{"responses", object{
 			{"200", d.response("The document.", mediaType, document, "Cache-Control", "ETag", "Link")},
 			{"304", d.notModified()},

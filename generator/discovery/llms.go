@@ -69,7 +69,7 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 
 	section("Documents")
 	for _, path := range llmsDocuments {
-		link(output.Titles[path], path)
+		link(output.Listed[path].Title, path)
 	}
 	link("Holidays", output.CalendarPath(bizday.IDs()[0], "json"), "Also as .ics, and for each calendar")
 
@@ -80,7 +80,7 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 			link(p.Title, contract.TwinPath(p))
 		}
 	}
-	link(output.Titles["/llms-full.txt"], "/llms-full.txt")
+	link(output.Listed["/llms-full.txt"].Title, "/llms-full.txt")
 	return b.String()
 }
 

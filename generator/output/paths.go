@@ -62,16 +62,16 @@ const (
 // CalendarPath is the path of a calendar of business days, in the format of the ending.
 func CalendarPath(id, ending string) string { return "/calendars/" + id + "." + ending }
 
-// Titles of documents that other documents list.
-var Titles = map[string]string{
-	OpenAPIPath:         "OpenAPI",
-	"/manifest.json":    "Manifest",
-	"/scoreboard.json":  "Scoreboard",
-	JobsPath:            "Jobs",
-	AuditorsPath:        "Auditors",
-	"/llms.txt":         "llms.txt",
-	"/llms-full.txt":    "Pages in one",
-	"/verify/verify.py": "Verify kit for Python",
+// Listed has the words for documents that other documents list.
+var Listed = map[string]struct{ Title, What string }{
+	OpenAPIPath:         {Title: "OpenAPI"},
+	"/manifest.json":    {"Manifest", "Every document with its SHA-256, every endpoint, limits and versions."},
+	"/scoreboard.json":  {"Scoreboard", "The counts of the last hand verification."},
+	JobsPath:            {"Jobs", "Open and completed work."},
+	AuditorsPath:        {"Auditors", "Audits claimed under registered names."},
+	"/llms.txt":         {"llms.txt", "An overview for language models (llmstxt.org)."},
+	"/llms-full.txt":    {Title: "Pages in one"},
+	"/verify/verify.py": {Title: "Verify kit for Python"},
 }
 
 // WorkerPatterns are the paths of documents that the CDN leaves to the worker: pages, which also
