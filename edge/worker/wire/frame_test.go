@@ -7,6 +7,15 @@ import (
 	"anteroom/edge/turn"
 )
 
+// DecodeOutcome reads an outcome, as the host in JavaScript does.
+func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
+	c := codec{frame: frame, reads: true}
+	if c.outcome(&o); !c.done() {
+		return turn.Outcome{}, ErrFrame
+	}
+	return o, nil
+}
+
 // A count is a fault where the frame has no room for so many items. So a false count costs no
 // memory.
 func TestCount(t *testing.T) {

@@ -103,15 +103,6 @@ func AppendOutcome(b []byte, o turn.Outcome) []byte {
 	return c.frame
 }
 
-// DecodeOutcome reads an outcome, which aliases the frame. The only error is ErrFrame.
-func DecodeOutcome(frame []byte) (o turn.Outcome, err error) {
-	c := codec{frame: frame, reads: true}
-	if c.outcome(&o); !c.done() {
-		return turn.Outcome{}, ErrFrame
-	}
-	return o, nil
-}
-
 // AppendFacts appends what a host needs to know of the core and the snapshot, or fault, the error
 // of loading that. messages is the path of the MCP server, and unfinished the response to a POST
 // there that the host could not finish.
