@@ -78,17 +78,13 @@ func (g *family) mainNumbers() (numbers []boardNumber) {
 }
 
 func (g *family) boardRows() []slipRow {
-	published := map[string]string{}
-	for _, group := range []string{"pilot_waitlist", "orgs", "excluded_from_counts"} {
-		for _, n := range g.Numbers(group) {
-			published[n.Name] = thousands(n.N)
-		}
-	}
+	agents, orgs := g.Roster().PilotWaitlist, g.Roster().Orgs
+	of := func(left, all int) string { return thousands(left) + " of " + thousands(all) }
 	return []slipRow{
-		{Name: "Founding agent seats left", Value: published["founding_agent_slots_remaining"] + " of " + published["founding_agent_slots"]},
-		{Name: "Founding org seats left", Value: published["founding_org_slots_remaining"] + " of " + published["founding_org_slots"]},
-		{Name: "Position of the next agent", Value: published["your_position_if_you_convert_now"]},
-		{Name: "Records set apart", Value: published["development_seed_and_test_records"]},
+		{Name: "Founding agent seats left", Value: of(agents.FoundingSlotsLeft, agents.FoundingSlots)},
+		{Name: "Founding org seats left", Value: of(orgs.FoundingSlotsLeft, orgs.FoundingSlots)},
+		{Name: "Position of the next agent", Value: thousands(agents.YourPosition)},
+		{Name: "Records set apart", Value: thousands(g.Board().Excluded.Records)},
 		{Name: "Operations watched until", Value: g.Board().MonitoredThrough},
 	}
 }
