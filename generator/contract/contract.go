@@ -166,10 +166,12 @@ func operationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
-		id += strings.ToUpper(word[:1]) + word[1:]
+		id += capital(word)
 	}
 	return id
 }
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func (g *Answers) Summary(id string) string { return g.Site.Endpoints[id].Summary }
 

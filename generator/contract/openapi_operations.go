@@ -77,12 +77,8 @@ func keyPattern() string {
 
 func (d *description) listItems(f *input.Field) object {
 	list := listItems(f)
-	list.Set("items", d.component(strings.ToUpper(f.Name[:1])+f.Name[1:]+"Value", list.Get("items").(object)))
+	list.Set("items", d.component(capital(f.Name)+"Value", list.Get("items").(object)))
 	return list
-}
-
-func componentName(op *api.Operation, kind string) string {
-	return strings.ToUpper(op.ID[:1]) + op.ID[1:] + kind
 }
 
 func (d *description) requestBody(route *api.Route, operations []*api.Operation) object {
@@ -101,7 +97,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 			case f.Type == input.List:
 				property.Get("oneOf").([]object)[1] = d.listItems(f)
 			case f.Same != "":
-				property.Set("items", ref("schemas", componentName(route.Operation(f.Same), "Request")))
+				property.Set("items", ref("schemas", capital(f.Same)+"Request"))
 			}
 		}
 		if len(op.AnyOf) > 0 {
@@ -110,7 +106,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if op.Strict {
 			shape.Set("additionalProperties", false)
 		}
-		bodies = append(bodies, d.component(componentName(op, "Request"), shape))
+		bodies = append(bodies, d.component(capital(op.ID)+"Request", shape))
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
@@ -119,7 +115,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	}
 	shape := oneOf(bodies)
 	if len(bodies) > 1 { // oapi-codegen encodes a union only as a component
-		shape = d.component(strings.ToUpper(route.ID[:1])+route.ID[1:]+"Request", shape)
+		shape = d.component(capital(route.ID)+"Request", shape)
 	}
 	content := object{{"schema", shape}, {"examples", examples}}
 	return object{
@@ -140,7 +136,7 @@ func (d *description) successResponse(operations []*api.Operation, method string
 		types := d.AnswerTypes(op)
 		for _, answer := range types {
 			answers = append(answers, d.withTrailer(d.schemas.ref(answer)))
-			name := componentName(op, "Answer")
+			name := capital(op.ID) + "Answer"
 			if len(types) > 1 {
 				name += answer.Name()
 			}
@@ -206,7 +202,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
 		for word := range strings.FieldsSeq(p.Title) {
-			name += strings.ToUpper(word[:1]) + word[1:]
+			name += capital(word)
 		}
 		texts = append(texts, p.Title+" ("+p.Path()+").")
 	}
