@@ -16,19 +16,19 @@ const jsonFeedVersion = "https://jsonfeed.org/version/1.1"
 const feedNote = "Each hand verification of the counts. An item has the date of its verification at " +
 	"00:00 UTC, as the time of day is not recorded."
 
-type feedItem struct {
-	id, title, text, time string
-}
-
-func (g *family) feedItems() (items []feedItem) {
+func (g *family) feedEntries() (entries []atomEntry) {
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]
-		items = append(items, feedItem{
-			id: g.URL(contract.BoardPath(s)), title: "Hand verification " + s.File, text: inWords(s),
-			time: s.AsOf + "T00:00:00Z",
+		id, at := g.URL(contract.BoardPath(s)), s.AsOf+"T00:00:00Z"
+		entries = append(entries, atomEntry{
+			ID: id, Title: "Hand verification " + s.File, Published: at, Updated: at, Content: inWords(s),
+			Links: []atomLink{
+				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+				{"alternate", output.MediaJSON, id},
+			},
 		})
 	}
-	return items
+	return entries
 }
 
 func inWords(s *site.Scoreboard) string {
@@ -46,23 +46,23 @@ func inWords(s *site.Scoreboard) string {
 }
 
 func (g *family) feeds() {
-	items := g.feedItems()
-	g.AddJSON(output.JSONFeedPath, g.jsonFeed(items))
-	g.Add(output.AtomFeedPath, g.atomFeed(items))
+	entries := g.feedEntries()
+	g.AddJSON(output.JSONFeedPath, g.jsonFeed(entries))
+	g.Add(output.AtomFeedPath, g.atomFeed(entries))
 }
 
 func (g *family) feedTitle() string { return g.Site.Service.Name + ": hand verifications" }
 
-func (g *family) jsonFeed(items []feedItem) object {
-	entries := []object{}
-	for _, item := range items {
-		entries = append(entries, object{
-			{"id", item.id},
+func (g *family) jsonFeed(entries []atomEntry) object {
+	items := []object{}
+	for _, entry := range entries {
+		items = append(items, object{
+			{"id", entry.ID},
 			{"url", g.URL(output.ScoreboardPage)},
-			{"title", item.title},
-			{"content_text", item.text},
-			{"date_published", item.time},
-			{"attachments", []object{{{"url", item.id}, {"mime_type", output.MediaJSON}}}},
+			{"title", entry.Title},
+			{"content_text", entry.Content},
+			{"date_published", entry.Published},
+			{"attachments", []object{{{"url", entry.ID}, {"mime_type", output.MediaJSON}}}},
 		})
 	}
 	return object{
@@ -73,7 +73,7 @@ func (g *family) jsonFeed(items []feedItem) object {
 		{"description", feedNote},
 		{"language", "en"},
 		{"authors", []object{{{"name", g.Site.Service.Operator}, {"url", g.URL("/")}}}},
-		{"items", entries},
+		{"items", items},
 	}
 }
 
@@ -92,7 +92,7 @@ type atomEntry struct {
 	Content   string     `xml:"content"` // without a type it is plain text
 }
 
-func (g *family) atomFeed(items []feedItem) []byte {
+func (g *family) atomFeed(entries []atomEntry) []byte {
 	feed := struct {
 		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 		Language string      `xml:"xml:lang,attr"`
@@ -105,21 +105,13 @@ func (g *family) atomFeed(items []feedItem) []byte {
 		Links    []atomLink  `xml:"link"`
 		Entries  []atomEntry `xml:"entry"`
 	}{
-		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.feedTitle(), Subtitle: feedNote, Updated: items[0].time,
+		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.feedTitle(), Subtitle: feedNote, Updated: entries[0].Updated,
 		Author: g.Site.Service.Operator, Rights: g.Site.Service.License,
 		Links: []atomLink{
 			{"self", output.MediaAtom, g.URL(output.AtomFeedPath)},
 			{"alternate", "text/html", g.URL(output.ScoreboardPage)},
 		},
-	}
-	for _, item := range items {
-		feed.Entries = append(feed.Entries, atomEntry{
-			ID: item.id, Title: item.title, Published: item.time, Updated: item.time, Content: item.text,
-			Links: []atomLink{
-				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
-				{"alternate", output.MediaJSON, item.id},
-			},
-		})
+		Entries: entries,
 	}
 	return g.xml(output.AtomFeedPath, &feed)
 }
