@@ -291,12 +291,3 @@ func plainText(node ast.Node, src []byte) string {
 	})
 	return b.String()
 }
-
-func (p *htmlPage) Render() ([]byte, error) {
-	var b bytes.Buffer
-	if err := frame(p).Render(context.Background(), &b); err != nil {
-		return nil, fmt.Errorf("render page %s: %w", p.Title, err)
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
-}

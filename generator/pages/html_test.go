@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"math"
@@ -126,6 +125,15 @@ func TestDated(t *testing.T) {
 	}
 }
 
+func rendered(t *testing.T, p *htmlPage) string {
+	t.Helper()
+	var b strings.Builder
+	if err := frame(p).Render(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // The frame escapes its texts, marks the page itself, has contents for more than a few sections,
 // and loads a script only for a page that needs it.
 func TestRender(t *testing.T) {
@@ -137,16 +145,13 @@ func TestRender(t *testing.T) {
 	}
 	check := func(wants ...string) string {
 		t.Helper()
-		html, err := p.Render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		html := rendered(t, &p)
 		for _, want := range wants {
-			if !bytes.Contains(html, []byte(want)) {
+			if !strings.Contains(html, want) {
 				t.Errorf("lacks %s:\n%s", want, html)
 			}
 		}
-		return string(html)
+		return html
 	}
 	check("<title>Tern &amp; Co</title>", `content="&#34;quoted&#34; &lt;x&gt;"`, `<a href="/" aria-current="page">Home</a>`)
 	p.Name, p.Canonical, p.Title = "business-days", "https://www.tern.example/x/privacy.html", "Privacy"
@@ -188,14 +193,11 @@ func TestContrast(t *testing.T) {
 	if len(root) != 2 {
 		t.Fatalf("%d colour schemes", len(root))
 	}
-	html, err := (&htmlPage{draft: draft{Page: &site.Page{}}}).Render()
-	if err != nil {
-		t.Fatal(err)
-	}
+	html := rendered(t, &htmlPage{draft: draft{Page: &site.Page{}}})
 	ground := regexp.MustCompile(`--ground: (#[0-9a-f]{6})`).FindAllSubmatch(style, 2)
-	theme := regexp.MustCompile(`name="theme-color" content="(#[0-9a-f]{6})"`).FindAllSubmatch(html, 2)
+	theme := regexp.MustCompile(`name="theme-color" content="(#[0-9a-f]{6})"`).FindAllStringSubmatch(html, 2)
 	for n := range ground {
-		if string(ground[n][1]) != string(theme[n][1]) {
+		if string(ground[n][1]) != theme[n][1] {
 			t.Errorf("scheme %d: the ground is %s and the theme %s", n, ground[n][1], theme[n][1])
 		}
 	}

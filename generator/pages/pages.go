@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -158,7 +160,11 @@ func (g *family) html(d *draft) ([]byte, error) {
 	if d.Name != notFound {
 		view.Canonical, view.Twin, view.Changed = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 	}
-	return view.Render()
+	var b bytes.Buffer
+	if err := frame(&view).Render(context.Background(), &b); err != nil {
+		return nil, err
+	}
+	return append(b.Bytes(), '\n'), nil
 }
 
 // A twin has the words of these marks only.
@@ -211,7 +217,7 @@ func (g *family) navigate() {
 		g.footer = append(g.footer, frameGroup{"More", g.pageLinks(others)})
 	}
 	documents := frameGroup{Title: "For programs"}
-	for _, path := range footerDocuments {
+	for _, path := range []string{"/llms.txt", output.OpenAPIPath, "/manifest.json", output.SecurityTxtPath} {
 		documents.Links = append(documents.Links, frameLink{Path: path, Text: path[strings.LastIndexByte(path, '/')+1:]})
 	}
 	g.footer = append(g.footer, documents)
@@ -227,5 +233,3 @@ func (g *family) pageLinks(names []string) (links []frameLink) {
 	}
 	return links
 }
-
-var footerDocuments = []string{"/llms.txt", output.OpenAPIPath, "/manifest.json", output.SecurityTxtPath}

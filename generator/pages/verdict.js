@@ -35,11 +35,9 @@ function keeping(text, file) {
   copy.hidden = true;
   if (navigator.clipboard) copies(copy, text);
   save.addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text]));
-    link.download = file;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it later
+    const href = URL.createObjectURL(new Blob([text]));
+    Object.assign(element("a"), { href, download: file }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000); // some browsers read it later
   });
   return element("div", "actions", copy, save);
 }
