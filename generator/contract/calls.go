@@ -82,7 +82,12 @@ func (g *Answers) Quest() model.Quest {
 		EstTimeSeconds: content.EstTimeSeconds,
 		HowToCall:      content.HowToCall,
 		Completion:     content.Completion,
-		NextActions:    g.nextActions(),
+		NextActions: []respond.Action{
+			{Rel: "index", Href: g.URL("/llms.txt")},
+			{Rel: "manifest", Href: g.URL("/manifest.json")},
+			{Rel: "learn", Href: g.URL(api.Twin("/field-guide.html"))},
+			{Rel: "openapi", Href: g.URL(output.OpenAPIPath)},
+		},
 	}
 	for i := range content.Steps {
 		step := g.questStep(&content.Steps[i])

@@ -195,20 +195,16 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 // GetTemplate returns the URI template (RFC 6570) of an operation's GET form.
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
-	for i := range op.Fields {
-		names = append(names, queryNames(&op.Fields[i])...)
+	for _, f := range op.Fields {
+		switch {
+		case f.BodyOnly:
+		case len(f.QueryNames) > 0:
+			names = append(names, f.QueryNames...)
+		default:
+			names = append(names, f.Name)
+		}
 	}
 	return g.URL(route.Path) + "{?" + strings.Join(names, ",") + "}"
-}
-
-func queryNames(f *input.Field) []string {
-	switch {
-	case f.BodyOnly:
-		return nil
-	case len(f.QueryNames) > 0:
-		return f.QueryNames
-	}
-	return []string{f.Name}
 }
 
 // BodyTemplate returns a body with placeholders: the required fields, and those with an example. An

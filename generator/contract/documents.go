@@ -97,15 +97,6 @@ func (g *Answers) presence() model.Presence {
 	return presence
 }
 
-func (g *Answers) nextActions() []respond.Action {
-	return []respond.Action{
-		{Rel: "index", Href: g.URL("/llms.txt")},
-		{Rel: "manifest", Href: g.URL("/manifest.json")},
-		{Rel: "learn", Href: g.URL(api.Twin("/field-guide.html"))},
-		{Rel: "openapi", Href: g.URL(output.OpenAPIPath)},
-	}
-}
-
 // OrgRules returns the document of GET /api/org.
 func (g *Answers) OrgRules() model.OrgRules {
 	route := Route("org")

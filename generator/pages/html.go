@@ -219,7 +219,7 @@ func (s *sectioning) before(h *ast.Heading) string {
 	switch {
 	case h.Level == 2:
 		class := "rail"
-		if classOf(h) == markdown.Half {
+		if attribute(h, "class") == markdown.Half {
 			class = "half"
 		}
 		return s.end() + `<section class="` + class + `" aria-labelledby="` + html.EscapeString(identifier(h)) + `">` + "\n"
@@ -238,7 +238,7 @@ func (s *sectioning) after(h *ast.Heading) string {
 	if h.Level != 2 {
 		return ""
 	}
-	s.open, s.groups = true, classOf(h) == markdown.Groups
+	s.open, s.groups = true, attribute(h, "class") == markdown.Groups
 	if s.groups {
 		return `<div class="groups">` + "\n"
 	}
@@ -257,8 +257,6 @@ func (s *sectioning) end() (end string) {
 }
 
 func identifier(h *ast.Heading) string { return attribute(h, "id") }
-
-func classOf(h *ast.Heading) string { return attribute(h, "class") }
 
 func attribute(h *ast.Heading, name string) string {
 	value, _ := h.AttributeString(name)
