@@ -64,13 +64,9 @@ import (
 
 //go:generate go tool -modfile=../../build/tools/go.mod templ generate
 
-// style is the style sheet of all pages.
-//
 //go:embed style.css
 var style []byte
 
-// icon is the icon of all pages.
-//
 //go:embed icon.svg
 var icon []byte
 

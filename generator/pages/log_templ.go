@@ -114,7 +114,6 @@ func checkpoint(rows []slipRow, cosigners string) templ.Component {
 	})
 }
 
-// noCheckpoint takes the place of the newest one.
 func noCheckpoint() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

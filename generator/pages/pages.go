@@ -197,7 +197,6 @@ var navigation = []struct {
 	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}},
 }
 
-// headPages are at the head of every page.
 var headPages = []string{"quest", "receipts", "business-days", "mcp", referencePage, "scoreboard", contract.LogPage}
 
 func (g *family) navigate() {
