@@ -76,7 +76,7 @@ var components = map[string]func(*family) []component{
 			return []component{{noCheckpoint(), beside}}
 		}
 		rows, cosigners := g.checkpointRows()
-		return []component{{checkpoint(rows, cosigners), beside}}
+		return []component{{checkpoint(rows, cosigners, g.Stage().Tree.Path()), beside}}
 	},
 }
 
