@@ -105,7 +105,7 @@ func generate(s *site.Site) (*Output, error) {
 		return nil, err
 	}
 	files = append(files, configuration...)
-	if err := s.CheckLinks(paths(a, files), anchors); err != nil {
+	if err := s.CheckLinks(paths(files), anchors); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -154,7 +154,7 @@ func withOwn(s *site.Site, files []File) ([]File, error) {
 	return files, nil
 }
 
-func paths(a *contract.Answers, files []File) map[string]bool {
+func paths(files []File) map[string]bool {
 	// The content may link to a security.txt that has expired: those links are left out too.
 	paths := map[string]bool{"/": true, "/api/": true, output.SecurityTxtPath: true}
 	for _, f := range files {

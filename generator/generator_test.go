@@ -454,7 +454,7 @@ func TestCorrectionOnThePage(t *testing.T) {
 	o := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<dt>Charters filed</dt><dd><del>0</del> → <ins>0</ins></dd></div><div><dt>Wrong on the board of</dt><dd><a href="/scoreboard/2026-09-22.json">2026-09-22</a></dd>`) || !strings.Contains(page, `<p>“Two &lt;were&gt; one.”</p>`) {
+	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<dt>Charters filed</dt><dd><del>0</del> → <ins>0</ins></dd></div><div><dt>Wrong on the board of</dt><dd><a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a></dd>`) || !strings.Contains(page, `<p>“Two &lt;were&gt; one.”</p>`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
 	}
 }

@@ -1,23 +1,12 @@
 // Shows the answer in the page. Without this script the form opens it as JSON.
 import { copyable } from "/page.js";
+import { dated, element, rowList } from "/slip.js";
 
 const [form, slip, joint, others, call] = ["#ask", "#answer", "#ask-joint", "#ask-others", "#ask-call .code"]
   .map((id) => document.querySelector(id));
 const { op, calendar, date, start, end, days, convention, year } = form.elements;
 const heading = slip.querySelector("h2"), limits = slip.querySelector("p");
 let asked = 0; // how many times, so that a late answer does not replace a later one
-
-// put appends an element with a text, whose dates keep together.
-function put(parent, tag, text = "", attributes = {}) {
-  const element = parent.appendChild(document.createElement(tag));
-  String(text).split(/(\d{4}-\d\d-\d\d)/).forEach((part, i) => {
-    const words = i % 2 ? document.createElement("time") : element;
-    words.append(part);
-    if (words !== element) element.append(words);
-  });
-  for (const name in attributes) element.setAttribute(name, attributes[name]);
-  return element;
-}
 
 // Only the fields of the operation are shown: convention for 0 days alone.
 function choose() {
@@ -78,11 +67,11 @@ function showFaults(problem) {
   for (const fault of problem.errors ?? []) {
     const control = form.elements[fault.field], shown = control?.checkVisibility();
     if (shown) control.setAttribute("aria-invalid", "true");
-    if (shown) put(control.parentElement.querySelector(".fault"), "p", fault.detail);
-    else put(slip, "p", [fault.field, fault.detail].filter(Boolean).join(": "));
+    if (shown) control.parentElement.querySelector(".fault").append(element("p", "", ...dated(fault.detail)));
+    else slip.append(element("p", "", [fault.field, fault.detail].filter(Boolean).join(": ")));
   }
   const invalid = form.querySelector("[aria-invalid]");
-  if (invalid) put(slip, "p", "The form says what to change.");
+  if (invalid) slip.append(element("p", "", "The form says what to change."));
   invalid?.focus();
 }
 
@@ -104,34 +93,27 @@ const says = {
 };
 
 function showAnswer(answer) {
-  const [result, question] = says[answer.op](answer), board = put(put(slip, "dl", "", { class: "board" }), "div");
-  put(board, "dt", question);
-  put(board, "dd", result);
-  put(slip, "hr", "", { class: "tear" });
-  const rows = put(slip, "dl", "", { class: "rows" });
-  const row = (name, value) => {
-    const element = put(rows, "div", "", name.length + value.length > 40 ? { class: "wrap" } : {});
-    put(element, "dt", name);
-    put(element, "dd", value);
-  };
-  row("calendar", answer.calendar.join(","));
-  const skipped = answer.holidays_skipped;
-  for (const day of skipped) row(answer.op === "is" ? "closed" : "passed over", `${day.date}, ${day.name}, ${day.calendar}`);
-  if (answer.holidays_skipped_total > skipped.length) row("passed over in all", `${answer.holidays_skipped_total}`);
-  if (Array.isArray(answer.result) && answer.result.length > 0) showTable(answer.result);
+  const { calendar, result, holidays_skipped: skipped, holidays_skipped_total: total } = answer;
+  const [number, question] = says[answer.op](answer);
+  const rows = [["calendar", calendar.join(",")]];
+  for (const day of skipped) rows.push([answer.op === "is" ? "closed" : "passed over", ...dated(`${day.date}, ${day.name}, ${day.calendar}`)]);
+  if (total > skipped.length) rows.push(["passed over in all", total]);
+  const words = [element("dt", "", ...dated(question)), element("dd", "", ...dated(`${number}`))];
+  slip.append(element("dl", "board", element("div", "", ...words)), element("hr", "tear"), rowList(rows));
+  if (Array.isArray(result) && result.length > 0) slip.append(table(result));
   slip.append(limits);
 }
 
-function showTable(holidays) {
-  const table = put(slip, "table", "", { class: "stack" }), names = ["Date", "Holiday", "Calendar"];
-  const head = put(put(table, "thead"), "tr"), body = put(table, "tbody");
-  for (const name of names) put(head, "th", name, { scope: "col" });
-  for (const day of holidays) {
-    const row = put(body, "tr");
-    put(row, "th", day.date, { scope: "row" });
-    put(row, "td", day.name, { "data-label": names[1] });
-    put(row, "td", day.calendar, { "data-label": names[2] });
-  }
+function table(holidays) {
+  const labels = ["Date", "Holiday", "Calendar"];
+  const header = (scope, ...parts) => Object.assign(element("th", "", ...parts), { scope });
+  const rows = holidays.map(({ date, name, calendar }) => {
+    const cells = [name, calendar].map((text) => element("td", "", text));
+    cells.forEach((cell, i) => { cell.dataset.label = labels[i + 1]; });
+    return element("tr", "", header("row", ...dated(date)), ...cells);
+  });
+  const names = element("tr", "", ...labels.map((label) => header("col", label)));
+  return element("table", "stack", element("thead", "", names), element("tbody", "", ...rows));
 }
 
 form.addEventListener("submit", async (event) => {
@@ -151,7 +133,7 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("input", ({ target }) => {
   if (heading.nextSibling) {
     empty("No answer yet");
-    put(slip, "p", "Compute it again: the question has changed.", { class: "quiet" });
+    slip.append(element("p", "quiet", "Compute it again: the question has changed."));
   }
   if (target === op) suggest();
   if (target === calendar) for (const box of joint.querySelectorAll(":checked")) box.checked = false;

@@ -2,25 +2,15 @@
 // answer contains is shown as text.
 import { KEYS, check, promised, read } from "/verify/verify.mjs";
 import { copies, say } from "/page.js";
+import { dated, element, rowList } from "/slip.js";
 
-const longRow = 40; // characters of a name and a value do not fit next to each other
+export { element };
+
 const longest = 1000; // characters of a value are shown
 const mostChanges = 9; // are shown
 
-export function element(name, className, ...children) {
-  const e = document.createElement(name);
-  if (className) e.className = className;
-  e.append(...children);
-  return e;
-}
-
 export function folded(words, ...children) {
   return element("details", "", element("summary", "", words), ...children);
-}
-
-function row([name, ...values]) {
-  const value = element("dd", "", ...values);
-  return element("div", name.length + value.textContent.length > longRow ? "wrap" : "", element("dt", "", name), value);
 }
 
 // stepList folds the steps of a check. The last one may have failed or, unsigned, found nothing.
@@ -59,14 +49,12 @@ function keeping(text, file) {
 // name and values, steps, one more element, and a text kept as a file. If it is issued, the verdict
 // follows the rows.
 export function slip({ title, verdict, stamp, under, text, rows, steps, more, kept, file, issued }, className) {
-  const sentence = text.split(/(\d{4}-\d\d-\d\d)/).map((part, i) => (i % 2 ? element("time", "", part) : part));
-  const stamped = [element("p", `stamp ${verdict}`, stamp), element("p", "", ...sentence)];
+  const stamped = [element("p", `stamp ${verdict}`, stamp), element("p", "", ...dated(text))];
   if (under) stamped[0].append(element("small", "", under));
   const paper = element("div", className, element("h2", "", title), ...stamped);
   if (rows?.length) {
-    const list = element("dl", "rows", ...rows.map(row));
-    if (issued) stamped[0].before(list);
-    else paper.append(list);
+    if (issued) stamped[0].before(rowList(rows));
+    else paper.append(rowList(rows));
   }
   if (steps?.length) paper.append(stepList(steps, verdict));
   if (more) paper.append(more);

@@ -154,7 +154,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	if len(d.AnswerTypes(operations[0])) == 0 {
 		responses.Set("204", d.sharedResponse("NothingToDo", "Accepted, without effect.", "Cache-Control"))
 	} else {
-		responses.Set("200", d.successResponse(route, operations, method))
+		responses.Set("200", d.successResponse(operations, method))
 	}
 	if method == http.MethodGet && slices.ContainsFunc(operations,
 		func(op *api.Operation) bool { return op.Document != nil }) {

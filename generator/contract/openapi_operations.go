@@ -131,7 +131,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 
 const maxExample = 1000
 
-func (d *description) successResponse(route *api.Route, operations []*api.Operation, method string) object {
+func (d *description) successResponse(operations []*api.Operation, method string) object {
 	var answers []object
 	names := []string{}
 	headers := []string{"Cache-Control", "Request-Id"}

@@ -16,19 +16,23 @@ const serverCardSchema = "https://static.modelcontextprotocol.io/schemas/v1/serv
 const aiCatalogVersion = "1.0"
 
 func (g *family) serverCard() object {
+	versions := slices.Concat([]string{protocol.Stateless}, protocol.Versions)
+	return g.server(serverCardSchema, output.Member{Name: "supportedProtocolVersions", Value: versions})
+}
+
+// server describes the MCP server. Both of its documents take these members.
+func (g *family) server(schema string, ofRemote ...output.Member) object {
+	labels := strings.Split(g.Site.Service.ApexHost, ".")
+	slices.Reverse(labels)
 	return object{
-		{"$schema", serverCardSchema},
-		{"name", g.registryName()},
+		{"$schema", schema},
+		{"name", strings.Join(labels, ".") + "/" + g.Site.MCP.Name},
 		{"title", g.Site.Service.Name},
 		{"version", protocol.ServerVersion},
 		{"description", g.registryDescription()},
 		{"websiteUrl", g.URL("/")},
-		{"icons", g.registryIcons()},
-		{"remotes", []object{{
-			{"type", "streamable-http"},
-			{"url", g.URL(protocol.Path)},
-			{"supportedProtocolVersions", slices.Concat([]string{protocol.Stateless}, protocol.Versions)},
-		}}},
+		{"icons", []object{{{"src", g.URL(output.IconPath)}, {"mimeType", output.MediaSVG}, {"sizes", []string{"any"}}}}},
+		{"remotes", []object{append(object{{"type", "streamable-http"}, {"url", g.URL(protocol.Path)}}, ofRemote...)}},
 	}
 }
 
@@ -64,12 +68,6 @@ const serverSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/
 // maxRegistryText is the longest title or description that the registry takes, in characters.
 const maxRegistryText = 100
 
-func (g *family) registryName() string {
-	labels := strings.Split(g.Site.Service.ApexHost, ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ".") + "/" + g.Site.MCP.Name
-}
-
 func (g *family) registryDescription() string {
 	description := g.Site.Service.Summary
 	if first, _, more := strings.Cut(description, ". "); more && len([]rune(description)) > maxRegistryText {
@@ -78,29 +76,14 @@ func (g *family) registryDescription() string {
 	return description
 }
 
-func (g *family) registryIcons() []object {
-	return []object{{{"src", g.URL(output.IconPath)}, {"mimeType", output.MediaSVG}, {"sizes", []string{"any"}}}}
-}
-
 func (g *family) serverJSON() {
-	service := &g.Site.Service
-	description := g.registryDescription()
-	for _, text := range []string{service.Name, description} {
+	for _, text := range []string{g.Site.Service.Name, g.registryDescription()} {
 		if len([]rune(text)) > maxRegistryText {
 			g.Fail("server.json: a registry takes at most %d characters, and this has more: "+
 				"shorten name or the first sentence of summary in service.yaml: %.40q", maxRegistryText, text)
 		}
 	}
-	g.AddJSON("/server.json", object{
-		{"$schema", serverSchema},
-		{"name", g.registryName()},
-		{"title", service.Name},
-		{"description", description},
-		{"version", protocol.ServerVersion},
-		{"websiteUrl", g.URL("/")},
-		{"icons", g.registryIcons()},
-		{"remotes", []object{{{"type", "streamable-http"}, {"url", g.URL(protocol.Path)}}}},
-	})
+	g.AddJSON("/server.json", g.server(serverSchema))
 }
 
 const skillsSchema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"

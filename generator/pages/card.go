@@ -92,7 +92,6 @@ func cardPalette() color.Palette {
 	return palette
 }
 
-// writeOn returns the next baseline and the characters that the font lacks.
 func writeOn(
 	c *image.Paletted, ttf []byte, size int, in ink, y int, words string, lines int,
 ) (next int, lacking string, err error) {

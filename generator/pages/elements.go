@@ -3,10 +3,8 @@ package pages
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"html"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -24,21 +22,14 @@ type elements struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindHTMLBlock, renderHTMLBlock)
 	r.Register(ast.KindHeading, renderHeading)
 	r.Register(ast.KindText, leaf(renderText))
-	r.Register(ast.KindCodeSpan, leaf(renderCodeSpan))
 	r.Register(ast.KindFencedCodeBlock, leaf(renderCodeBlock))
 	r.Register(ast.KindCodeBlock, leaf(renderCodeBlock))
 	r.Register(tables.KindTable, renderTable)
-	r.Register(tables.KindTableHeader, between("<thead><tr>", "</tr></thead><tbody>\n"))
+	r.Register(tables.KindTableHeader, renderTableHeader)
 	r.Register(tables.KindTableRow, renderTableRow)
 	r.Register(tables.KindTableCell, renderTableCell)
-}
-
-func renderHTMLBlock(w util.BufWriter, _ []byte, _ ast.Node, _ bool) (ast.WalkStatus, error) {
-	write(w, leftOut)
-	return ast.WalkSkipChildren, nil
 }
 
 func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.NodeRendererFunc {
@@ -47,17 +38,6 @@ func leaf(render func(w util.BufWriter, src []byte, node ast.Node)) renderer.Nod
 			render(w, src, node)
 		}
 		return ast.WalkSkipChildren, nil
-	}
-}
-
-func between(opening, closing string) renderer.NodeRendererFunc {
-	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			write(w, opening)
-		} else {
-			write(w, closing)
-		}
-		return ast.WalkContinue, nil
 	}
 }
 
@@ -120,14 +100,11 @@ func renderText(w util.BufWriter, src []byte, node ast.Node) {
 }
 
 func dated(text string) templ.Component {
-	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
-		var b strings.Builder
-		eachDate(text,
-			func(words string) { b.WriteString(html.EscapeString(words)) },
-			func(date string) { b.WriteString("<time>" + date + "</time>") })
-		_, err := io.WriteString(w, b.String())
-		return err
-	})
+	var b strings.Builder
+	eachDate(text,
+		func(words string) { b.WriteString(html.EscapeString(words)) },
+		func(date string) { b.WriteString("<time>" + date + "</time>") })
+	return templ.Raw(b.String())
 }
 
 var dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?\b`)
@@ -148,18 +125,6 @@ func eachDate(text string, words, date func(string)) {
 		}
 	}
 	words(text[rest:])
-}
-
-func renderCodeSpan(w util.BufWriter, src []byte, node ast.Node) {
-	var code []byte
-	for c := node.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
-			code = append(code, t.Segment.Value(src)...)
-		}
-	}
-	write(w, "<code>")
-	renderers.DefaultWriter.RawWrite(w, bytes.ReplaceAll(code, []byte("\n"), []byte(" ")))
-	write(w, "</code>")
 }
 
 // captions name the languages of blocks of code that have no words of their own.
@@ -207,6 +172,15 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	}
 	write(w, `<table class="stack">`)
 	node.SetAttributeString(stacks, true)
+	return ast.WalkContinue, nil
+}
+
+func renderTableHeader(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		write(w, "<thead><tr>")
+	} else {
+		write(w, "</tr></thead><tbody>\n")
+	}
 	return ast.WalkContinue, nil
 }
 

@@ -109,10 +109,8 @@ func (o operation) rank() int {
 	return 0
 }
 
-// Heading returns the summary of the operation.
 func (o operation) Heading() string { return strings.TrimSuffix(o.family.Summary(o.ID), ".") }
 
-// Canonical describes the canonical string in the answer, if any.
 func (o operation) Canonical() string { return o.family.Site.Endpoints[o.ID].Canonical }
 
 // Meaning describes a field by its name in a contract: roster[].position.
@@ -120,7 +118,6 @@ func (o operation) Meaning(field string) string {
 	return o.family.FieldMeaning(o.Operation, strings.ReplaceAll(field, "[].", "."))
 }
 
-// Tools lists the MCP tools of the operation.
 func (o operation) Tools() (names []string) {
 	for i := range api.Tools {
 		if t := &api.Tools[i]; t.Operation == o.ID {
@@ -186,7 +183,6 @@ type answer struct {
 	IsContract      bool
 }
 
-// Answers describes each answer of the operation.
 func (o operation) Answers() (all []answer) {
 	for _, t := range o.family.AnswerTypes(o.Operation) {
 		if t == contractType {
@@ -233,7 +229,7 @@ func (o operation) Answer() string {
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
 		return ""
 	}
-	return strings.TrimSuffix(string(output.Indented(example)), "\n")
+	return string(output.Indented(example))
 }
 
 const maxShownExample = 2000
@@ -356,21 +352,6 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	return strings.Join(rules, "; ")
 }
 
-// EndpointEntries lists the endpoints with their operations.
-func (g *family) EndpointEntries() (entries []endpointEntry) {
-	for _, route := range api.Routes {
-		entry := endpointEntry{
-			Anchor: "endpoint-" + route.ID, ID: route.ID, Path: contract.EndpointPath(route), Endpoint: route.Path,
-			Methods: strings.Join(route.Methods(), ", "), Summary: g.Summary(route.ID),
-		}
-		for _, op := range contract.ReadsFirst(route) {
-			entry.Operations = append(entry.Operations, frameLink{Path: entry.Path + "#" + op.ID, Text: op.ID})
-		}
-		entries = append(entries, entry)
-	}
-	return entries
-}
-
 // problem is the dot of the template of that name.
 type problem struct {
 	*family
@@ -408,10 +389,9 @@ func (p *problem) Example() string {
 	if f := &p.Words.Fault; f.Code != "" {
 		example.Set("errors", []object{{{"field", f.Field}, {"code", f.Code}, {"detail", f.Detail}}})
 	}
-	return strings.TrimSuffix(string(output.Indented(example)), "\n")
+	return string(output.Indented(example))
 }
 
-// Answerers links to the endpoints that return the problem.
 func (p *problem) Answerers() (links []string) {
 	for _, route := range api.Routes {
 		if slices.Contains(contract.ProblemsOf(route.Operations...), p.ProblemType) {

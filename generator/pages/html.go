@@ -37,8 +37,9 @@
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
 // module if it has a form. A page with something to copy loads page.js; the scripts of receipts
-// and the log import verdict.js, and index.js does so with the first receipt. A page is complete
-// without them: what only a reader without scripts needs has the class needs-script.
+// and the log import verdict.js, and index.js does so with the first receipt. slip.js makes elements.
+// A page is complete without them: what only a reader without scripts needs has the class
+// needs-script.
 package pages
 
 import (
@@ -48,6 +49,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"anteroom/generator/markdown"
@@ -82,20 +84,16 @@ var scripts embed.FS
 const lightGround, darkGround = "#ebefec", "#0f1513"
 
 type htmlPage struct {
-	Name        string // "index", "receipts", "endpoints/org"
-	Service     string // name of the service
-	Base        string // https:// and the canonical host
-	Title       string
-	Heading     string    // code instead of the title; may be ""
-	Parent      frameLink // the page that lists it; may be empty
-	Description string
-	Canonical   string       // absolute address; "" for a page that is not a document of its own
-	Twin        string       // path of the Markdown twin, "" when there is none
-	Updated     string       // date; may be ""
-	Footer      string       // who publishes, and under which licence
-	Nav         []frameLink  // at the head
-	Groups      []frameGroup // at the foot
-	Body        htmlBody
+	draft
+	Service   string       // name of the service
+	Base      string       // https:// and the canonical host
+	Canonical string       // absolute address; "" for a page that is not a document of its own
+	Twin      string       // path of the Markdown twin, "" when there is none
+	Changed   string       // date; may be ""
+	Footer    string       // who publishes, and under which licence
+	Nav       []frameLink  // at the head
+	Groups    []frameGroup // at the foot
+	Body      htmlBody
 }
 
 type frameLink struct{ Path, Text string }
@@ -268,18 +266,15 @@ func attribute(h *ast.Heading, name string) string {
 	return string(raw)
 }
 
+var comment = regexp.MustCompile(`^\s*<!-- (.*) -->\s*$`)
+
 func commentName(node ast.Node, src []byte) string {
-	block, is := node.(*ast.HTMLBlock)
-	if !is {
-		return ""
+	if block, is := node.(*ast.HTMLBlock); is {
+		if found := comment.FindSubmatch(block.Lines().Value(src)); found != nil {
+			return string(found[1])
+		}
 	}
-	comment := strings.TrimSpace(string(block.Lines().Value(src)))
-	name, ok := strings.CutPrefix(comment, "<!-- ")
-	name, closed := strings.CutSuffix(name, " -->")
-	if !ok || !closed {
-		return ""
-	}
-	return name
+	return ""
 }
 
 func plainText(node ast.Node, src []byte) string {
@@ -297,7 +292,6 @@ func plainText(node ast.Node, src []byte) string {
 	return b.String()
 }
 
-// Render returns the page as HTML.
 func (p *htmlPage) Render() ([]byte, error) {
 	var b bytes.Buffer
 	if err := frame(p).Render(context.Background(), &b); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/generator/site"
+
 	"github.com/a-h/templ"
 )
 
@@ -127,7 +129,8 @@ func TestDated(t *testing.T) {
 // and loads a script only for a page that needs it.
 func TestRender(t *testing.T) {
 	p := htmlPage{
-		Name: "index", Base: "https://www.tern.example", Service: "Tern & Co", Title: "Tern & Co", Description: `"quoted" <x>`,
+		draft: draft{Page: &site.Page{Name: "index", Title: "Tern & Co", Description: `"quoted" <x>`}},
+		Base:  "https://www.tern.example", Service: "Tern & Co",
 		Canonical: "https://www.tern.example/", Twin: "/index.html.md",
 		Nav: []frameLink{{Path: "/", Text: "Home"}, {Path: "/privacy.html", Text: "Privacy"}},
 	}
@@ -184,7 +187,7 @@ func TestContrast(t *testing.T) {
 	if len(root) != 2 {
 		t.Fatalf("%d colour schemes", len(root))
 	}
-	html, err := (&htmlPage{}).Render()
+	html, err := (&htmlPage{draft: draft{Page: &site.Page{}}}).Render()
 	if err != nil {
 		t.Fatal(err)
 	}

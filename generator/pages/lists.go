@@ -22,7 +22,6 @@ type shownList struct {
 	address     string               // the member that an entry's head links to
 }
 
-// Jobs returns the newest jobs.
 func (g *family) Jobs() []entryGroup {
 	return shownList{
 		list: &g.Site.Jobs, path: output.JobsPath,
@@ -34,7 +33,6 @@ func (g *family) Jobs() []entryGroup {
 	}.groups()
 }
 
-// Audits returns the newest audits.
 func (g *family) Audits() []entryGroup {
 	return shownList{
 		list: &g.Site.Auditors, path: output.AuditorsPath,
@@ -47,13 +45,15 @@ func (s shownList) groups() (groups []entryGroup) {
 	share := maxShown / len(s.list.Groups)
 	for i := range s.list.Groups {
 		name, n := s.list.Groups[i].Name, len(s.list.Groups[i].Entries)
-		group := entryGroup{Heading: fmt.Sprintf("There are %d %s as of %s.", n, s.titles[name][1], s.list.AsOf), All: s.path}
-		switch {
-		case n == 0:
-			group.Heading = fmt.Sprintf("There are no %s as of %s.", s.titles[name][1], s.list.AsOf)
-		case n == 1:
-			group.Heading = fmt.Sprintf("There is 1 %s as of %s.", s.titles[name][0], s.list.AsOf)
-		case n > share:
+		counted := fmt.Sprintf("are %d %s", n, s.titles[name][1])
+		switch n {
+		case 0:
+			counted = "are no " + s.titles[name][1]
+		case 1:
+			counted = "is 1 " + s.titles[name][0]
+		}
+		group := entryGroup{Heading: fmt.Sprintf("There %s as of %s.", counted, s.list.AsOf), All: s.path}
+		if n > share {
 			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}
 		for _, e := range s.list.Groups[i].Newest(share) {

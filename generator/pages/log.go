@@ -12,10 +12,8 @@ import (
 
 func loggedNumbers(counts tlog.Counts) string {
 	var numbers []string
-	v := reflect.ValueOf(counts)
-	for i := range v.NumField() {
-		label := loggedLabel(v.Type().Field(i).Tag.Get("json"))
-		numbers = append(numbers, fmt.Sprintf("%s %d", lower(label), v.Field(i).Int()))
+	for f, n := range reflect.ValueOf(counts).Fields() {
+		numbers = append(numbers, fmt.Sprintf("%s %d", lower(loggedLabel(f.Tag.Get("json"))), n.Int()))
 	}
 	return strings.Join(numbers, ", ")
 }
@@ -45,7 +43,6 @@ func (g *family) EarlierKeys() ([]string, error) {
 	return keys[:len(keys)-1], err
 }
 
-// checkpointRows returns the newest checkpoint, and who cosigned it.
 func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
 	stage := g.Stage()
 	root, err := stage.Tree.Root(stage.Size)
@@ -73,7 +70,6 @@ func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
 	}, cosigners
 }
 
-// Logged reports whether the log has the verification of a board.
 func (g *family) Logged(board *site.Scoreboard) bool {
 	return slices.ContainsFunc(g.Site.Log.Stages, func(s tlog.Stage) bool { return s.Name == board.File })
 }

@@ -21,7 +21,6 @@ type tool struct {
 	Name, What, Path, Arguments string
 }
 
-// Tools returns the MCP tools.
 func (g *family) Tools() (tools []tool) {
 	for i := range api.Tools {
 		t := &api.Tools[i]
@@ -64,20 +63,14 @@ func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	return text
 }
 
-// fold is a block to install the server. Its identifier was that of a section.
-type fold struct {
-	ID, Summary string
-	Body        templ.Component
-}
-
 // openClients blocks are shown, the others folded.
 const openClients = 2
 
-func (g *family) folds() (folds []fold) {
+func (g *family) installBlocks() (blocks []templ.Component) {
 	for _, client := range g.Site.MCP.Install {
-		folds = append(folds, fold{"install-" + client.ID, client.Client, g.fromTemplate("client", client)})
+		blocks = append(blocks, g.fromTemplate("client", client))
 	}
-	return folds
+	return blocks
 }
 
 func (g *family) installLink(client site.Install) string {

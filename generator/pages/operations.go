@@ -17,6 +17,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
 	"anteroom/generator/model"
+	"anteroom/generator/output"
 )
 
 // Sends describes what step i sends about its caller.
@@ -46,7 +47,6 @@ func (g *family) NothingSent() (n int) {
 	return n
 }
 
-// QuestCommand returns the command that makes the call of step i.
 func (g *family) QuestCommand(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	if step.Method() == http.MethodGet {
@@ -63,12 +63,8 @@ func (g *family) Draft() (draft org.Answer) {
 	return draft
 }
 
-// linePerSeat puts each seat of a charter on a line.
-var linePerSeat = strings.NewReplacer(`[{`, "[\n  {", `},{`, "},\n  {", `}]`, "}\n]",
-	`,"commissioner"`, ",\n\"commissioner\"", `,"roster"`, ",\n\"roster\"")
-
-// CharterForm returns a charter with placeholders.
-func (g *family) CharterForm() string { return linePerSeat.Replace(string(g.OrgRules().PostTemplate)) }
+// CharterForm returns a charter with placeholders, a line for each member and each seat.
+func (g *family) CharterForm() string { return string(output.Lined(g.OrgRules().PostTemplate, 2)) }
 
 // CharterParameters returns a charter with placeholders as parameters of a query.
 func (g *family) CharterParameters() (parameters []string) {
@@ -84,14 +80,14 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// businessDaysFormFor returns the form, filled in with what the example asks.
-func businessDaysFormFor(asked map[string]any) *calendarForm {
-	form := &calendarForm{Action: contract.Route("business-days").Path, Joint: bizday.Joint}
+// businessDaysFields returns the fields of the form: those that the example asks, filled in, and the
+// others.
+func businessDaysFields(asked map[string]any) (filled, others []formField) {
 	for i := range bizday.Fields {
 		field := businessDaysField(&bizday.Fields[i])
 		value, isAsked := asked[field.Name]
 		if !isAsked {
-			form.Others = append(form.Others, field)
+			others = append(others, field)
 			continue
 		}
 		field.Value = fmt.Sprint(value)
@@ -100,9 +96,9 @@ func businessDaysFormFor(asked map[string]any) *calendarForm {
 			o := &field.Options[j]
 			o.Chosen, o.Joint = o.Value == chosen[0], slices.Contains(chosen[1:], o.Value)
 		}
-		form.Fields = append(form.Fields, field)
+		filled = append(filled, field)
 	}
-	return form
+	return filled, others
 }
 
 func businessDaysField(f *input.Field) formField {
@@ -149,7 +145,6 @@ type businessDaysExample struct {
 	Skipped []bizday.Holiday `json:"holidays_skipped"`
 }
 
-// BusinessDaysExample returns the example of the endpoint.
 func (g *family) BusinessDaysExample() (example *businessDaysExample) {
 	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)
@@ -172,6 +167,22 @@ func (e *businessDaysExample) Rows() []slipRow {
 	for _, day := range e.Skipped {
 		what := day.Date + ", " + day.Name + ", " + day.Calendar
 		rows = append(rows, slipRow{Name: "passed over", Value: what})
+	}
+	return rows
+}
+
+// mintRows returns the members that the front page shows of the content's receipt, or else of the
+// example.
+func (g *family) mintRows() (rows []slipRow) {
+	shown := g.Site.Receipt
+	if shown == nil {
+		example, _ := jsondoc.Parse(g.Example(contract.WriteOperation(contract.Route("receipt"))).Answer)
+		shown = &example
+	}
+	for _, name := range []string{"issued_by", "issued_at", "agent_name", "note", "payload_sha256"} {
+		if text := shown.Get(name).Text; text != "" {
+			rows = append(rows, slipRow{Name: name, Value: text})
+		}
 	}
 	return rows
 }

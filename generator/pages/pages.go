@@ -1,10 +1,10 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,11 +26,12 @@ const referencePage = "reference"
 
 type family struct {
 	contract.Family
-	templates *template.Template
-	toPages   *regexp.Regexp
-	drafts    []draft
-	nav       []frameLink
-	footer    []frameGroup
+	templates  *template.Template
+	components map[string][]component // of the pages of the content
+	toPages    *regexp.Regexp
+	drafts     []draft
+	nav        []frameLink
+	footer     []frameGroup
 }
 
 // draft is a page before it is rendered as HTML.
@@ -42,28 +43,42 @@ type draft struct {
 	parent     frameLink              // the page that lists it; may be empty
 }
 
-// addDerived adds a page that a template makes. Its twin has templates instead of the components.
+// addDerived adds a page that a template makes.
 func (g *family) addDerived(d *draft, template string, dot any) {
 	d.markdown = g.execute(template, dot)
+	g.addDraft(d, slices.Collect(maps.Keys(d.components)), dot)
+}
+
+// addDraft adds a page and its twin, which has templates instead of the components.
+func (g *family) addDraft(d *draft, markers []string, dot any) (twin string) {
 	body := d.markdown
-	for name := range d.components {
-		body = strings.Replace(body, site.Marker(name), g.execute(name, dot), 1)
+	for _, name := range markers {
+		text := g.execute(name, dot)
+		body = strings.Replace(body, site.Marker(name), text, 1)
+		if d.components[name] == nil {
+			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
+		}
 	}
 	g.drafts = append(g.drafts, *d)
-	twin := *d.Page
-	twin.Title = cmp.Or(d.heading, d.Title)
-	g.addTwin(&twin, body)
+	titled := *d.Page
+	titled.Title = cmp.Or(d.heading, d.Title)
+	return g.addTwin(&titled, body)
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
-	g := &family{Family: contract.Family{Answers: a}, toPages: linksToPages(a.Base)}
+	g := &family{
+		Family:  contract.Family{Answers: a},
+		toPages: regexp.MustCompile(`\]\((` + regexp.QuoteMeta(a.Base) + `)?(/|/[^)\s#?]*\.html)([)#])`),
+	}
 	g.templates = g.parse()
+	g.components = g.makeComponents()
 	g.navigate()
 	var all strings.Builder
 	for i := range a.Site.Pages {
 		p := &a.Site.Pages[i]
-		if twin := g.contentPage(p); p.Name != "index" && p.Name != referencePage {
+		d := &draft{Page: p, markdown: string(p.Markdown), components: g.components}
+		if twin := g.addDraft(d, site.Markers[p.Name], g); p.Name != "index" && p.Name != referencePage {
 			all.WriteString(twin + "\n---\n\n")
 		}
 	}
@@ -93,6 +108,8 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 
 const notFound = "404"
 
+var identifiers = regexp.MustCompile(` id="([^"]*)"`)
+
 func (g *family) render() (map[string]map[string]bool, error) {
 	texts := make([][]byte, len(g.drafts))
 	var group errgroup.Group
@@ -110,13 +127,8 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
 		ids := map[string]bool{}
-		for rest := texts[i]; ; {
-			_, after, found := bytes.Cut(rest, []byte(` id="`))
-			if !found {
-				break
-			}
-			id, after, _ := bytes.Cut(after, []byte(`"`))
-			ids[string(id)], rest = true, after
+		for _, id := range identifiers.FindAllSubmatch(texts[i], -1) {
+			ids[string(id[1])] = true
 		}
 		anchors[g.drafts[i].Path()] = ids
 		g.Add("/"+g.drafts[i].Name+".html", texts[i])
@@ -140,63 +152,33 @@ func (g *family) html(d *draft) ([]byte, error) {
 	}
 	service := &g.Site.Service
 	view := htmlPage{
-		Name: d.Name, Service: service.Name, Base: g.Base, Title: d.Title, Description: d.Description,
+		draft: *d, Service: service.Name, Base: g.Base, Nav: g.nav, Groups: g.footer, Body: body,
 		Footer: fmt.Sprintf("Published by %s under %s.", service.Operator, service.License),
-		Nav:    g.nav, Groups: g.footer, Body: body, Heading: d.heading, Parent: d.parent,
 	}
 	if d.Name != notFound {
-		view.Canonical, view.Twin, view.Updated = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
+		view.Canonical, view.Twin, view.Changed = g.URL(d.Path()), contract.TwinPath(d.Page), g.Changed(d.Page)
 	}
 	return view.Render()
 }
 
-func (g *family) contentPage(p *site.Page) (twin string) {
-	d := draft{Page: p, markdown: string(p.Markdown), components: map[string][]component{}}
-	markdown := d.markdown
-	for _, name := range site.Markers[p.Name] {
-		text := g.execute(name, g)
-		markdown = strings.Replace(markdown, site.Marker(name), text, 1)
-		if make := components[name]; make != nil {
-			d.components[name] = make(g)
-		}
-		if d.components[name] == nil {
-			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
-		}
-	}
-	g.drafts = append(g.drafts, d)
-	return g.addTwin(p, markdown)
-}
-
-func linksToPages(base string) *regexp.Regexp {
-	return regexp.MustCompile(`\]\((` + regexp.QuoteMeta(base) + `)?(/|/[^)\s#?]*\.html)([)#])`)
-}
-
 // A twin has the words of these marks only.
 var (
-	foldMark  = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
-	linkToRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+	foldMark    = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
+	headingMark = regexp.MustCompile(`(?m)^(#.*?) *\{#.*\}$`)
+	linkToRow   = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
 )
 
 func (g *family) addTwin(p *site.Page, body string) string {
-	var b strings.Builder
-	b.Grow(len(body) + 512) // and the frame
-	fmt.Fprintf(&b, "# %s\n\n> %s\n\nSource: %s\n\n", markdown.Text(p.Title),
-		markdown.Text(p.Description), g.URL(p.Path()))
 	body = g.toPages.ReplaceAllStringFunc(body, func(link string) string {
 		parts := g.toPages.FindStringSubmatch(link)
 		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
 	})
-	body = linkToRow.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "| $1")
-	for line := range strings.Lines(strings.TrimSpace(body)) {
-		// The identifier in braces is for the HTML.
-		if heading, id, found := strings.Cut(line, "{#"); found && line[0] == '#' && strings.HasSuffix(id, "}\n") {
-			line = strings.TrimRight(heading, " ") + "\n"
-		}
-		b.WriteString(line)
-	}
-	b.WriteByte('\n')
-	g.Add(contract.TwinPath(p), []byte(b.String()))
-	return b.String()
+	body = headingMark.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "$1")
+	body = strings.TrimSpace(linkToRow.ReplaceAllString(body, "| $1"))
+	twin := fmt.Sprintf("# %s\n\n> %s\n\nSource: %s\n\n%s\n",
+		markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()), body)
+	g.Add(contract.TwinPath(p), []byte(twin))
+	return twin
 }
 
 // navigation has the pages at the foot of every page.
@@ -240,16 +222,12 @@ func (g *family) navigate() {
 // pageLinks links to pages, but for the log where there is none.
 func (g *family) pageLinks(names []string) (links []frameLink) {
 	for _, name := range names {
-		if p := g.pageNamed(name); name != contract.LogPage || g.Stage() != nil {
+		i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
+		if p := &g.Site.Pages[i]; name != contract.LogPage || g.Stage() != nil {
 			links = append(links, frameLink{Path: p.Path(), Text: cmp.Or(p.Nav, p.Title)})
 		}
 	}
 	return links
-}
-
-func (g *family) pageNamed(name string) *site.Page {
-	i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
-	return &g.Site.Pages[i]
 }
 
 var footerDocuments = []string{"/llms.txt", output.OpenAPIPath, "/manifest.json", output.SecurityTxtPath}

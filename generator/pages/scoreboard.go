@@ -59,7 +59,6 @@ type boardNumber struct {
 	Meaning string
 }
 
-// Numbers returns the numbers in a group of scoreboard.json.
 func (g *family) Numbers(group string) (numbers []boardNumber) {
 	board := reflect.ValueOf(g.Roster())
 	for part, is := range board.Fields() {

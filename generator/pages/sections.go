@@ -26,65 +26,48 @@ import (
 //go:embed *.md
 var templates embed.FS
 
-// components replace markers in HTML, unless there are none; the twin has the Markdown of the
-// template.
-var components = map[string]func(*family) []component{
-	"status": func(g *family) []component {
-		return []component{{statusLine(&g.Site.Presence, g.Site.Service.Epoch), above}}
-	},
-	"start": func(g *family) []component {
-		return []component{
+// makeComponents returns what replaces markers in HTML; the twin has the Markdown of the template.
+func (g *family) makeComponents() map[string][]component {
+	service, newest, stage := &g.Site.Service, g.Board(), g.Stage()
+	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
+	filled, others := businessDaysFields(example.Asked)
+	numbers, keys := g.mainNumbers(), service.InForce()
+	all := map[string][]component{
+		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
+		"start": {
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), g.Site.Receipt != nil, len(g.Site.Service.InForce()) > 0, g.execute("mint-command", g), receipt.MintFields), beside},
-		}
-	},
-	"counts": func(g *family) []component {
-		return []component{{strip(g.mainNumbers(), g.Board().AsOf), below}}
-	},
-	"board": func(g *family) []component {
-		return []component{{board(g.mainNumbers(), g.boardRows(), g.Board().AsOf), below}}
-	},
-	"board-charts":      func(g *family) []component { return here(charts(g.series())) },
-	"board-corrections": func(g *family) []component { return here(corrections(g.Corrected())) },
-	"endpoints":         func(g *family) []component { return here(endpointList(g.EndpointEntries())) },
-	"problems":          func(*family) []component { return here(problemList(respond.ProblemTypes)) },
-	"jobs":              func(g *family) []component { return here(entryGroups(g.Jobs())) },
-	"audits":            func(g *family) []component { return here(entryGroups(g.Audits())) },
-	"business-days-form": func(g *family) []component {
-		example := g.BusinessDaysExample()
-		return []component{{businessDaysForm(businessDaysFormFor(example.Asked), example), below}}
-	},
-	"verifier": func(g *family) []component {
-		keys := strings.Join(g.Site.Service.InForce(), ",")
-		check, mint := g.execute("check-command", g), g.execute("mint-command", g)
-		return []component{{verifier(keys, check, mint, receipt.MintFields), below}}
-	},
-	"verdicts": func(*family) []component { return here(outcomes(verdicts)) },
-	"install": func(g *family) []component {
-		return []component{{clients(g.folds()), inText}, {mcpServer(g.serverRows()), beside}}
-	},
-	"log-check": func(g *family) []component {
-		if g.Stage() == nil {
-			return nil
-		}
-		newest := g.Stage()
-		return here(logCheckForm(newest.Name, newest.Size, g.execute("counted-command", g)))
-	},
-	"log-verdicts": func(g *family) []component { return here(outcomes(logVerdicts)) },
-	"log-state": func(g *family) []component {
-		if g.Stage() == nil {
-			return []component{{noCheckpoint(), beside}}
-		}
+			{mint(g.mintRows(), g.Site.Receipt != nil, len(keys) > 0, mintCommand, receipt.MintFields), beside},
+		},
+		"counts":             {{strip(numbers, newest.AsOf), below}},
+		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
+		"board-charts":       here(charts(g.series())),
+		"board-corrections":  here(corrections(g.Corrected())),
+		"endpoints":          here(endpointList(g)),
+		"problems":           here(problemList(respond.ProblemTypes)),
+		"jobs":               here(entryGroups(g.Jobs())),
+		"audits":             here(entryGroups(g.Audits())),
+		"business-days-form": {{businessDaysForm(filled, others, example), below}},
+		"verifier": {
+			{verifier(strings.Join(keys, ","), g.execute("check-command", g), mintCommand, receipt.MintFields), below},
+		},
+		"verdicts":     here(outcomes(verdicts)),
+		"install":      {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
+		"log-verdicts": here(outcomes(logVerdicts)),
+		"log-state":    {{noCheckpoint(), beside}},
+	}
+	if stage != nil {
 		rows, cosigners := g.checkpointRows()
-		return []component{{checkpoint(rows, cosigners, g.Stage().Tree.Path()), beside}}
-	},
+		all["log-state"] = []component{{checkpoint(rows, cosigners, stage.Tree.Path()), beside}}
+		all["log-check"] = here(logCheckForm(stage.Name, stage.Size, g.execute("counted-command", g)))
+	}
+	return all
 }
 
 func here(c templ.Component) []component { return []component{{c, inText}} }
 
 func (g *family) parse() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"text": markdown.Text, "codes": codes, "enumeration": enumeration, "firstSentence": contract.FirstSentence,
+		"text": markdown.Text, "codes": codes, "enumeration": enumeration,
 		// A fence of backticks has none in the words after it.
 		"caption": func(words string) string { return markdown.Text(strings.ReplaceAll(words, "`", "'")) },
 		"trim":    strings.TrimSpace, "join": strings.Join, "lower": lower, "backward": backward,
