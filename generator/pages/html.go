@@ -36,9 +36,9 @@
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module if it has a form. A page with something to copy loads page.js; the scripts of receipts
-// and the log import verdict.js, and index.js does so with the first receipt. slip.js makes elements.
-// A page is complete without them: what only a reader without scripts needs has the class
+// module if it has a form. A page with something to copy loads page.js; the scripts of receipts and
+// the log import verdict.js, and index.js does so with the first receipt. slip.js makes elements. A
+// page is complete without them: what only a reader without scripts needs has the class
 // needs-script.
 package pages
 

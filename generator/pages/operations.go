@@ -80,8 +80,8 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// businessDaysFields returns the fields of the form: those that the example asks, filled in, and the
-// others.
+// businessDaysFields returns the fields of the form: those that the example asks, filled in, and
+// the others.
 func businessDaysFields(asked map[string]any) (filled, others []formField) {
 	for i := range bizday.Fields {
 		field := businessDaysField(&bizday.Fields[i])
