@@ -130,8 +130,8 @@ func TestLogPage(t *testing.T) {
 			says: []string{
 				"| Origin | `" + origin + "` |", "`" + log.Keys[0] + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "| Cosigned by | nobody yet |",
 				"[2026-11-20](/scoreboard/2026-11-20.json): agents verified 2, registrations recorded 5, charters filed 3, suggestions from outside 4, records set apart 1 |",
-				"| [2026-11-20](/scoreboard/2026-11-20.json) | [at 17](/log/checkpoints/17) | nobody yet | [2026-11-20.tlog-proof](/log/verifications/2026-11-20.tlog-proof) |\n" +
-					"| [2026-09-22](/scoreboard/2026-09-22.json) | [at 1](/log/checkpoints/1) |",
+				"| [2026-11-20](/scoreboard/2026-11-20.json) | [17 entries](/log/checkpoints/17) | nobody yet | [2026-11-20.tlog-proof](/log/verifications/2026-11-20.tlog-proof) |\n" +
+					"| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) |",
 				"| [`/log/checkpoint`](/log/checkpoint) |", "curl -sSf https://www.anteroom.example/log/checkpoint -o kept.checkpoint",
 				"The last bundle is [`/log/tile/entries/000.p/17`](/log/tile/entries/000.p/17)",
 			},
@@ -141,7 +141,7 @@ func TestLogPage(t *testing.T) {
 		"a second key": {
 			log: rotated,
 			says: []string{
-				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[at 2 of /log/2](/log/2/checkpoints/2)",
+				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[2 entries of /log/2](/log/2/checkpoints/2)",
 				"curl -sSf https://www.anteroom.example/log/2/checkpoint -o", "(/log/2/tile/entries/000.p/2)",
 				"`witness.example/one` at 2026-11-21T10:02:11Z, `witness.example/two` at ",
 			},

@@ -77,23 +77,26 @@ function showFaults(problem) {
 
 const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
 
+const moved = ({ result, convention }, from) =>
+  `${weekday(result)}. ${result === from ? "It is already a business day" : `${from}, moved by ${convention}`}.`;
+
 // The words and the question of an answer, by operation.
 const says = {
   is: (a) => [a.result ? "Yes" : "No", `${weekday(a.date)}. ${a.date} is ${a.result ? "" : "not "}a business day.`],
-  add: (a) => [a.result, !a.days ? `${weekday(a.result)}. ${a.start}, moved by ${a.convention}.`
+  add: (a) => [a.result, !a.days ? moved(a, a.start)
     : `${weekday(a.result)}. ${Math.abs(a.days)} business day${a.days ** 2 === 1 ? "" : "s"} ${a.days < 0 ? "before" : "after"} ${a.start}.`],
-  count: (a) => [a.result, `business days from ${a.start} to ${a.end}. With both ends counted: ${a.inclusive}.`],
+  count: (a) => [a.result, `Business days from ${a.start} to ${a.end}. With both ends counted: ${a.inclusive}.`],
   next: (a) => [a.result, `${weekday(a.result)}. The next business day after ${a.date}.`],
   previous: (a) => [a.result, `${weekday(a.result)}. The last business day before ${a.date}.`],
-  roll: (a) => [a.result, `${weekday(a.result)}. ${a.date}, moved by ${a.convention}.`],
-  holidays: (a) => [a.result.length, `weekdays are closed ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.`],
+  roll: (a) => [a.result, moved(a, a.date)],
+  holidays: (a) => [a.result.length, `Closed weekdays ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.`],
 };
 
 function showAnswer(answer) {
   const { calendar, result, holidays_skipped: skipped, holidays_skipped_total: total } = answer;
   const [number, question] = says[answer.op](answer);
   const rows = [["calendar", calendar.join(",")]];
-  for (const day of skipped) rows.push(["passed over", ...dated(`${day.date}, ${day.name}, ${day.calendar}`)]);
+  for (const day of skipped) rows.push([answer.op === "is" ? "closed" : "passed over", ...dated(`${day.date}, ${day.name}, ${day.calendar}`)]);
   if (total > skipped.length) rows.push(["passed over in all", total]);
   const words = [element("dt", "", ...dated(question)), element("dd", "", ...dated(`${number}`))];
   slip.append(element("dl", "board", element("div", "", ...words)), element("hr", "tear"), rowList(rows));
@@ -133,6 +136,7 @@ form.addEventListener("input", ({ target }) => {
     slip.append(element("p", "quiet", "Compute it again: the question has changed."));
   }
   if (target === op) suggest();
+  if (target === calendar) for (const box of joint.querySelectorAll(":checked")) box.checked = false;
   if (op.value === "holidays" && target.value !== "") {
     if (target === year) start.value = end.value = "";
     if (target === start || target === end) year.value = "";

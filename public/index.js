@@ -12,7 +12,8 @@ export async function mint(members) {
   }).catch(() => {});
   const o = await answer?.json().catch(() => {});
   if (o?.receipt_spec) return JSON.stringify(o, null, 2);
-  const faults = o?.errors?.map(({ detail }) => `${detail}.`).join(" ");
+  const sentence = ({ field, detail }) => `${detail.startsWith(field) ? "" : `${field} `}${detail}.`;
+  const faults = o?.errors?.map(sentence).join(" ");
   throw new Error(faults || o?.detail || "The service sent no receipt. Try again.");
 }
 

@@ -92,7 +92,7 @@ func TestGoSDK(t *testing.T) {
 	if _, err := session.ListResources(ctx, nil); err != nil {
 		t.Errorf("resources/list: %v", err)
 	}
-	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "nothing"}); err == nil || !strings.Contains(err.Error(), "no tool") {
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "nothing"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
 		t.Errorf("an unknown tool: %v", err)
 	}
 	if err := session.Close(); err != nil {

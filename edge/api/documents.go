@@ -68,8 +68,7 @@ func (a *API) Undocumented(t *turn.Turn, path string) turn.Outcome {
 		r.Set("allow", documentMethods)
 	case html.weight == 0 || html.exact < named:
 		r = respond.ShortProblem(t, respond.NotFound,
-			"Nothing is published at this path. /llms.txt is an overview; "+
-				"/manifest.json lists every document and endpoint.")
+			"Nothing is published at this path. /manifest.json lists every document and endpoint.")
 	}
 	r.Set("vary", "Accept")
 	o := t.Outcome(r)

@@ -27,7 +27,7 @@ func ReadDryRun(op *Operation, in, query *input.Input) {
 		}
 		in.DryRun = on || onInQuery
 	case op.Strict:
-		const why = "this call stores nothing, so it has no dry run"
+		const why = "this call stores nothing and has no dry run"
 		inQuery := query.Refuse(&DryRun, why)
 		in.DryRun = in.Refuse(&DryRun, why) || inQuery
 	}

@@ -488,7 +488,7 @@ func detailOf(fault *jsondoc.Error, body []byte) string {
 		detail += ": " + TruncateBytes(fault.Name)
 	}
 	if i := bytes.IndexAny(body, "={[\" \t\r\n"); i > 0 && body[i] == '=' {
-		detail += "; the body looks like a form: send a JSON object"
+		detail += ": send a JSON object, not a form"
 	}
 	return detail
 }

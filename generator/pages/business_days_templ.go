@@ -153,7 +153,7 @@ func businessDaysForm(filled, others []formField, example *businessDaysExample) 
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</div></details> <button type=\"submit\">Compute</button><noscript><p>Without scripts, the answer opens as JSON, for one calendar.</p></noscript></form><div class=\"slip printed\" id=\"answer\" role=\"status\"><h2>Answer</h2><dl class=\"board\"><div><dt>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</div></details> <button type=\"submit\">Compute</button><noscript><p class=\"small quiet\">Without scripts, the answer opens as JSON, for one calendar.</p></noscript></form><div class=\"slip printed\" id=\"answer\" role=\"status\"><h2>Answer</h2><dl class=\"board\"><div><dt>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

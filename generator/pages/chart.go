@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // series is one number on all boards, oldest first.
@@ -26,15 +25,16 @@ const (
 	chartBottom = chartHeight - 4
 )
 
-// chartLine returns the path of a series: a number holds until the next board.
+// chartLine returns the path of a series: a number holds until the next board. Boards are equally
+// far apart, as several may have one date.
 func chartLine(points []point) string {
-	first, last, most := day(points[0].Date), day(points[len(points)-1].Date), 1
+	most := 1
 	for _, p := range points {
 		most = max(most, p.N)
 	}
 	var path strings.Builder
 	for i, p := range points {
-		x := chartWidth * float64(day(p.Date)-first) / float64(max(1, last-first))
+		x := chartWidth * float64(i) / float64(max(1, len(points)-1))
 		y := chartBottom - float64(chartBottom-chartTop)*float64(p.N)/float64(most)
 		if i == 0 {
 			fmt.Fprintf(&path, "M%s %s", tenth(x), tenth(y))
@@ -43,11 +43,6 @@ func chartLine(points []point) string {
 		}
 	}
 	return path.String()
-}
-
-func day(date string) int {
-	t, _ := time.Parse(time.DateOnly, date) // the loader has read the date
-	return int(t.Unix() / (24 * 60 * 60))
 }
 
 func tenth(v float64) string { return strconv.FormatFloat(float64(int(v*10+0.5))/10, 'f', -1, 64) }

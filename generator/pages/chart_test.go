@@ -31,8 +31,8 @@ func TestChartLine(t *testing.T) {
 		"two boards":            {boards(0, 5), "M0 56H280V8"},
 		"all zero":              {boards(0, 0, 0), "M0 56H140V56H280V56"},
 		"one that falls":        {boards(10, 10, 5), "M0 8H140V8H280V32"},
-		"two boards of one day": {[]point{{"2026-11-20", 0}, {"2026-11-20", 1}}, "M0 56H0V8"},
-		"boards of some days":   {[]point{{"2026-11-19", 0}, {"2026-11-20", 0}, {"2026-11-20", 1}}, "M0 56H280V56H280V8"},
+		"two boards of one day": {[]point{{"2026-11-20", 0}, {"2026-11-20", 1}}, "M0 56H280V8"},
+		"boards of some days":   {[]point{{"2026-11-19", 0}, {"2026-11-20", 0}, {"2026-11-20", 1}}, "M0 56H140V56H280V8"},
 		"a hundred boards":      {boards(many...), ""},
 		"a thousand millions":   {boards(1_000_000_000), "M0 8"},
 	} {

@@ -151,21 +151,8 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 	write(w, "</code></pre></figure>\n")
 }
 
-// stacks is the attribute of a table whose rows become lists on a phone, with the number of the
-// column whose name is left out there: it is prose.
+// stacks is the attribute of a table whose rows become lists on a phone.
 const stacks = "stacks"
-
-// proseCell characters are more than a value.
-const proseCell = 60
-
-func proseColumn(table ast.Node, src []byte) int {
-	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		if len(plainText(row.LastChild(), src)) > proseCell {
-			return row.ChildCount() - 1
-		}
-	}
-	return 0
-}
 
 // longKey characters do not fit a phone next to another column.
 const longKey = 14
@@ -184,7 +171,7 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 		return ast.WalkContinue, nil
 	}
 	write(w, `<table class="stack">`)
-	node.SetAttributeString(stacks, proseColumn(node, src))
+	node.SetAttributeString(stacks, true)
 	return ast.WalkContinue, nil
 }
 
@@ -240,14 +227,12 @@ func renderTableCell(w util.BufWriter, src []byte, node ast.Node, entering bool)
 	if cell.Alignment == tables.AlignRight {
 		attributes += ` class="num"`
 	}
-	if prose, stack := row.Parent().AttributeString(stacks); stack && name == "td" && columns > 2 {
-		column, label := 0, row.Parent().FirstChild().FirstChild()
+	if _, stack := row.Parent().AttributeString(stacks); stack && name == "td" && columns > 2 {
+		label := row.Parent().FirstChild().FirstChild()
 		for n := node.PreviousSibling(); n != nil; n = n.PreviousSibling() {
-			column, label = column+1, label.NextSibling()
+			label = label.NextSibling()
 		}
-		if column != prose {
-			attributes += ` data-label="` + html.EscapeString(plainText(label, src)) + `"`
-		}
+		attributes += ` data-label="` + html.EscapeString(plainText(label, src)) + `"`
 	}
 	write(w, "<", name, attributes, ">")
 	return ast.WalkContinue, nil

@@ -72,7 +72,7 @@ func routeTitle(route *api.Route) string {
 func (e *endpoint) rows() []slipRow {
 	rows := []slipRow{
 		{Name: "Methods", Value: strings.Join(e.Main.Methods, ", ")},
-		{Name: "Key", Value: "none"},
+		{Name: "Credential", Value: "none"},
 	}
 	if limit := e.Contract.WriteLimit; limit != nil {
 		rows = append(rows, slipRow{

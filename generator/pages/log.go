@@ -57,10 +57,14 @@ func (g *family) checkpointRows() (rows []slipRow, cosigners string) {
 	if by != nil {
 		cosigners = "cosigned by " + enumeration(by, "and")
 	}
+	entries := thousands(int(stage.Size))
+	if before := stage.Tree.First; before > 0 {
+		entries += fmt.Sprintf(", and %s under earlier keys", thousands(int(before)))
+	}
 	return []slipRow{
 		{Name: "Origin", Value: stage.Tree.Origin},
 		{Name: "Last count", Value: stage.Name, Link: tlog.BoardPath(stage.Name)},
-		{Name: "Entries", Value: thousands(int(stage.Size))},
+		{Name: "Entries", Value: entries},
 		{Name: "Root", Value: root.String()},
 		{Name: "Verifier key", Value: stage.Tree.Key},
 	}, cosigners

@@ -18,7 +18,9 @@ const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
 async function text(input) {
   const [chosen] = input.files;
   if (chosen?.size > largest) throw new Error(`${chosen.name} is too large to be one`);
-  return chosen?.text();
+  const content = await chosen?.text();
+  if (content?.includes("\0")) throw new Error(`${chosen.name} is not a text`);
+  return content;
 }
 
 const today = () => new Date().toISOString().slice(0, 10);
@@ -39,7 +41,7 @@ function countsAs(notes) {
 // proved is the outcome for a record that the log has.
 function proved({ kind, date, index, size, origin, newest }, notes, isAlone) {
   const now = countsAs(notes) ?? kind;
-  const rows = [["Entry", `${index} of ${size}`], ["Log", origin], ["Counts as", now]];
+  const rows = [["Index", `${index}, of ${size} entries`], ["Log", origin], ["Counts as", now]];
   if (isAlone) rows.push(["Newest log", "not requested"]);
   else {
     const last = ageOf(form.dataset.newest.slice(0, 10));

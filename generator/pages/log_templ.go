@@ -64,7 +64,7 @@ func logCheckForm(newest string, size int64, command string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><details><summary>Advanced: add a proof that you kept</summary><div class=\"fields\"><div><label for=\"counted-proof\">A .tlog-proof file</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"></div></div></details><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests only files of the log from this host; with a proof that you kept, it requests nothing. If it passes, your browser keeps the newest checkpoint, and compares the log with it on your next visit. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form><div id=\"kept\"></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><details><summary>Advanced: add a proof that you kept</summary><div class=\"fields\"><div><label for=\"counted-proof\">A .tlog-proof file</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"></div></div></details><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests only files of the log from this host; with a proof that you kept, it requests nothing. If it passes, your browser keeps a checkpoint, and compares the log with it on your next visit. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -73,7 +73,7 @@ func logCheckForm(newest string, size int64, command string) templ.Component {
 }
 
 // checkpoint is the newest one of the log; the verdict of a check comes above it.
-func checkpoint(rows []slipRow, cosigners string) templ.Component {
+func checkpoint(rows []slipRow, cosigners, folder string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -106,7 +106,20 @@ func checkpoint(rows []slipRow, cosigners string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"small\"><a href=\"/log/checkpoint\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"/log-files.html\">all files and entries</a></p></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"small\"><a href=\"")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		var templ_7745c5c3_Var5 templ.SafeURL
+		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(folder + "/checkpoint"))
+		if templ_7745c5c3_Err != nil {
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 47, Col: 47}
+		}
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"/log-files.html\">all files and entries</a></p></div><div id=\"kept\"></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -130,12 +143,12 @@ func noCheckpoint() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var5 == nil {
-			templ_7745c5c3_Var5 = templ.NopComponent
+		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var6 == nil {
+			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"slip\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"slip\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -143,7 +156,7 @@ func noCheckpoint() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>Its first checkpoint will be here.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Its first checkpoint will be here.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -156,7 +169,7 @@ var logVerdicts = []outcome{
 		Verdict: "valid", Stamp: "Counted", Under: "and witnessed",
 		Text: "A hand verification counted this registration. A witness, whom the operator chose, cosigned the checkpoint.",
 		Rows: []slipRow{
-			{Name: "Entry", Value: "12 of 17"},
+			{Name: "Index", Value: "12, of 17 entries"},
 			{Name: "Counts as", Value: "registration"},
 			{Name: "Newest log", Value: "extends it"},
 		},

@@ -39,20 +39,7 @@ func verifier(keys, check, mint string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>There are <a href=\"#kit\">programs for other languages</a>, and <a href=\"#ask\">the service checks receipts</a> too.</p></div><form id=\"verifier\" hidden><label for=\"verifier-receipt\">Receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"14\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"actions\"><button type=\"submit\">Check it</button> <span class=\"small\">No receipt at hand? Try <button type=\"button\" class=\"plain\" name=\"valid\">a fresh one</button> or <button type=\"button\" class=\"plain\" name=\"tampered\">a tampered one</button>.</span></div><details><summary>Advanced: use another public key</summary> <label for=\"verifier-key\">Public key, in base64</label> <input id=\"verifier-key\" name=\"key\" value=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(keys)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `receipts.templ`, Line: 26, Col: 53}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" spellcheck=\"false\" autocomplete=\"off\"></details><p class=\"small quiet\">The check runs in your browser and sends the receipt nowhere. It needs Chromium 137, Firefox 129 or Safari 17, or a later version. An older one leaves the signature unchecked.</p></form></div><div id=\"verdict\" hidden><div class=\"slip printed\"><h2>Verdict</h2><p class=\"quiet\">Nothing is checked yet. The verdict is printed here.</p></div></div></div><div id=\"get\" class=\"split even\"><div><h2>Get a receipt</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>There are <a href=\"#kit\">programs for other languages</a>, and <a href=\"#ask\">the service checks receipts</a> too.</p></div><form id=\"verifier\" hidden><label for=\"verifier-receipt\">Receipt, registration or charter, as JSON</label> <textarea id=\"verifier-receipt\" name=\"receipt\" rows=\"14\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"actions\"><button type=\"submit\">Check it</button> <span class=\"small\">No receipt at hand? Try <button type=\"button\" class=\"plain\" name=\"valid\">a fresh one</button> or <button type=\"button\" class=\"plain\" name=\"tampered\">a tampered one</button>.</span></div><details><summary>Advanced: use another public key</summary> <label for=\"verifier-key\">Public key, in base64</label> <input id=\"verifier-key\" type=\"text\" name=\"key\" placeholder=\"one key, 44 characters\" spellcheck=\"false\" autocomplete=\"off\"></details><p class=\"small quiet\">The check runs in your browser and sends the receipt nowhere. It needs Chromium 137, Firefox 129 or Safari 17, or a later version. An older one leaves the signature unchecked.</p></form></div><div id=\"verdict\" hidden><div class=\"slip printed\"><h2>Verdict</h2><p class=\"quiet\">Nothing is checked yet. The verdict is printed here.</p></div></div></div><div id=\"get\" class=\"split even\"><div><h2>Get a receipt</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -60,7 +47,7 @@ func verifier(keys, check, mint string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"small quiet\">The service keeps no copy. Save the receipt: nobody can send it to you again.</p></div><div><div id=\"minted\"></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"small quiet\">The service keeps no copy. Save the receipt: nobody can send it to you again.</p></div><div><div id=\"minted\"></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -68,7 +55,7 @@ func verifier(keys, check, mint string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

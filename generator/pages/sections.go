@@ -54,7 +54,7 @@ func (g *family) makeComponents() map[string][]component {
 	}
 	if stage != nil {
 		rows, cosigners := g.checkpointRows()
-		all["log-state"] = []component{{checkpoint(rows, cosigners), beside}}
+		all["log-state"] = []component{{checkpoint(rows, cosigners, stage.Tree.Path()), beside}}
 		all["log-check"] = here(logCheckForm(stage.Name, stage.Size, g.execute("counted-command", g)))
 	}
 	return all

@@ -11,12 +11,13 @@ export function dated(text) {
   return text.split(/(\d{4}-\d\d-\d\d)/).map((part, i) => (i % 2 ? element("time", "", part) : part));
 }
 
-const longValue = 36; // characters do not fit next to a name
+const longRow = 40; // characters of a name and a value do not fit next to each other
 
 // rowList returns the rows of a slip, each of a name and the parts of a value.
 export function rowList(rows) {
   return element("dl", "rows", ...rows.map(([name, ...parts]) => {
     const value = element("dd", "", ...parts);
-    return element("div", value.textContent.length > longValue ? "wrap" : "", element("dt", "", name), value);
+    const isLong = name.length + value.textContent.length > longRow;
+    return element("div", isLong ? "wrap" : "", element("dt", "", name), value);
   }));
 }

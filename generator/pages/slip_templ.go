@@ -90,8 +90,8 @@ func outcomes(list []outcome) templ.Component {
 	})
 }
 
-// longValue characters do not fit next to a name.
-const longValue = 36
+// longRow characters of a name and a value do not fit next to each other.
+const longRow = 40
 
 func slipRows(rows []slipRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -123,7 +123,7 @@ func slipRows(rows []slipRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if len(r.Value) > longValue {
+			if len(r.Name)+len(r.Value) > longRow {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " class=\"wrap\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

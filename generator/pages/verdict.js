@@ -82,6 +82,15 @@ function shown(value) {
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
 
+// changes returns the innermost members that differ: [name, is, was].
+function changes(name, is, was) {
+  const isList = Array.isArray(is);
+  if (Object(is) !== is || Object(was) !== was || isList !== Array.isArray(was)) return [[name, is, was]];
+  const differs = (key) => JSON.stringify(is[key]) !== JSON.stringify(was[key]);
+  const differing = Object.keys({ ...is, ...was }).filter(differs);
+  return differing.flatMap((key) => changes(isList ? `${name}[${key}]` : `${name}.${key}`, is[key], was[key]));
+}
+
 // compared returns the rows of an answer. With keys it compares its members with its canonical text:
 // the rows of those that differ come first, and their names are returned too. If that text is signed,
 // the service wrote it. No member is shown that the check does not cover.
@@ -98,11 +107,10 @@ async function compared({ kind, o, whole }, keys) {
   const before = { kind, whole, o: { ...o, ...isReceipt ? written : { [kind]: written } } };
   const isSigned = changed.length > 0 && (isReceipt || o.promise) &&
     await check(before, keys, (name, what, ok) => ok).catch(() => false);
-  const rows = changed.flatMap((name) => {
-    const [is, was] = [shown(given[name]), shown(written[name])];
-    if (isSigned) return [[name, element("del", "", was), " → ", element("ins", "", is)]];
-    return [[name, is], [`${name} in canonical`, was]];
-  });
+  const parts = changed.flatMap((name) => changes(name, given[name], written[name])).slice(0, mostChanges);
+  const rows = parts.flatMap(([name, is, was]) => isSigned
+    ? [[name, element("del", "", shown(was)), " → ", element("ins", "", shown(is))]]
+    : [[name, shown(is)], [`${name} in canonical`, shown(was)]]);
   const others = names.filter((name) => !changed.includes(name) && name !== "receipt_spec");
   const members = [
     ...others.map((name) => [name, written[name]]),
@@ -143,13 +151,17 @@ export async function broken(answer, step, keys) {
   return { verdict: "unsigned", stamp: "Unsigned", text, rows };
 }
 
-async function passed(answer) {
+async function passed(answer, isForeign) {
   const { kind, o } = answer;
   const { rows } = await compared(answer);
   const { counted_by: day } = kind === "receipt" ? {} : promised(o);
   if (kind !== "receipt" && !day) {
     const text = `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.`;
     return { verdict: "", stamp: "Hash matches", text, rows };
+  }
+  if (isForeign) {
+    const text = `The key that you gave signed this for ${o.issued_by ?? "its service"}.`;
+    return { verdict: "", stamp: "Signed", text: `${text} Whether that service publishes the key was not checked.`, rows };
   }
   const promise = `promises that a hand verification counts it by ${day}`;
   const text = day ? `The service has this ${kind} on record, and ${promise}.` : "This service issued exactly this receipt.";
@@ -181,9 +193,10 @@ export function answerIn(json) {
   throw new Error(`this is not ${what}: copy the whole answer, from { to }`);
 }
 
-// judge checks an answer, with keys or else the published ones.
-export async function judge(json, keys = []) {
+// judge checks an answer, with the given keys or else the published ones.
+export async function judge(json, given = []) {
   let answer;
+  let keys = given;
   const steps = [];
   const tell = (name, what, ok, detail) => {
     // That there is a signature is no step: the last one checks it.
@@ -196,12 +209,12 @@ export async function judge(json, keys = []) {
     const { kind, o } = answer;
     if (!keys.length && (kind === "receipt" ? o.signature : o.promise)) keys = await publishedKeys();
     const isValid = await check(answer, keys, tell);
-    const outcome = isValid ? await passed(answer) : await broken(answer, steps.at(-1).name, keys);
+    const outcome = isValid ? await passed(answer, given.some((key) => !KEYS.includes(key))) : await broken(answer, steps.at(-1).name, keys);
     if (outcome.verdict !== "tampered") Object.assign(outcome, { kept: json, file: `${kind}.json` });
     return { title: "Verdict", steps, ...outcome };
   } catch (fault) {
     const isKeyless = answer && !keys.length && steps.length;
-    const keyless = new Error("the service publishes no key. Add one under Advanced if you have it");
-    return { steps, ...unchecked(isKeyless ? keyless : fault) };
+    const keyless = "Its text matches its hash. The signature is not checked: this service publishes no key.";
+    return { steps, ...unchecked(fault), ...isKeyless && { text: `${keyless} Add one under Advanced if you have it.` } };
   }
 }

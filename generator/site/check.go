@@ -262,15 +262,30 @@ func checkMCP(d *document, m *MCP) {
 	d.unique("install", installs)
 }
 
+const (
+	unmatchedFold = "unmatched fold"
+	foldHint      = "begin it with <!-- fold WORDS -->, and end it with <!-- end fold --> in the same section"
+)
+
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.Line
-	for i, comment := range strings.Split(string(page.Markdown), "\n") {
-		if comment = strings.TrimSpace(comment); !strings.HasPrefix(comment, "<!--") {
+	var open []place // of the fold that no line has ended
+	for i, line := range strings.Split(string(page.Markdown), "\n") {
+		at, comment := place{firstLine + i, 1}, strings.TrimSpace(line)
+		switch isFold, ends := strings.HasPrefix(comment, "<!-- fold "), comment == "<!-- end fold -->"; {
+		case isFold && open == nil:
+			open = []place{at}
 			continue
-		}
-		at := place{firstLine + i, 1}
-		switch {
+		case ends && open != nil:
+			open = nil
+			continue
+		case isFold || ends || open != nil && strings.HasPrefix(comment, "## "):
+			d.report(append(open, at)[0], unmatchedFold, foldHint)
+			open = nil
+			continue
+		case !strings.HasPrefix(comment, "<!--"):
+			continue
 		case !slices.ContainsFunc(known, func(name string) bool { return Marker(name) == comment }):
 			hint := "comments would be published; this page has no markers"
 			if len(known) > 0 {
@@ -281,6 +296,9 @@ func checkMarkers(d *document, page *Page) {
 			d.report(at, "the marker "+comment+" is listed twice", "keep one of them")
 		}
 		seen[comment]++
+	}
+	if open != nil {
+		d.report(open[0], unmatchedFold, foldHint)
 	}
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {

@@ -254,7 +254,7 @@ var Markers = map[string][]string{
 		"business-days-operations",
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
-	"index":       {"status", "start", "counts", "planned"},
+	"index":       {"status", "start", "counts", "not-built"},
 	"jobs":        {"jobs", "audits"},
 	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
 	"log-files":   {"log-files", "log-verifications", "log-entries"},
