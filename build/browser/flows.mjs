@@ -394,7 +394,7 @@ flows['log'] = async ({ base, page, fault }) => {
     if (!(await inWindow(place.locator('.stamp')))) fault(`${Name}: the verdict is out of sight`);
     await page.getByRole('status').getByText(`${stamp}. ${says}`).waitFor({ state: 'attached' });
     if (stamp === 'Counted') {
-      if (!/^\d+ of 306$/.test(rows.Entry) || rows['Counts as'] !== 'registration') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
+      if (!/^\d+, of 306 entries$/.test(rows.Index) || rows['Counts as'] !== 'registration') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
       if (rows['Newest log'] !== (Proof ? 'not requested' : 'extends it') || !Proof !== /^(today|yesterday|\d+ days ago)$/.test(rows['Last count'])) fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
     }
     const witnessed = Name.includes('cosigned');
