@@ -30,12 +30,12 @@ func (g *family) makeComponents() map[string][]component {
 	service, newest, stage := &g.Site.Service, g.Board(), g.Stage()
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, others := businessDaysFields(example.Asked)
-	numbers, keys := g.mainNumbers(), service.InForce()
+	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
 		"start": {
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), g.Site.Receipt != nil, len(keys) > 0, mintCommand), beside},
+			{mint(g.mintRows(), g.Site.Receipt != nil, isSigned, mintCommand), beside},
 		},
 		"counts":             {{strip(numbers, newest.AsOf), below}},
 		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
@@ -46,7 +46,7 @@ func (g *family) makeComponents() map[string][]component {
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
 		"business-days-form": {{businessDaysForm(filled, others, example), below}},
-		"verifier":           {{verifier(strings.Join(keys, ","), g.execute("check-command", g), mintCommand), below}},
+		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 		"log-verdicts":       here(outcomes(logVerdicts)),
