@@ -96,8 +96,8 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	store, covered := g.Site.Covered()
 	made.Store = store
 	copy(made.Covered[:], covered)
-	for _, key := range service.ReceiptKeys.Retired {
-		made.RetiredKeys = append(made.RetiredKeys, snapshot.Key(key))
+	if keys := service.ReceiptKeys.All(); len(keys) > 1 {
+		made.RetiredKeys = keys[1:]
 	}
 	if stage := g.Stage(); stage != nil {
 		made.LogLookup = tlog.LookupFolder

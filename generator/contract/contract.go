@@ -166,12 +166,13 @@ func operationID(method, path string) string {
 	id := strings.ToLower(method)
 	separates := func(r rune) bool { return strings.ContainsRune("/.-_", r) }
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/api"), separates) {
-		id += capital(word)
+		id += Capital(word)
 	}
 	return id
 }
 
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+// Capital returns a word of ASCII letters with a capital at its beginning.
+func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func (g *Answers) Summary(id string) string { return g.Site.Endpoints[id].Summary }
 

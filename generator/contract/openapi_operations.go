@@ -77,7 +77,7 @@ func keyPattern() string {
 
 func (d *description) listItems(f *input.Field) object {
 	list := listItems(f)
-	list.Set("items", d.component(capital(f.Name)+"Value", list.Get("items").(object)))
+	list.Set("items", d.component(Capital(f.Name)+"Value", list.Get("items").(object)))
 	return list
 }
 
@@ -97,7 +97,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 			case f.Type == input.List:
 				property.Get("oneOf").([]object)[1] = d.listItems(f)
 			case f.Same != "":
-				property.Set("items", ref("schemas", capital(f.Same)+"Request"))
+				property.Set("items", ref("schemas", Capital(f.Same)+"Request"))
 			}
 		}
 		if len(op.AnyOf) > 0 {
@@ -106,7 +106,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 		if op.Strict {
 			shape.Set("additionalProperties", false)
 		}
-		bodies = append(bodies, d.component(capital(op.ID)+"Request", shape))
+		bodies = append(bodies, d.component(Capital(op.ID)+"Request", shape))
 		needs := func(f input.Field) bool { return f.Required }
 		if len(op.AnyOf) == 0 && !slices.ContainsFunc(op.Fields, needs) {
 			required = false
@@ -115,7 +115,7 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	}
 	shape := oneOf(bodies)
 	if len(bodies) > 1 { // oapi-codegen encodes a union only as a component
-		shape = d.component(capital(route.ID)+"Request", shape)
+		shape = d.component(Capital(route.ID)+"Request", shape)
 	}
 	content := object{{"schema", shape}, {"examples", examples}}
 	return object{
@@ -136,7 +136,7 @@ func (d *description) successResponse(operations []*api.Operation, method string
 		types := d.AnswerTypes(op)
 		for _, answer := range types {
 			answers = append(answers, d.withTrailer(d.schemas.ref(answer)))
-			name := capital(op.ID) + "Answer"
+			name := Capital(op.ID) + "Answer"
 			if len(types) > 1 {
 				name += answer.Name()
 			}
@@ -202,7 +202,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	name, texts := "", []string{}
 	for _, p := range types {
 		for word := range strings.FieldsSeq(p.Title) {
-			name += capital(word)
+			name += Capital(word)
 		}
 		texts = append(texts, p.Title+" ("+p.Path()+").")
 	}

@@ -42,7 +42,7 @@ func (s *schemas) ref(t reflect.Type) object {
 
 func typeName(t reflect.Type) string {
 	pkg := path.Base(t.PkgPath())
-	prefix := capital(pkg)
+	prefix := Capital(pkg)
 	if slices.Contains([]string{"model", "respond", "input"}, pkg) || strings.HasPrefix(t.Name(), prefix) {
 		return t.Name()
 	}

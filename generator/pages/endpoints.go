@@ -66,7 +66,7 @@ func routeTitle(route *api.Route) string {
 	if slices.Contains(acronyms, route.ID) {
 		return strings.ToUpper(route.ID)
 	}
-	return strings.ToUpper(route.ID[:1]) + strings.ReplaceAll(route.ID[1:], "-", " ")
+	return contract.Capital(strings.ReplaceAll(route.ID, "-", " "))
 }
 
 func (e *endpoint) rows() []slipRow {

@@ -101,7 +101,7 @@ func businessDaysFields(asked map[string]any) (filled, others []formField) {
 }
 
 func businessDaysField(f *input.Field) formField {
-	field := formField{Name: f.Name, Label: strings.ToUpper(f.Name[:1]) + f.Name[1:], Type: "text", Required: f.Required}
+	field := formField{Name: f.Name, Label: contract.Capital(f.Name), Type: "text", Required: f.Required}
 	texts := map[string]string{}
 	switch f.Type {
 	case input.Date:

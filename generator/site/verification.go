@@ -430,11 +430,11 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	}
 }
 
-// Keys returns the published receipt keys, the current one first; it may be "".
+// Keys returns the public halves of ReceiptKeys.All.
 func (s *Service) Keys() []string {
-	keys := []string{s.ReceiptKeys.Current}
-	for _, retired := range s.ReceiptKeys.Retired {
-		keys = append(keys, retired.PublicKey)
+	keys := []string{}
+	for _, key := range s.ReceiptKeys.All() {
+		keys = append(keys, key.PublicKey)
 	}
 	return keys
 }
