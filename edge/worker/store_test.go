@@ -5,27 +5,24 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 )
 
-// watched is a D1 binding that logs each call with n, its number of statements. It waits before the
-// call for wait, a JavaScript expression that may use n.
+// watched is a D1 binding that waits before each call for wait, a JavaScript expression that
+// may use n, its number of statements.
 func watched(wait string) string {
 	return `DB: {
     prepare: (sql) => ({ bind: (...args) => {
       const real = env.DB.prepare(sql).bind(...args);
-      return { real, all: async () => { const n = 1; console.log('call of ' + n); await (` + wait + `); return real.all(); } };
+      return { real, all: async () => { const n = 1; await (` + wait + `); return real.all(); } };
     } }),
-    batch: async (list) => { const n = list.length; console.log('call of ' + n); await (` + wait + `); return env.DB.batch(list.map(({ real }) => real)); },
+    batch: async (list) => { const n = list.length; await (` + wait + `); return env.DB.batch(list.map(({ real }) => real)); },
   }`
 }
 
@@ -33,12 +30,6 @@ func watched(wait string) string {
 func watch(t *testing.T, wait string) *service {
 	t.Helper()
 	return startMain(t, with(watched(wait)))
-}
-
-// calls is how many calls to D1 were logged since the log was last read.
-func (s *service) calls() int {
-	s.t.Helper()
-	return strings.Count(s.log(), "call of ")
 }
 
 func (s *service) register(name string) (status int, registered string) {
@@ -65,82 +56,12 @@ func (s *service) giveUp(body string, after time.Duration) {
 	}
 }
 
-// all registers so many agents at the same time, and waits for their answers.
-func (s *service) all(agents int, want func(name string) int) {
-	s.t.Helper()
-	var wait sync.WaitGroup
-	for i := range agents {
-		wait.Go(func() {
-			name := fmt.Sprint("agent ", i)
-			status, registered := s.register(name)
-			if status != want(name) || status == 200 && registered != name {
-				s.t.Errorf("%s: answered %d for %q, want %d", name, status, registered, want(name))
-			}
-		})
-	}
-	wait.Wait()
-}
-
-func stored(string) int { return 200 }
-
-// TestRequestsShareCalls: transactions that come in while a call to the store is under way share
-// the next call.
-func TestRequestsShareCalls(t *testing.T) {
-	t.Parallel()
-	s := watch(t, `later(300)`)
-	const agents = 60 // more than fit into one call
-	s.all(agents, stored)
-	if n := s.count("registrations"); n != agents {
-		t.Errorf("%d registrations of %d", n, agents)
-	}
-	if n := s.calls(); n < 3 || n > 12 {
-		t.Errorf("%d calls for %d registrations at the same time, want 3 to 12", n, agents)
-	}
-	if status, _ := s.register("one"); status != 200 || s.calls() != 1 {
-		t.Error("a request that is alone makes no call of its own")
-	}
-}
-
-// TestFaultsAreNotShared: a transaction that the store refuses fails alone, and not those that
-// share its call.
-func TestFaultsAreNotShared(t *testing.T) {
-	t.Parallel()
-	s := watch(t, `later(300)`)
-	s.sql(`CREATE TRIGGER refuse BEFORE INSERT ON registrations WHEN NEW.agent_name IN ('agent 3', 'agent 7') BEGIN SELECT RAISE(ABORT, 'no'); END`)
-	const agents = 12
-	s.all(agents, func(name string) int {
-		if name == "agent 3" || name == "agent 7" {
-			return 503
-		}
-		return 200
-	})
-	rows := s.sql("SELECT agent_name, count(*) AS n FROM registrations GROUP BY agent_name")
-	for _, row := range rows {
-		if row["n"] != 1.0 {
-			t.Errorf("%v was registered %v times", row["agent_name"], row["n"])
-		}
-	}
-	if len(rows) != agents-2 {
-		t.Errorf("%d agents registered, want %d", len(rows), agents-2)
-	}
-}
-
-// TestCallersOfACallGoAway: where a caller goes away, those who share a call with it do not notice,
-// and its own transaction is done.
-func TestCallersOfACallGoAway(t *testing.T) {
+// TestCallerGoesAway: the transaction of a caller who goes away is done.
+func TestCallerGoesAway(t *testing.T) {
 	t.Parallel()
 	s := watch(t, `later(400)`)
-	var wait sync.WaitGroup
-	for i, after := range []time.Duration{150, 150, 600} { // two callers make the first calls, and one waits for the next call
-		wait.Go(func() { s.giveUp(fmt.Sprintf(`{"agent_name":"gone %d"}`, i), after*time.Millisecond) })
-		time.Sleep(50 * time.Millisecond)
-	}
-	s.all(6, stored)
-	wait.Wait()
-	if n, m := s.count("registrations"), s.calls(); n != 9 || m > 5 {
-		t.Errorf("%d registrations of 9 in %d calls, want 5 at most", n, m)
-	}
-	s.all(3, stored)
+	s.giveUp(`{"agent_name":"gone"}`, 150*time.Millisecond)
+	eventually(t, "the registration of a caller who went away", func() bool { return s.count("registrations") == 1 })
 }
 
 // fated is a D1 binding whose calls have fates: of the nth call that of n in the object fates, a
@@ -162,7 +83,7 @@ func fated(fates string) string {
 }
 
 // TestLostAnswers: where the store gives no answer, a write is asked after by its record id, and
-// done again if it was not done. All that shared the call are stored once.
+// done again if it was not done. All are stored once.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -176,6 +97,7 @@ func TestLostAnswers(t *testing.T) {
 		{`{ 1: 'hangs' }`, 1, 200, "", 1},
 		{`{ 1: 'breaks' }`, 1, 200, "", 1},
 		{`{ 3: 'breaks' }`, 40, 200, "", 40},
+		{`{ 1: 'hangs', 2: 'hangs' }`, 1, 503, "is not known", 0},
 		{`{ 1: 'breaks', 2: 'breaks' }`, 1, 503, "is not known", 1},
 		{`{ 1: 'hangs', 2: 'unresolved' }`, 1, 503, "is not known", 0},
 		{`{ 1: 'unresolved' }`, 1, 503, "nothing was recorded", 0},
@@ -199,31 +121,6 @@ func TestLostAnswers(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTheStoreIsTooSlow: the answer to a caller who waits too long says whether the write may have
-// been done. No write is done that was said not to be, and none twice.
-func TestTheStoreIsTooSlow(t *testing.T) {
-	t.Parallel()
-	s := watch(t, `later(1400)`)
-	const agents = 200 // more than the calls have room for that come back in time
-	var mu sync.Mutex
-	details := map[any]int{}
-	var wait sync.WaitGroup
-	for i := range agents {
-		wait.Go(func() {
-			_, body := s.do("POST", "/api/waitlist", fmt.Sprintf(`{"agent_name":"agent %d"}`, i))
-			mu.Lock()
-			defer mu.Unlock()
-			details[body["detail"]]++
-		})
-	}
-	wait.Wait()
-	time.Sleep(2 * time.Second) // calls that are under way end
-	rows, distinct := s.count("registrations"), s.count("(SELECT DISTINCT agent_name FROM registrations)")
-	if refused := agents - rows; len(details) != 3 || details[nil] == 0 || refused == 0 || rows != distinct || !slices.Contains(slices.Collect(maps.Values(details)), refused) {
-		t.Errorf("%d were not registered of those answered %v, and %d twice", refused, details, rows-distinct)
 	}
 }
 
@@ -257,7 +154,7 @@ func (s *service) mostQueries() (most int) {
 const queryLimit = 50
 
 // TestQueriesOfAnInvocation: no run of the timer makes more than queryLimit queries, and the work
-// that it leaves is done by others. TestOthersLeaveRoom has those of a request.
+// that it leaves is done by others.
 func TestQueriesOfAnInvocation(t *testing.T) {
 	t.Parallel()
 	s := startMain(t, with(counting))
@@ -278,161 +175,6 @@ func TestQueriesOfAnInvocation(t *testing.T) {
 	}
 }
 
-// TestTransactions calls the store directly, with a clock that does not move. The runtime keeps the
-// request that makes a call until the call is done. A transaction that waits for its turn looks
-// less and less often. One that nobody waits for any more is not done.
-func TestTransactions(t *testing.T) {
-	t.Parallel()
-	s := startMain(t, `import { transact } from './store.mjs';
-const real = setTimeout, pauses = [], ran = [], kept = [];
-let now = 1e12;
-Date.now = () => now;
-const timed = (f, milliseconds) => {
-  if (milliseconds < 1000) pauses.push(milliseconds);
-  return real(f, milliseconds);
-};
-const hangs = () => new Promise(() => {}), ends = async () => ({ results: [], meta: { changes: 1 } });
-const run = (name, call) => transact([{ sql: name, args: [] }], {
-  prepare: (sql) => ({ bind: () => ({ sql, all: () => { ran.push(sql); return call(); } }) }),
-  batch: (list) => { for (const { sql } of list) ran.push(sql); return Promise.all(list.map(call)); },
-}, { waitUntil: (promise) => { kept.push(promise); } }, 10_000, {});
-export default {
-  async fetch() {
-    globalThis.setTimeout = timed;
-    let end;
-    const held = run('held', () => new Promise((resolve) => { end = resolve; }));
-    const early = await Promise.race([kept[0], new Promise((resolve) => real(resolve, 20, 'until it is done'))]);
-    end({ results: [], meta: { changes: 1 } });
-    await held;
-
-    run('hangs', hangs);
-    run('hangs too', hangs);
-    globalThis.setTimeout = () => {}; // the request of 'gone' ends, and its timers with it
-    run('gone', ends);
-    globalThis.setTimeout = timed;
-    now += 100;
-    const told = run('told', ends);
-    while (pauses.length < 9) await new Promise((resolve) => real(resolve, 10));
-    now += 10_000;
-    const { failure } = await told;
-    now -= 50; // the clock of another request may be behind
-    await run('new', ends);
-    return Response.json({ kept: early, pauses: pauses.slice(0, 9).join(' '), failure, ran: ran.join(', ') });
-  },
-};`)
-	_, got := s.do("POST", "/", "")
-	for name, want := range map[string]any{
-		"kept": "until it is done", "pauses": "2 4 8 16 32 50 50 50 50", "failure": 1.0, "ran": "held, hangs, hangs too, new",
-	} {
-		if got[name] != want {
-			t.Errorf("%s: %v, want %v", name, got[name], want)
-		}
-	}
-}
-
-// TestCallsFollowTheStore calls the store directly, with a clock that the test moves. A free
-// database gets all writes at once. A slow one gets fewer calls, and as many as before once its
-// best time is known to be slow. An overloaded one gets half as many.
-func TestCallsFollowTheStore(t *testing.T) {
-	t.Parallel()
-	s := startMain(t, `import { transact } from './store.mjs';
-let now = 1e12, held = [], holds = true, takes = 0;
-Date.now = () => now;
-const all = () => {
-  if (takes < 0) throw new Error('D1_ERROR: D1 DB is overloaded. Requests queued for too long.');
-  if (holds) return new Promise((resolve) => held.push(resolve));
-  now += takes;
-  return answer;
-};
-const answer = { results: [], meta: { changes: 1 } };
-const db = { prepare: () => ({ bind: () => ({ all }) }), batch: (list) => Promise.resolve(all()).then(() => list.map(() => answer)) };
-const write = () => transact([{ sql: '', args: [] }], db, { waitUntil() {} }, 10_000, {});
-const atOnce = async (writes) => { // how many of these are begun at once
-  const done = Array.from({ length: writes }, write), begun = held.length;
-  now += takes;
-  holds = false;
-  for (const end of held) end(answer);
-  await Promise.all(done);
-  held = [];
-  holds = true;
-  return begun;
-};
-export default {
-  async fetch() {
-    const seen = { first: await atOnce(16) };
-    for (let i = 0; i < 30; i++) seen.free = await atOnce(16);
-    takes = 10;
-    for (let i = 0; i < 100; i++) await atOnce(1);
-    seen.slow = await atOnce(16);
-    now += 10_000;
-    for (let i = 0; i < 60; i++) seen.moved = await atOnce(16);
-    takes = -1;
-    await write();
-    takes = 10;
-    seen.overloaded = await atOnce(16);
-    return Response.json(seen);
-  },
-};`)
-	_, got := s.do("POST", "/", "")
-	for name, want := range map[string]any{"first": 2.0, "free": 16.0, "slow": 2.0, "moved": 16.0, "overloaded": 8.0} {
-		if got[name] != want {
-			t.Errorf("%s: %v writes are begun at once, want %v", name, got[name], want)
-		}
-	}
-}
-
-// TestOthersLeaveRoom: the transactions of others that share the calls of an invocation never use
-// up the queries that its own writes need.
-func TestOthersLeaveRoom(t *testing.T) {
-	t.Parallel()
-	s := startMain(t, `import { own, transact } from './store.mjs';
-let env;
-const real = setTimeout, answer = { results: [], meta: { changes: 1 } };
-const ends = [], made = [];
-const run = (statements, count, hold, ctx = { waitUntil() {} }) => {
-  const call = (n, answers) => {
-    count.push(n);
-    return hold ? new Promise((resolve) => ends.push(() => resolve(answers))) : Promise.resolve(answers);
-  };
-  return transact(Array(statements).fill({ sql: '', args: [] }), {
-    prepare: () => ({ bind: () => ({ all: () => call(1, answer) }) }),
-    batch: (list) => call(list.length, list.map(() => answer)),
-  }, ctx, 10_000, env);
-};
-export default {
-  async fetch(request) {
-    const { writes, statements, bound } = await request.json();
-    env = { D1_QUERIES: bound };
-    made.length = 0;
-    const calls = [run(1, [], true), run(1, [], true)]; // while these are under way, no further calls are made
-    globalThis.setTimeout = () => {}; // so that the others wait without looking again
-    for (let i = 0; i < 500; i++) run(1, []);
-    globalThis.setTimeout = real;
-    for (const end of ends) end();
-    await Promise.all(calls);
-    const ctx = { waitUntil() {} };
-    for (let i = 0; i < writes; i++) await run(statements, made, false, ctx);
-    const { failure } = await run(Number(bound), [], false, ctx);
-    return Response.json({ made, failure, own: own(env) });
-  },
-};`)
-	const statements = api.MostStatements / 2 // the other half is a second transaction
-	for _, bound := range []int{queryLimit, 1000} {
-		_, got := s.do("POST", "/", fmt.Sprintf(`{"writes":%d,"statements":%d,"bound":"%d"}`, bound*3/4/statements, statements, bound))
-		sum := 0.0
-		made, _ := got["made"].([]any)
-		for _, n := range made {
-			sum += n.(float64)
-		}
-		if own := got["own"].(float64); len(made) < int(own)/statements || own < float64(bound)*3/4 {
-			t.Errorf("%d calls, and %v of %d statements are its own", len(made), own, bound)
-		}
-		if others := made[0].(float64) - statements; others < 5 || others > float64(bound)/4 || sum > float64(bound) || got["failure"] != 1.0 {
-			t.Errorf("%v: %v queries of %d, %v of them of others, then failure %v", made, sum, bound, others, got["failure"])
-		}
-	}
-}
-
 // TestKeyedBatch: a batch of writes that takes more statements than an invocation has is done as
 // far as it fits. What is filed is recorded, and what is refused is neither.
 func TestKeyedBatch(t *testing.T) {
@@ -447,35 +189,5 @@ func TestKeyedBatch(t *testing.T) {
 	filed, refused := strings.Count(string(text), `"structuredContent":{"filed":true`), strings.Count(string(text), `rate_limited`)
 	if most := s.mostQueries(); most > queryLimit || filed == 0 || refused == 0 || filed+refused != len(batch) || s.count("suggestions") != filed {
 		t.Errorf("%d queries, %d filed, %d refused, %d recorded", most, filed, refused, s.count("suggestions"))
-	}
-}
-
-// TestSecondTriesAreSpread: requests whose call had no answer do not all learn it, and try again,
-// at the same time.
-func TestSecondTriesAreSpread(t *testing.T) {
-	t.Parallel()
-	s := startMain(t, `import { transact } from './store.mjs';
-const real = setTimeout, pauses = [], ends = [];
-const call = () => new Promise((_, reject) => ends.push(reject));
-const run = () => transact([{ sql: '', args: [] }], {
-  prepare: () => ({ bind: () => ({ all: call }) }), batch: call,
-}, { waitUntil() {} }, 10_000, {});
-export default {
-  async fetch() {
-    const jobs = Array.from({ length: 10 }, run); // two calls, and eight that share the next one
-    while (ends.length < 2) await new Promise((resolve) => real(resolve, 5));
-    ends[0](new Error('lost'));
-    while (ends.length < 3) await new Promise((resolve) => real(resolve, 5));
-    globalThis.setTimeout = (f, milliseconds) => {
-      pauses.push(milliseconds);
-      return real(f, 0);
-    };
-    for (const end of ends) end(new Error('lost'));
-    const results = await Promise.all(jobs);
-    return Response.json({ pauses: new Set(pauses.filter((n) => n % 1 !== 0 && n < 500)).size, lost: results.filter(({ failure }) => failure === 2).length });
-  },
-};`)
-	if _, got := s.do("POST", "/", ""); got["lost"] != 10.0 || got["pauses"].(float64) < 8 {
-		t.Errorf("%v", got)
 	}
 }

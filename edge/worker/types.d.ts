@@ -187,15 +187,3 @@ export interface Signer {
   /** There is a key that cannot be used. */
   fault: boolean;
 }
-
-/** A transaction of a request. */
-export interface Job {
-  statements: Statement[];
-  /** The end of its request's patience, in Unix milliseconds. */
-  until: number;
-  /** The time of its call, in Unix milliseconds. */
-  began?: number;
-  /** It shares no call. */
-  alone: boolean;
-  result?: Result;
-}

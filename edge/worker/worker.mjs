@@ -9,7 +9,7 @@ import { named, nameOf, randomness, redirect } from './apex.mjs';
 import { clock, hostOf, keep, keptAnswer, respond } from './cache.mjs';
 import { Core } from './core.mjs';
 import { hasLimiter, headersOf, perform, read, signer, signerOf } from './effects.mjs';
-import { left, own } from './store.mjs';
+import { left, most } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Call, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
@@ -76,7 +76,7 @@ function begin(method, target, host, { facts, env }, signer) {
   return {
     now: clock(), entropy: randomness(), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env),
-    queries: own(env), journal: [],
+    queries: most(env), journal: [],
   };
 }
 
