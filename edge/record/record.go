@@ -142,7 +142,6 @@ type Record struct {
 	Values  []any  // of Columns
 	Hash    string // payload_sha256
 	Address string // e-mail address, or ""
-	Who     string // name of the agent or org, for the operator
 }
 
 // Answer stores a record, unless in is a dry run, and returns a response that has the members from
@@ -170,7 +169,7 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	}}
 	if r.Address != "" {
 		contact := "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed
-		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind, id, r.Address, r.Who))
+		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind, id, r.Address))
 	}
 	failure, earlier, ok := Insert(t, call, r.Table+".recorded_at", statements)
 	switch {

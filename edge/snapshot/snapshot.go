@@ -2,7 +2,7 @@
 // the members that depend on a request. The first line of its text is a flat JSON object with the
 // facts. Each other line is a document: its ID, a tab, compact JSON, which is not parsed.
 //
-//	{"format":"anteroom-snapshot-6","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-7","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 package snapshot
@@ -19,7 +19,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses any other.
-const Format = "anteroom-snapshot-6"
+const Format = "anteroom-snapshot-7"
 
 // Snapshot is the published content that a turn may read.
 type Snapshot struct {
@@ -49,7 +49,6 @@ type Snapshot struct {
 	PromiseDays   int64    // most days from a record to its hand verification
 	CopyDays      int64    // days a copy of a mailed suggestion is kept
 
-	RemindAfterDays int64 // age of a record without verification for a reminder; 0 for none
 	WritesPerMinute int64 // of one client address; 0 for no limit
 	BatchMessages   int64
 	BatchWrites     int64
@@ -235,7 +234,6 @@ func (s *Snapshot) facts() []fact {
 		{"indexnow_urls", &s.IndexNowURLs},
 		{"sitemap", &s.Sitemap},
 		{"log_lookup", &s.LogLookup},
-		{"remind_after_days", &s.RemindAfterDays},
 		{"log_origin", &s.LogOrigin},
 		{"log_size", &s.LogSize},
 		{"log_root", &s.LogRoot},

@@ -49,8 +49,7 @@ type List string
 // The kinds of messages.
 const (
 	Suggestions List = "suggestions"
-	Contacts    List = "contacts"  // the e-mail addresses of registrations and charters
-	Reminders   List = "reminders" // of records without a hand verification
+	Contacts    List = "contacts" // the e-mail addresses of registrations and charters
 )
 
 // Fetch sends an HTTP request to an address in the snapshot or, with Self, to this service. It

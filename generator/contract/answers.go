@@ -78,7 +78,6 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
 		Sitemap:       []string{},
 
-		RemindAfterDays: int64(cmp.Or(service.Relay.RemindAfterDays, site.RemindAfterDays)),
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
 		PromiseDays:     int64(service.Limits.PromiseDays),
 		CopyDays:        int64(service.Limits.CopyDays),

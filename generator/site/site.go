@@ -122,7 +122,7 @@ type Service struct {
 		Bounces string `yaml:"bounces,omitempty" is:"email"`
 		// Webhook is a secret, and content is published: only the empty text is left.
 		Webhook string `yaml:"webhook,omitempty" is:"webhook"`
-		// The operator is reminded if records wait longer for a hand verification. 0 means the default.
+		// RemindAfterDays had earlier programs remind the operator. It has no effect.
 		RemindAfterDays int `yaml:"remind_after_days,omitempty" min:"1" max:"365"`
 	} `yaml:"relay"`
 	Security struct {
@@ -136,9 +136,6 @@ type Service struct {
 		AITrain bool `yaml:"ai_train"`
 	} `yaml:"content_signals"`
 }
-
-// RemindAfterDays is the default.
-const RemindAfterDays = 7
 
 // BaseURL returns https:// and the canonical host.
 func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }

@@ -108,7 +108,7 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	hash := sha256.HexOf(canonical)
 	charter := &record.Record{
 		Kind: "charter", Table: "charters", Columns: "org_name, commissioner, roster",
-		Values: []any{name, turn.TextOrNull(head), roster}, Hash: hash, Address: email, Who: name,
+		Values: []any{name, turn.TextOrNull(head), roster}, Hash: hash, Address: email,
 	}
 	return record.Answer(t, in, charter, func(w *jsondoc.Writer, stored *record.Stored) {
 		w.Bool("chartered", !in.DryRun)

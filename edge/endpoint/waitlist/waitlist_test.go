@@ -28,7 +28,7 @@ func TestRegistration(t *testing.T) {
 	want := []turn.Statement{
 		{SQL: "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?" + record.UnlessUsed, Args: []any{id, "2026-11-20T12:00:00Z", " ada ", nil, body["payload_sha256"]}},
 		{SQL: "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + record.UnlessUsed, Args: []any{id, "ada@example.org", "2026-11-20T12:00:00Z"}},
-		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + record.UnlessUsed, Args: []any{id, "registration", `{"address":"ada@example.org","who":" ada "}`, edgetest.Now}},
+		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + record.UnlessUsed, Args: []any{id, "registration", `{"address":"ada@example.org"}`, edgetest.Now}},
 	}
 	if !reflect.DeepEqual(h.Statements, want) {
 		t.Errorf("statements\n%v\n%v", h.Statements, want)

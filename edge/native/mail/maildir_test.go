@@ -121,7 +121,7 @@ func TestCopies(t *testing.T) {
 	}{
 		{turn.Suggestions, "550 5.7.1 spam", 0},
 		{turn.Contacts, "250 ok", 0},
-		{turn.Reminders, "250 ok", 0},
+		{turn.Contacts, "250 ok", 0},
 		{turn.Suggestions, "250 ok", 1},
 		{turn.Suggestions, "", 2}, // what may have been taken stays
 	} {
