@@ -107,49 +107,6 @@ func replicate(t *testing.T, dir, data, replica, socket string) *exec.Cmd {
 	return copier
 }
 
-// An erased address leaves the database file although Litestream reads it, does not come back by
-// the replica, and the replication goes on.
-func TestEraseReplicated(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	data, replica, socket := filepath.Join(dir, "data"), filepath.Join(dir, "replica"), filepath.Join(dir, "socket")
-	h := start(t, data, "ANTEROOM_REPLICA="+socket)
-	replicate(t, dir, data, replica, socket)
-	const address = "lark@owl.example"
-	ask(t, http.DefaultClient, "POST", "http://"+h.address+"/api/waitlist", `{"agent_name":"lark","owner_email":"`+address+`"}`)
-	if said := operate(t, "records", "erase", "--email", address, "--data", data); !strings.Contains(said, "once another process stops reading") {
-		t.Errorf("nobody read the database: %s", said)
-	}
-	h.Process.Signal(os.Interrupt)
-	h.Wait()
-	h = start(t, data, "ANTEROOM_REPLICA="+socket)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		database, _ := os.ReadFile(filepath.Join(data, "anteroom.db"))
-		log, _ := os.ReadFile(filepath.Join(data, "anteroom.db-wal"))
-		if len(database) > 0 && !strings.Contains(string(database)+string(log), address) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the erased address stays in the database file")
-		}
-	}
-	register(t, http.DefaultClient, "http://"+h.address)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		restored := filepath.Join(dir, fmt.Sprint(time.Now().UnixNano()))
-		exec.Command(litestream(t), "restore", "-o", restored+".db", "file://"+replica).Run()
-		operate(t, "restore", restored+".db", "--data", restored)
-		if strings.Contains(operate(t, "records", "list", "contacts", "--addresses", "--data", restored), address) {
-			t.Fatal("the replica brings the erased address back")
-		}
-		if strings.Count(operate(t, "records", "list", "registrations", "--json", "--data", restored), "\n") == 2 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the replication did not go on")
-		}
-	}
-}
-
 // The disk dies under load: what Litestream has copied elsewhere becomes the store again, and takes
 // writes. What was lost is printed.
 func TestReplication(t *testing.T) {

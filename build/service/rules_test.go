@@ -28,7 +28,6 @@ var fires = map[string]string{
 	"AnteroomRoom":              "anteroom_store_bytes 9x2000\nanteroom_store_room_bytes 10x2000",
 	"AnteroomBackupOld":         `anteroom_backup_newest_timestamp_seconds 1x30000`,
 	"AnteroomReplicaOld":        `anteroom_replica_newest_timestamp_seconds 1x2000`,
-	"AnteroomErasureUnfinished": `anteroom_erasure_unfinished_timestamp_seconds 1x2000`,
 	"AnteroomSecurityTxtEnds":   `anteroom_security_txt_expires_timestamp_seconds 2000000x2000`,
 	"AnteroomSlowCommits":       "anteroom_store_commit_duration_seconds_bucket{le=\"0.5\"} 0x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"2\"} 0+10x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"+Inf\"} 0+10x2000",
 	"AnteroomWritesRefused":     `anteroom_limiter_refusals_total 0+120x2000`,
@@ -48,7 +47,6 @@ anteroom_store_bytes 1x2000
 anteroom_store_room_bytes 10x2000
 anteroom_backup_newest_timestamp_seconds 0+60x2000
 anteroom_replica_newest_timestamp_seconds 0+60x2000
-anteroom_erasure_unfinished_timestamp_seconds 0x2000
 anteroom_security_txt_expires_timestamp_seconds 90000000x2000
 anteroom_limiter_refusals_total 0x2000`
 

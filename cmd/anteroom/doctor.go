@@ -392,16 +392,6 @@ func (d *doctor) checkStore(ctx context.Context) {
 	if !isCopy {
 		d.checkRoom(store)
 	}
-	if since, err := records.Unfinished(ctx, store); err != nil {
-		d.addError(check, faulty, err, "try again")
-	} else if since > 0 && !remote {
-		what := fmt.Sprintf("an address that was erased at %s is still in %s",
-			time.UnixMilli(since).UTC().Format(time.RFC3339), name)
-		if readers := sqlite.Readers(name); len(readers) > 0 {
-			what += ", which is read by " + strings.Join(readers, ", ")
-		}
-		d.add(check, warning, "serve removes it within half a minute once no other process reads the database", "%s", what)
-	}
 	if err := d.checkRecords(ctx, store, extent); err != nil {
 		d.addError("records", faulty, err, "try again")
 	}

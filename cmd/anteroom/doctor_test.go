@@ -203,7 +203,6 @@ func TestDoctorFinds(t *testing.T) {
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and its secret half is missing`},
 		"another key":           {func(t *testing.T) { rotated(t); operate(t, "key", "new", "--out", "b.key") }, "--key-file b.key", `^fault key: .* publishes another receipt key \(sign with its secret`},
-		"an erased address":     {store("UPDATE store SET erasing = 1795000000000"), "", `^warning store: an address that was erased at 2026-11-18T11:06:40Z is still in data/anteroom.db \(serve removes it`},
 		"a webhook by http":     {write("a.url", "http://hooks.example.org/secret"), "--webhook-file a.url", `^fault webhook: [^/]*: want an https URL`},
 		"a log without a key":   {func(t *testing.T) { operate(t, "key", "new", "--log", "--out", "log.key") }, "--log-key-file log.key", `^fault log key: .* lists no log key`},
 

@@ -321,7 +321,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			}
 			erased, observed, err := records.Erase(ctx, store, address, ids...)
 			if err == nil {
-				defer func() { err = errors.Join(err, finishErasure(ctx, t, store)) }()
+				defer func() { err = errors.Join(err, store.Forget(ctx)) }()
 			}
 			if observed > 0 {
 				t.Printf("erased observations of clients with that name: %s", cli.Plural(int(observed), "row"))
@@ -364,15 +364,6 @@ func (w *storeWork) printLeftovers(store records.Store, ids, messages []string) 
 	for _, file := range w.leftovers(ids) {
 		w.t.Printf("%s may hold it too: remove it when you need it no longer", file)
 	}
-}
-
-func finishErasure(ctx context.Context, t *cli.Terminal, store records.Store) error {
-	reader, err := records.Finish(ctx, store)
-	if reader != "" {
-		t.Printf("It is erased for all readers. It leaves the database file once another process stops reading, "+
-			"and serve sees to that: %s", reader)
-	}
-	return err
 }
 
 // leftovers lists the files of the data folder that may contain the addresses and that the server

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
@@ -16,7 +15,7 @@ func register(t *testing.T, h *Host, name string) {
 	on := h.site.Load()
 	body := `{"agent_name":"` + name + `","owner_email":"` + name + `@example.org"}`
 	current := h.turn(on, turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Body: []byte(body)})
-	if r := h.run(on, current, on.edge.Handle, sqlite.Caller); r == nil || r.Status != 200 {
+	if r := h.run(on, current, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 		t.Fatalf("register %s: %+v", name, r)
 	}
 }
@@ -67,7 +66,7 @@ func TestWake(t *testing.T) {
 	} {
 		on := h.site.Load()
 		current := h.turn(on, turn.Request{Method: "POST", Target: c.target, Host: "www.example.org", Header: []turn.Header{{Name: "content-type", Value: "application/json"}}, Body: []byte(c.body)})
-		if r := h.run(on, current, on.edge.Handle, sqlite.Caller); r == nil || r.Status != 200 {
+		if r := h.run(on, current, on.edge.Handle, h.sendSoon); r == nil || r.Status != 200 {
 			t.Fatalf("%s %s: %+v", c.target, c.body, r)
 		}
 		woken := len(h.wake) == 1

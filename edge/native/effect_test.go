@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
@@ -59,7 +58,7 @@ func TestEffects(t *testing.T) {
 		turn.Relay{Message: turn.Message{ID: "id", Subject: "s", Text: "t"}},
 		turn.Relay{Message: turn.Message{ID: "id", Subject: "s\nx"}},
 	}
-	got := h.perform(on, effects, sqlite.Housekeeping)
+	got := h.perform(on, effects, h.sendMail)
 	want := []string{
 		"Rows:[[[7]]]", "Data:" + fmt.Sprint([]byte(signature)), "OK:true", "OK:false", "OK:false", "OK:false", "OK:false",
 		"Status:200 Data:" + fmt.Sprint([]byte("POST 1 b")), "Status:302", "Failure:timeout", "Failure:refused",
@@ -70,10 +69,10 @@ func TestEffects(t *testing.T) {
 			t.Errorf("effect %d: %s, want %s", i, text, want[i])
 		}
 	}
-	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, sqlite.Housekeeping); !r[0].OK || r[0].Remaining != 0 {
+	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, h.sendMail); !r[0].OK || r[0].Remaining != 0 {
 		t.Errorf("first write: %+v", r)
 	}
-	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, sqlite.Housekeeping); r[0].OK {
+	if r := h.perform(on, []turn.Effect{turn.Limit{Key: "k"}}, h.sendMail); r[0].OK {
 		t.Errorf("second write: %+v", r)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(h.config.Data, "mail", "new")); len(entries) != 1 {
@@ -84,7 +83,7 @@ func TestEffects(t *testing.T) {
 		return text(200, "limiter %v key %q", t.Host.Limiter, t.Host.PublicKey)
 	}})
 	for _, effect := range []turn.Effect{turn.Sign{}, turn.Relay{}, turn.Limit{Key: "k"}} {
-		if r := bare.perform(bare.site.Load(), []turn.Effect{effect}, sqlite.Housekeeping); r[0].Failure != turn.Unavailable {
+		if r := bare.perform(bare.site.Load(), []turn.Effect{effect}, bare.sendMail); r[0].Failure != turn.Unavailable {
 			t.Errorf("%T: %+v", effect, r)
 		}
 	}

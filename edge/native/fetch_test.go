@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
@@ -55,7 +54,7 @@ func TestFetchIsBounded(t *testing.T) {
 	})
 	h, _ := open(t, Config{}, fake{})
 	fetch := func(url string, millis int) turn.Result {
-		return h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: millis}, sqlite.Housekeeping)
+		return h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: millis}, h.sendMail)
 	}
 	for _, url := range []string{hanging, dripping} {
 		if r := fetch(url, 100); r.Failure != turn.Timeout || r.Millis < 90 {
@@ -86,7 +85,7 @@ func TestFetchesAreShared(t *testing.T) {
 		if change != nil {
 			change(&f)
 		}
-		if r := h.performOne(h.site.Load(), f, sqlite.Housekeeping); string(r.Data) != "answer" {
+		if r := h.performOne(h.site.Load(), f, h.sendMail); string(r.Data) != "answer" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -118,7 +117,7 @@ func TestFetchesAreShared(t *testing.T) {
 	expect("after a change of the content", 1)
 	closed := turn.Fetch{Method: "GET", URL: "http://127.0.0.1:1/", MaxBytes: 1, TimeoutMillis: 1000, ShareSeconds: 30}
 	for range 2 {
-		if r := h.performOne(h.site.Load(), closed, sqlite.Housekeeping); r.Failure != turn.Refused {
+		if r := h.performOne(h.site.Load(), closed, h.sendMail); r.Failure != turn.Refused {
 			t.Errorf("%+v", r)
 		}
 	}

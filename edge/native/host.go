@@ -53,9 +53,6 @@ type Config struct {
 	// Copies is a Maildir for a copy of each suggestion that a mail server gets, or "". A copy stays
 	// for the snapshot's CopyDays.
 	Copies string
-	// PauseReplication has another process that reads the database close it until resume is called,
-	// or is nil. An erased address leaves the file only while no process reads it.
-	PauseReplication func(context.Context) (resume func() error, err error)
 	// Key signs receipts, or is nil. Package receipt has the rule for a key that is not published.
 	Key ed25519.PrivateKey
 	// Snapshot is the published content as the core knows it.
@@ -309,7 +306,6 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.deliver(background) })
 	all.Go(func() { h.keepTally(background) })
-	all.Go(func() { h.finishErasures(background) })
 	failed := make(chan error, 1)
 	go func() { failed <- h.server.Serve(listener) }()
 	var err error
@@ -337,10 +333,13 @@ func (h *Host) eraseAgain() error {
 	if err != nil {
 		return err
 	}
-	if n, err := records.EraseAgain(context.Background(), h.store, listed); err != nil {
+	n, err := records.EraseAgain(context.Background(), h.store, listed)
+	if err != nil || n == 0 {
 		return err
-	} else if n > 0 {
-		h.log.Warn("erased again: addresses that an older copy of the database had brought back", "rows", n)
+	}
+	h.log.Warn("erased again: addresses that an older copy of the database had brought back", "rows", n)
+	if err := h.store.Forget(context.Background()); err != nil {
+		h.log.Error("an erased address stays in the database file (anteroom records erase, once nobody reads it)", "error", err)
 	}
 	return nil
 }
@@ -358,36 +357,6 @@ func repeat(ctx context.Context, pause time.Duration, wake <-chan struct{}, f fu
 		case <-ticker.C:
 		}
 	}
-}
-
-func (h *Host) finishErasures(ctx context.Context) {
-	said := ""
-	repeat(ctx, h.deliveryPause, nil, func() {
-		reader, err := records.Finish(ctx, h.store)
-		if reader != "" && h.config.PauseReplication != nil {
-			reader, err = h.finishAlone(ctx)
-		}
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			h.log.Error("an erasure is unfinished, and is tried again", "error", err)
-		case reader != said && reader != "":
-			h.log.Warn("an erased address stays in the database file until another process stops reading", "process", reader)
-		case reader != said:
-			h.log.Info("erased addresses have left the database file")
-		}
-		said = reader
-	})
-}
-
-// finishAlone finishes erasures while the replication does not read the database.
-func (h *Host) finishAlone(ctx context.Context) (reader string, err error) {
-	resume, err := h.config.PauseReplication(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, resume()) }()
-	return records.Finish(ctx, h.store)
 }
 
 func (h *Host) deliver(ctx context.Context) {
@@ -416,7 +385,7 @@ func (h *Host) deliverDue(ctx context.Context) {
 func (h *Host) deliverOne() bool {
 	on := h.site.Load()
 	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost})
-	answer := h.run(on, t, on.edge.Deliver, sqlite.Housekeeping)
+	answer := h.run(on, t, on.edge.Deliver, h.sendMail)
 	return answer != nil && answer.Status == http.StatusOK
 }
 

@@ -62,11 +62,6 @@ func (h *Host) readStore(add func(*metrics.Series, float64, ...string)) error {
 		add(metrics.Unverified, float64(waiting.New), waiting.Kind)
 		add(metrics.OldestRecord, oldest, waiting.Kind)
 	}
-	since, err := records.Unfinished(ctx, h.reader)
-	if err != nil {
-		return err
-	}
-	add(metrics.Erasure, float64(since)/1000)
 	used, most, err := h.reader.Room()
 	if err != nil {
 		return err

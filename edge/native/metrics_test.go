@@ -49,7 +49,6 @@ func TestMetrics(t *testing.T) {
 		`anteroom_ready{check="store"} 1`,
 		`anteroom_ready{check="key"} 1`,
 		`anteroom_ready{check="documents"} 0`,
-		`anteroom_erasure_unfinished_timestamp_seconds 0`,
 	} {
 		if !strings.Contains(w.Body.String(), "\n"+want) {
 			t.Errorf("the metrics lack %s", want)

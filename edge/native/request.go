@@ -17,7 +17,6 @@ import (
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/endpoint/mcp"
 	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
@@ -165,7 +164,7 @@ func send(w http.ResponseWriter, r *http.Request, answer *turn.Response) {
 }
 
 func (h *Host) answer(on *site, t *turn.Turn, path string) (answer *turn.Response) {
-	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, sqlite.Caller) }
+	run := func() *turn.Response { return h.run(on, t, on.edge.Handle, h.sendSoon) }
 	if method := t.Request.Method; path == health.Ready && (method == http.MethodGet || method == http.MethodHead) {
 		asked, now := fmt.Sprintf("%s %p", method, on), h.now()
 		answer = h.readiness.do(asked, now, now.Add(health.KeepSeconds*time.Second), nil, run)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 )
 
@@ -24,14 +23,17 @@ func (h *Host) turn(on *site, request turn.Request) *turn.Turn {
 	return t
 }
 
+// relayer is sendMail or sendSoon.
+type relayer func(*site, turn.Message) turn.Result
+
 // run runs a turn to its end, and returns nil if that failed. Effects are not bound to the request:
 // a caller that goes away leaves no half turn.
 func (h *Host) run(
-	on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, class sqlite.Class,
+	on *site, t *turn.Turn, handle func(*turn.Turn) turn.Outcome, relay relayer,
 ) (answer *turn.Response) {
 	defer h.recovered("turn", func() { answer = nil })
 	answer = turn.Run(t, handle, func(effects []turn.Effect) []turn.Result {
-		results := h.perform(on, effects, class)
+		results := h.perform(on, effects, relay)
 		h.config.Metrics.Effects(effects, results)
 		return results
 	})
@@ -58,32 +60,29 @@ func (h *Host) recovered(where string, then func()) {
 	}
 }
 
-func (h *Host) perform(on *site, effects []turn.Effect, class sqlite.Class) []turn.Result {
+func (h *Host) perform(on *site, effects []turn.Effect, relay relayer) []turn.Result {
 	results := make([]turn.Result, len(effects))
 	if len(effects) == 1 {
-		results[0] = h.performOne(on, effects[0], class)
+		results[0] = h.performOne(on, effects[0], relay)
 		return results
 	}
 	var all sync.WaitGroup
 	for i, effect := range effects {
 		all.Go(func() {
 			defer h.recovered("effect", func() { results[i] = turn.Result{Failure: turn.Timeout} })
-			results[i] = h.performOne(on, effect, class)
+			results[i] = h.performOne(on, effect, relay)
 		})
 	}
 	all.Wait()
 	return results
 }
 
-func (h *Host) performOne(on *site, effect turn.Effect, class sqlite.Class) turn.Result {
+func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Result {
 	switch e := effect.(type) {
 	case turn.Exec:
-		return h.store.ExecAs(class, e)
+		return h.store.Exec(e)
 	case turn.Relay:
-		if class == sqlite.Housekeeping {
-			return h.sendMail(on, e.Message)
-		}
-		return h.sendSoon(on, e.Message)
+		return relay(on, e.Message)
 	case turn.Sign:
 		if h.config.Key == nil {
 			return turn.Result{Failure: turn.Unavailable}

@@ -216,10 +216,8 @@ var (
 	Ready         = series("ready", "Whether a check of /readyz passes: 1 or 0.", "check")
 	StoreBytes    = series("store_bytes", "Size of the database.")
 	StoreRoom     = series("store_room_bytes", "Size that the database can have, by the free space of its disk.")
-	Erasure       = series("erasure_unfinished_timestamp_seconds",
-		"Time of an erasure whose address is still in the database file.")
-	Backup  = series("backup_newest_timestamp_seconds", "Time of the newest backup in --backups.")
-	Replica = series("replica_newest_timestamp_seconds",
+	Backup        = series("backup_newest_timestamp_seconds", "Time of the newest backup in --backups.")
+	Replica       = series("replica_newest_timestamp_seconds",
 		"Time up to which Litestream has replicated the database, or 0 if that is unknown.")
 	SecurityTxt = series("security_txt_expires_timestamp_seconds", "End of security.txt.")
 )

@@ -31,20 +31,17 @@ type Reader struct {
 // and with an older schema. It refuses a file without a schema, such as a copy of a running
 // server's file without its log. This process must not have the database open: see Store.Reader.
 func OpenReadOnly(path string) (*Reader, error) {
-	return openReadOnly(path, checkLog)
+	return openReadOnly(path)
 }
 
 // Reader opens the database a second time.
 func (s *Store) Reader() (*Reader, error) {
-	return openReadOnly(s.path, func(string) error { return nil })
+	return openReadOnly(s.path)
 }
 
-func openReadOnly(path string, check func(path string) error) (*Reader, error) {
+func openReadOnly(path string) (*Reader, error) {
 	r := &Reader{}
 	absolute, err := filepath.Abs(path)
-	if err == nil {
-		err = check(absolute)
-	}
 	if err == nil {
 		err = r.open(absolute)
 	}

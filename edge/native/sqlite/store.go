@@ -6,20 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
-
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // FileName is the name of the database in a data folder.
@@ -43,11 +41,12 @@ type Store struct {
 	log        *slog.Logger
 	files      map[string]fs.FileInfo // the database and its log when they were opened
 
-	queue
+	jobs    chan *job
 	watch   func(int, time.Duration) // of the writer; may be nil
 	between chan func()              // work on the connection outside of a transaction
-	closing chan struct{}            // closed by Close
-	stopped chan struct{}            // closed by the writer when it is done
+	once    sync.Once
+	closing chan struct{} // closed by Close
+	stopped chan struct{} // closed by the writer when it is done
 }
 
 // ErrNone is returned by Open if there is no database.
@@ -62,7 +61,7 @@ func Create(path string, log *slog.Logger) (*Store, error) { return start(path, 
 
 func start(path string, log *slog.Logger, create bool) (*Store, error) {
 	s := &Store{
-		log: log, queue: queue{wake: make(chan struct{}, 1)}, between: make(chan func()),
+		log: log, jobs: make(chan *job, 4*groupSize), between: make(chan func()),
 		closing: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if err := s.open(path, create); err != nil {
@@ -82,13 +81,6 @@ func (s *Store) open(path string, create bool) error {
 		return err
 	} else if !there && !create {
 		return ErrNone
-	}
-	if err := checkLog(path); err != nil {
-		return err
-	}
-	left, err := takeIn(path)
-	if err != nil {
-		return err
 	}
 	// SQLite would make a file that other users may read, and would not sync its name.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -112,26 +104,22 @@ func (s *Store) open(path string, create bool) error {
 		return err
 	}
 	defer s.script("ROLLBACK") // does nothing after COMMIT
-	if left > 0 {
-		s.log.Info("recovered the write-ahead log that a killed process left", "bytes", left)
-	}
-	err = s.migrate(create)
-	if err == nil {
+	if err = s.migrate(create); err == nil {
 		err = s.script("COMMIT")
+	}
+	if err != nil {
+		return err
 	}
 	s.files = map[string]fs.FileInfo{}
 	for _, name := range []string{path, path + logSuffix} {
-		if err == nil {
-			s.files[name], err = os.Stat(name)
+		if s.files[name], err = os.Stat(name); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-const (
-	logSuffix   = "-wal" // of the write-ahead log
-	indexSuffix = "-shm" // of the index of the log
-)
+const logSuffix = "-wal" // of the write-ahead log
 
 // Exists reports whether there is a database at path. An empty file, as a killed process may leave
 // it, is none. A log without its database is an error, as SQLite would delete it.
@@ -152,63 +140,6 @@ func Exists(path string) (bool, error) {
 
 func notOurs(err error) error {
 	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
-}
-
-// checkLog refuses a log next to a file whose header declares none, such as a backup (byte 18;
-// sqlite.org/fileformat2.html, section 1.3.3): SQLite would write old pages into the file. This
-// process must have no connection to it, whose locks would be lost (sqlite.org/howtocorrupt.html,
-// section 2.2).
-func checkLog(path string) error {
-	head := make([]byte, 19)
-	f, err := os.Open(path)
-	if err == nil {
-		_, err = io.ReadFull(f, head)
-		f.Close()
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return notOurs(err)
-	} else if err != nil || head[18] != 1 || logSize(path) == 0 {
-		return nil // SQLite reports other faults
-	}
-	return fmt.Errorf("%s does not belong to %s, a copy that replaced its file "+
-		"(to use the copy, move the log and its %s away; the former file is incomplete without them)",
-		path+logSuffix, path, indexSuffix)
-}
-
-func logSize(path string) int64 {
-	info, err := os.Stat(path + logSuffix)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// checked is the size in bytes up to which takeIn checks a database.
-const checked = 256 << 20
-
-// takeIn checks a database with the log that a killed process left, before SQLite writes the log
-// into the file: a copy that the log does not belong to would be destroyed. It returns the log's
-// size.
-func takeIn(path string) (left int64, err error) {
-	left = logSize(path)
-	if info, err := os.Stat(path); left == 0 || err != nil || disk.LockHolders(path+indexSuffix, opened, opened) != nil {
-		return 0, nil
-	} else if info.Size() > checked {
-		return left, nil
-	}
-	c := new(connection)
-	defer c.disconnect()
-	var rows [][][]any
-	if err = c.connect(path, url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}); err == nil {
-		rows, _, err = c.run(turn.SQL("PRAGMA quick_check(1)"))
-	}
-	if err == nil && rows[0][0][0] != "ok" {
-		err = fmt.Errorf("%v", rows[0][0][0])
-	} else if failed := code(err); failed != sqlite3.SQLITE_CORRUPT && failed != sqlite3.SQLITE_NOTADB {
-		return left, nil // opening it for writing reports other faults
-	}
-	return left, fmt.Errorf("damaged with its log %s, both files are unchanged: %w "+
-		"(if the file is a copy, move the log and its %s away; otherwise restore a backup)", path+logSuffix, err, indexSuffix)
 }
 
 // migrate applies the missing migrations in the open transaction, to a database that it copies
@@ -263,14 +194,7 @@ func (s *Store) copyTo(path string) error {
 
 // Close lets the writes under way finish and closes the database.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	again := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if again {
-		return nil
-	}
-	close(s.closing)
+	s.once.Do(func() { close(s.closing) })
 	<-s.stopped
 	return s.disconnect()
 }
@@ -283,9 +207,9 @@ func (s *Store) Read(_ context.Context, statements ...turn.Statement) (rows [][]
 	return rows, err
 }
 
-// Write is ExecAs with Housekeeping. It returns the number of changed rows of each statement.
+// Write is Exec. It returns the number of changed rows of each statement.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
-	switch _, changes, failure := s.perform(Housekeeping, statements); failure {
+	switch _, changes, failure := s.perform(statements); failure {
 	case turn.None:
 		return changes, nil
 	case turn.Timeout:

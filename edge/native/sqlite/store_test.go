@@ -179,7 +179,7 @@ func group(s *Store, execs ...turn.Exec) (failures []turn.Failure) {
 		for _, exec := range execs {
 			jobs = append(jobs, &job{statements: exec.Statements})
 		}
-		s.begin()
+		s.control("BEGIN IMMEDIATE")
 		s.commit(jobs)
 		for _, j := range jobs {
 			failures = append(failures, j.failure)
@@ -242,90 +242,44 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// shorten has the Execs of callers wait less for a test.
+// shorten has Execs wait less for a test.
 func shorten(t *testing.T, patience time.Duration) {
 	before := Patience
 	t.Cleanup(func() { Patience = before })
-	Patience = [...]time.Duration{Caller: patience, Housekeeping: time.Minute}
+	Patience = patience
 }
 
-// TestLocked: while another process has the database locked, no caller waits longer than the
-// patience of one, and what was refused is never written. Housekeeping waits.
+// TestLocked: while another process has the database locked, no caller waits longer than its
+// patience, and what was refused is never written.
 func TestLocked(t *testing.T) {
 	shorten(t, 20*time.Millisecond)
 	path := filepath.Join(t.TempDir(), FileName)
 	s, other := openStore(t, path), openStore(t, path)
-	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 20") })
-	for range 2 { // it stalls, and answers again
-		// The writer of other leaves the connection alone meanwhile.
-		must(t, other.script("BEGIN EXCLUSIVE"))
-		s.betweenGroups(func() {
-			const want = "another process is using the database (try again)"
-			if _, _, err := s.run(insert("refused").Statements...); withHint(err) == nil || withHint(err).Error() != want {
-				t.Errorf("refused with %v, want %s", withHint(err), want)
-			}
-		})
-		var kept sync.WaitGroup
-		housekeeping := func() {
-			if r := s.ExecAs(Housekeeping, insert("kept")); r.Failure != turn.None {
-				t.Errorf("housekeeping: %q", r.Failure)
-			}
+	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 50") })
+	// The writer of other leaves the connection alone meanwhile.
+	must(t, other.script("BEGIN EXCLUSIVE"))
+	s.betweenGroups(func() {
+		const want = "another process is using the database (try again)"
+		if _, _, err := s.run(insert("refused").Statements...); withHint(err) == nil || withHint(err).Error() != want {
+			t.Errorf("refused with %v, want %s", withHint(err), want)
 		}
-		kept.Go(housekeeping)
+	})
+	for range 3 {
 		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
 			t.Errorf("a caller: %q", r.Failure)
 		}
-		Patience[Caller] = time.Hour
-		if r := s.Exec(insert("refused")); r.Failure != turn.Refused {
-			t.Errorf("a caller while the store stalls: %q", r.Failure)
-		}
-		kept.Go(housekeeping)
-		for waiting := 0; waiting < 2; { // or it is refused
-			s.mu.Lock()
-			waiting = len(s.waiting[Housekeeping])
-			s.mu.Unlock()
-		}
-		must(t, other.script("ROLLBACK"))
-		kept.Wait()
-		if r := s.Exec(insert("kept")); r.Failure != turn.None {
-			t.Errorf("afterwards: %q", r.Failure)
-		}
-		Patience[Caller] = 20 * time.Millisecond
 	}
-	if rows := s.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept,kept,kept,kept,kept,kept]]]" {
-		t.Errorf("stored %v", rows)
-	}
-	must(t, other.script("BEGIN EXCLUSIVE"))
-	ended := make(chan turn.Result)
-	go func() { ended <- s.ExecAs(Housekeeping, insert("refused")) }()
-	for queued := 0; queued == 0; {
-		s.mu.Lock()
-		queued = len(s.waiting[1])
-		s.mu.Unlock()
+	must(t, other.script("ROLLBACK"))
+	Patience = time.Minute
+	if r := s.Exec(insert("kept")); r.Failure != turn.None {
+		t.Errorf("afterwards: %q", r.Failure)
 	}
 	must(t, s.Close())
-	if r := <-ended; r.Failure != turn.Refused {
+	if r := s.Exec(insert("refused")); r.Failure != turn.Unavailable {
 		t.Errorf("at the end: %q", r.Failure)
 	}
-}
-
-// TestOrder: the writes of callers go ahead of housekeeping.
-func TestOrder(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), FileName))
-	var all sync.WaitGroup
-	s.betweenGroups(func() { // the writer takes nothing meanwhile
-		for i, class := range []Class{Housekeeping, Caller, Housekeeping, Caller} {
-			all.Go(func() { s.ExecAs(class, insert(fmt.Sprint(class))) })
-			for queued := 0; queued <= i; {
-				s.mu.Lock()
-				queued = len(s.waiting[0]) + len(s.waiting[1])
-				s.mu.Unlock()
-			}
-		}
-	})
-	all.Wait()
-	if rows := s.Exec(one("SELECT group_concat(record_id, '' ORDER BY seq) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[0011]]]" {
-		t.Errorf("in the order %v", rows)
+	if rows := other.Exec(one("SELECT group_concat(record_id) FROM registrations")).Rows; fmt.Sprint(rows) != "[[[kept]]]" {
+		t.Errorf("stored %v", rows)
 	}
 }
 
@@ -342,10 +296,8 @@ func TestLargeBurst(t *testing.T) {
 				}
 			})
 		}
-		for queued := 0; queued < burst; {
-			s.mu.Lock()
-			queued = len(s.waiting[Caller])
-			s.mu.Unlock()
+		for len(s.jobs) < burst {
+			time.Sleep(time.Millisecond)
 		}
 	})
 	all.Wait()
@@ -385,7 +337,7 @@ func TestBegun(t *testing.T) {
 		t.Errorf("told %q, want %q", r.Failure, turn.Timeout)
 	}
 	close(held)
-	if r := s.ExecAs(Housekeeping, one("SELECT record_id FROM registrations")); fmt.Sprint(r.Rows) != "[[[held]]]" {
+	if r := s.Exec(one("SELECT record_id FROM registrations")); fmt.Sprint(r.Rows) != "[[[held]]]" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -536,9 +488,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 				put(t, s, "DELETE FROM outbox WHERE record_id = ?", ids[i][:10])
 				ids = slices.Delete(ids, i, i+1)
 			}
-			if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
-				t.Fatal(reader, err)
-			}
+			must(t, s.Forget(t.Context()))
 			files, _ := filepath.Glob(filepath.Join(dir, "*"))
 			for _, file := range files {
 				text, err := os.ReadFile(file)
@@ -560,50 +510,30 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestForgetBesideAnother: while another process reads, Forget names it, and no write waits for it.
-// Beside one that writes, Forget waits.
+// TestForgetBesideAnother: while another process reads, Forget fails, and no write waits for it.
 func TestForgetBesideAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileName)
 	s, other := openStore(t, path), openStore(t, path) // each with a connection of its own
 	before := ForgetPatience
 	t.Cleanup(func() { ForgetPatience = before })
-	ForgetPatience = 0
-	shorten(t, 100*time.Millisecond)
-	s.betweenGroups(func() { s.control("PRAGMA busy_timeout = 0") })
-	put(t, s, "INSERT INTO contacts VALUES ('a', 'erased@example.org', '')")
-	// The writer of other leaves the connection alone meanwhile.
-	if err := other.script("BEGIN; SELECT count(*) FROM contacts"); err != nil {
-		t.Fatal(err)
-	}
-	put(t, s, "DELETE FROM contacts")
-	stop, ended := make(chan bool), make(chan bool)
-	go func() {
-		defer close(ended)
-		for refused := 0; ; {
-			select {
-			case <-stop:
-				if refused > 0 {
-					t.Errorf("%d writes are refused", refused)
-				}
-				return
-			default:
-			}
-			if s.Exec(insert(newID())).Failure != turn.None {
-				refused++
-			}
-		}
-	}()
 	ForgetPatience = 300 * time.Millisecond
-	reader, err := s.Forget(t.Context())
-	close(stop)
-	<-ended
-	if want := fmt.Sprintf("(process %d)", os.Getpid()); !strings.HasSuffix(reader, want) || err != nil {
-		t.Errorf("beside a reader: %q, %v, want %s", reader, err, want)
+	put(t, s, "INSERT INTO contacts VALUES ('a', 'erased@example.org', '')")
+	must(t, other.script("BEGIN; SELECT count(*) FROM contacts"))
+	put(t, s, "DELETE FROM contacts")
+	failed := make(chan error)
+	go func() { failed <- s.Forget(t.Context()) }()
+	for err := error(nil); err == nil; {
+		select {
+		case err = <-failed:
+			if err == nil || !strings.Contains(err.Error(), "another process reads the database") {
+				t.Fatal(err)
+			}
+		default:
+			put(t, s, "INSERT OR REPLACE INTO health VALUES (1, 1)")
+		}
 	}
 	must(t, other.script("ROLLBACK"))
-	if reader, err := s.Forget(t.Context()); reader != "" || err != nil {
-		t.Errorf("afterwards: %q, %v", reader, err)
-	}
+	must(t, s.Forget(t.Context()))
 	for _, file := range []string{path, path + logSuffix} {
 		if text, err := os.ReadFile(file); err != nil || strings.Contains(string(text), "erased@example.org") {
 			t.Errorf("%s holds the address, or %v", filepath.Base(file), err)
@@ -739,69 +669,6 @@ func TestKilled(t *testing.T) {
 	}
 	if r := s.Exec(one("PRAGMA integrity_check")); r.Rows[0][0][0] != "ok" {
 		t.Errorf("integrity: %v", r.Rows)
-	}
-}
-
-// TestCopyNextToALog: where a copy was put in the place of a database whose process was killed, the
-// log of that is not put into the copy. It is, where the copy is the database itself.
-func TestCopyNextToALog(t *testing.T) {
-	read := func(path string) string {
-		text, err := os.ReadFile(path)
-		must(t, err)
-		return string(text)
-	}
-	for _, size := range []int{3, 3000} {
-		folder := t.TempDir()
-		path, backup, file := filepath.Join(folder, "live"), filepath.Join(folder, "backup"), filepath.Join(folder, "file")
-		s := openStore(t, path)
-		var statements []turn.Statement
-		for range size {
-			statements = append(statements, insert(newID()).Statements...)
-		}
-		s.Write(t.Context(), statements...)
-		r, err := OpenReadOnly(path)
-		must(t, err)
-		must(t, errors.Join(r.CopyTo(t.Context(), backup), r.Close()))
-		s.Forget(t.Context())
-		os.WriteFile(file, []byte(read(path)), 0o600) // as it is without its log
-		for range 3 {
-			s.Write(t.Context(), statements[:2]...)
-			s.Write(t.Context(), turn.SQL("DELETE FROM registrations WHERE seq % 2"))
-			s.Write(t.Context(), statements...)
-		}
-		log := read(path + logSuffix)
-		other := filepath.Join(folder, "other")
-		o := openStore(t, other)
-		o.Write(t.Context(), turn.SQL("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO contacts SELECT i, i, '' FROM n"))
-		o.Close()
-		want := count(t, s, "registrations")
-
-		for what, text := range map[string]string{"backup": read(backup), "file": read(file), "other": read(other)} {
-			if what == "other" && size < 1000 {
-				continue // the log has all pages
-			}
-			copied := filepath.Join(t.TempDir(), FileName)
-			os.WriteFile(copied, []byte(text), 0o600)
-			os.WriteFile(copied+logSuffix, []byte(log), 0o600)
-			var said strings.Builder
-			s, err := Open(copied, slog.New(slog.NewTextHandler(&said, nil)))
-			if what == "file" {
-				must(t, err)
-				if n := count(t, s, "registrations"); n != want || !strings.Contains(said.String(), fmt.Sprintf(`"recovered the write-ahead log that a killed process left" bytes=%d`, len(log))) {
-					t.Errorf("%d of %d records, and the log says %s", n, want, said.String())
-				}
-				s.Close()
-				continue
-			}
-			if err == nil || !strings.Contains(err.Error(), copied+logSuffix) || read(copied) != text || read(copied+logSuffix) != log {
-				t.Errorf("%s of %d: %v, or it has changed", what, size, err)
-			}
-			if what == "backup" {
-				if _, readErr := OpenReadOnly(copied); readErr == nil || !strings.Contains(readErr.Error(), "a copy that replaced its file") {
-					t.Errorf("read: %v", readErr)
-				}
-			}
-		}
 	}
 }
 

@@ -46,7 +46,7 @@ const (
 // Erase deletes the e-mail addresses of records from the contacts and the outbox, and notes the
 // records as erased. Registrations and charters stay: their commitments are public. If address is
 // not "", Erase also deletes observed clients with it in their name, and returns the number of
-// their rows. A message that is being sent is not called back. Traces remain until Finish.
+// their rows. A message that is being sent is not called back. Traces remain until Store.Forget.
 func Erase(
 	ctx context.Context, s Store, address string, recordIDs ...string,
 ) (erased []Erased, observed int64, err error) {
@@ -54,7 +54,6 @@ func Erase(
 	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
 	erase := []turn.Statement{
 		addErased(now),
-		turn.SQL(mark+" OR EXISTS (SELECT 1 FROM observed WHERE "+client+")", address, address),
 		turn.SQL("DELETE FROM observed WHERE "+client, address, address),
 	}
 	var sent []turn.Statement
@@ -71,7 +70,7 @@ func Erase(
 	if err != nil {
 		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
-	erased, observed, changes = make([]Erased, len(now)), changes[2], changes[3:]
+	erased, observed, changes = make([]Erased, len(now)), changes[1], changes[2:]
 	for i := range erased {
 		done := changes[i*erasing:]
 		erased[i] = Erased{Contacts: done[0], Messages: done[1]}
@@ -113,11 +112,6 @@ func jsonList(ids []string) string {
 	return `["` + strings.Join(ids, `","`) + `"]`
 }
 
-// mark notes that traces are left in the files, if the store has an address of an erased record.
-const mark = "UPDATE store SET erasing = max(coalesce(erasing, 0) + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER)) " +
-	"WHERE EXISTS (SELECT 1 FROM erased CROSS JOIN contacts USING (record_id)) " +
-	"OR EXISTS (SELECT 1 FROM erased CROSS JOIN outbox USING (record_id))"
-
 func addErased(ids []string) turn.Statement {
 	return turn.SQL("INSERT OR IGNORE INTO erased SELECT value, unixepoch() FROM json_each(?)", jsonList(ids))
 }
@@ -129,37 +123,13 @@ const SelectErased = "SELECT record_id FROM erased"
 // of the database may have brought them back. It returns the number of contacts and messages.
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
 	const these = " WHERE record_id IN (" + SelectErased + ")"
-	changes, err := s.Write(ctx, addErased(recordIDs), turn.SQL(mark),
+	changes, err := s.Write(ctx, addErased(recordIDs),
 		turn.SQL("DELETE FROM contacts"+these), turn.SQL("DELETE FROM outbox"+these),
 		turn.SQL(forget+these+" AND call IS NOT NULL"))
 	if err != nil {
 		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}
-	return changes[2] + changes[3], nil
-}
-
-// Unfinished returns the time of the newest erasure that may have traces in the files, in Unix
-// milliseconds, or 0.
-func Unfinished(ctx context.Context, r Reader) (int64, error) {
-	rows, err := r.Read(ctx, turn.SQL("SELECT coalesce(max(erasing), 0) FROM store"))
-	if err != nil {
-		return 0, fmt.Errorf("look for unfinished erasures: %w", err)
-	}
-	return rows[0][0][0].(int64), nil
-}
-
-// Finish has the store forget erased addresses, if there are traces of any. If a process that reads
-// the store prevents that, Finish returns its name, and is called again later.
-func Finish(ctx context.Context, s Store) (reader string, err error) {
-	since, err := Unfinished(ctx, s)
-	if err != nil || since == 0 {
-		return "", err
-	}
-	if reader, err = s.Forget(ctx); err != nil || reader != "" {
-		return reader, err
-	}
-	_, err = s.Write(ctx, turn.SQL("UPDATE store SET erasing = NULL WHERE erasing = ?", since))
-	return "", err
+	return changes[1] + changes[2], nil
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), " +

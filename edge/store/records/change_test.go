@@ -1,7 +1,6 @@
 package records
 
 import (
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,11 +28,8 @@ func TestErase(t *testing.T) {
 		t.Errorf("erased %s", got)
 	}
 	for range 2 { // the second time there is nothing to do
-		if reader, err := Finish(t.Context(), command); reader != "" || err != nil {
-			t.Errorf("%q reads, %v", reader, err)
-		}
-		if since, err := Unfinished(t.Context(), server); since != 0 || err != nil {
-			t.Errorf("unfinished since %d, %v", since, err)
+		if err := command.Forget(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 	if got := fmt.Sprint(exec(t, server, SelectErased+" ORDER BY record_id")); got != "[[a] [b] [none]]" {
@@ -68,59 +64,25 @@ func TestWithAddress(t *testing.T) {
 	}
 }
 
-// Many records are erased in several transactions. While somebody reads an earlier state, the store
-// remembers that; what is not there leaves nothing to remember.
-func TestUnfinishedErasure(t *testing.T) {
-	path := filepath.Join(t.TempDir(), sqlite.FileName)
-	s := openStore(t, path)
-	before := sqlite.ForgetPatience
-	t.Cleanup(func() { sqlite.ForgetPatience = before })
-	sqlite.ForgetPatience = 0
+// Many records are erased in several transactions, and erased again if a copy brings them back.
+func TestEraseMany(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
 	var ids []string
 	for i := range 2*erasedAtOnce + 1 {
 		ids = append(ids, fmt.Sprintf("%032x", i))
 		exec(t, s, "INSERT INTO contacts VALUES (?, 'owl@example.org', '')", ids[i])
 	}
-	db, err := sql.Open("sqlite", path)
-	must(t, err)
-	defer db.Close()
-	reading, err := db.Begin()
-	if err == nil {
-		_, err = reading.Exec("SELECT count(*) FROM contacts")
-	}
-	must(t, err)
 	erased, _, err := Erase(t.Context(), s, "", ids...)
 	if err != nil || len(erased) != len(ids) || erased[len(ids)-1].Contacts != 1 {
 		t.Fatalf("%d erased, %v", len(erased), err)
 	}
-	unfinished := func(want bool) {
-		t.Helper()
-		if since, err := Unfinished(t.Context(), s); (since > 0) != want || err != nil {
-			t.Errorf("unfinished since %d, %v", since, err)
-		}
-	}
-	reader, err := Finish(t.Context(), s)
-	if !strings.Contains(reader, "process") || err != nil {
-		t.Errorf("%q reads, %v", reader, err)
-	}
-	unfinished(true)
-	reading.Rollback()
-	if reader, err := Finish(t.Context(), s); reader != "" || err != nil {
-		t.Errorf("then %q reads, %v", reader, err)
-	}
-	unfinished(false)
 	if n, err := EraseAgain(t.Context(), s, nil); n != 0 || err != nil {
 		t.Errorf("%d rows are erased again, %v", n, err)
 	}
-	if _, _, err := Erase(t.Context(), s, "owl@example.org", "none"); err != nil {
-		t.Error(err)
-	}
-	unfinished(false)
 	exec(t, s, "INSERT INTO contacts VALUES (?, 'owl@example.org', ''), ('listed', '', ''), ('kept', '', '')", ids[0])
 	if n, err := EraseAgain(t.Context(), s, []string{"listed"}); n != 2 || err != nil {
 		t.Errorf("%d rows are erased again, %v", n, err)
 	}
-	unfinished(true)
 }
 
 func TestRevive(t *testing.T) {

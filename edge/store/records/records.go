@@ -29,9 +29,8 @@ type Store interface {
 	Reader
 	// Write runs statements in one transaction, and returns the number of changed rows of each.
 	Write(ctx context.Context, statements ...turn.Statement) ([]int64, error)
-	// Forget removes traces of deleted addresses from the files of the store. If a process that reads
-	// an earlier state prevents that, Forget returns its name.
-	Forget(ctx context.Context) (reader string, err error)
+	// Forget removes traces of deleted addresses from the files of the store.
+	Forget(ctx context.Context) error
 	// RetentionNote names where the store keeps an erased address longer, or returns "".
 	RetentionNote() string
 }

@@ -56,18 +56,16 @@ func TestClosed(t *testing.T) {
 	s.Close()
 	ctx := t.Context()
 	for want, call := range map[string]func() error{
-		"find an address":             func() error { _, _, err := WithAddress(ctx, s, "a@example.org"); return err },
-		"erase records":               func() error { _, _, err := Erase(ctx, s, "", "a"); return err },
-		"repeat erasures":             func() error { _, err := EraseAgain(ctx, s, nil); return err },
-		"look for unfinished erasure": func() error { _, err := Finish(ctx, s); return err },
-		"revive messages":             func() error { _, err := Revive(ctx, s); return err },
-		"find record 012345":          func() error { _, err := Find(ctx, s, "012345"); return err },
-		"read contacts":               func() error { _, err := Of(ctx, s, Lists[3], "a", false); return err },
-		"count records":               func() error { _, err := Count(ctx, s, "", 0); return err },
-		"count the outbox":            func() error { _, err := Undelivered(ctx, s); return err },
-		"read observations":           func() error { _, err := Observed(ctx, s, Days{}); return err },
-		"read charters":               func() error { _, err := Scan(ctx, s, &Kinds[1], 9); return err },
-		"measure the store":           func() error { _, err := Measure(ctx, s, nil); return err },
+		"find an address":    func() error { _, _, err := WithAddress(ctx, s, "a@example.org"); return err },
+		"erase records":      func() error { _, _, err := Erase(ctx, s, "", "a"); return err },
+		"repeat erasures":    func() error { _, err := EraseAgain(ctx, s, nil); return err },
+		"revive messages":    func() error { _, err := Revive(ctx, s); return err },
+		"find record 012345": func() error { _, err := Find(ctx, s, "012345"); return err },
+		"read contacts":      func() error { _, err := Of(ctx, s, Lists[3], "a", false); return err },
+		"count the outbox":   func() error { _, err := Undelivered(ctx, s); return err },
+		"read observations":  func() error { _, err := Observed(ctx, s, Days{}); return err },
+		"read charters":      func() error { _, err := Scan(ctx, s, &Kinds[1], 0, 9); return err },
+		"measure the store":  func() error { _, err := Measure(ctx, s, nil); return err },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -95,7 +95,7 @@ func (s *Store) Host() string { return s.host }
 func (s *Store) Room() (used, most int64, err error) { return s.size.Load(), maxSize, nil }
 
 // Forget does nothing: the files belong to Cloudflare. See RetentionNote.
-func (s *Store) Forget(context.Context) (reader string, err error) { return "", nil }
+func (s *Store) Forget(context.Context) error { return nil }
 
 // RetentionNote explains where an erased address stays longer.
 func (s *Store) RetentionNote() string {

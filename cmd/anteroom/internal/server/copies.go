@@ -34,23 +34,6 @@ func Replicated(ctx context.Context, socket, database string) (time.Time, error)
 	return at, err
 }
 
-// pauseReplication has Litestream close a database until resume is called (POST /stop and /start).
-// Litestream reads a database until it closes it.
-func pauseReplication(ctx context.Context, socket, database string) (resume func() error, err error) {
-	path, _, err := findReplica(ctx, socket, database)
-	if err == nil {
-		err = tellLitestream(ctx, socket, "/stop", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return func() error { return tellLitestream(context.WithoutCancel(ctx), socket, "/start", path) }, nil
-}
-
-func tellLitestream(ctx context.Context, socket, action, path string) error {
-	return askLitestream(ctx, socket, http.MethodPost, action, map[string]string{"path": path}, nil)
-}
-
 // findReplica returns the path by which Litestream knows a database, and the time up to which it
 // has replicated it.
 func findReplica(ctx context.Context, socket, database string) (path string, at time.Time, err error) {

@@ -92,11 +92,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	defer s.monitor.close()
 	config.Metrics = s.monitor.metrics
 	config.Metrics.Read()
-	if s.o.Replica != "" {
-		config.PauseReplication = func(ctx context.Context) (func() error, error) {
-			return pauseReplication(ctx, s.o.Replica, s.o.Database())
-		}
-	}
 	s.measure()
 	newKey := s.key == nil && !o.Unsigned
 	if newKey {
