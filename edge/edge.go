@@ -47,6 +47,9 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	if !api.IsDynamic(path) {
 		return e.api.Undocumented(t, path)
 	}
+	if t.Request.Method == "HEAD" {
+		t.Refrain()
+	}
 	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }
 

@@ -113,20 +113,17 @@ func BenchmarkTurn(b *testing.B) {
 		{"mcp register", "POST", "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_register","arguments":{"agent_name":"ledger-lark"}}}`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			journal := []turn.Result{}
 			answered := turn.Result{OK: true, Data: make([]byte, 64), Rows: make([][][]any, 3)}
 			b.ReportAllocs()
 			for b.Loop() {
-				t := &turn.Turn{Request: turn.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host, Journal: journal[:0]}
-				for {
-					outcome := h.Edge.Handle(t)
-					if outcome.Response != nil {
-						break
+				t := &turn.Turn{Request: turn.Request{Method: c.method, Target: c.target, Host: "www.example.org", Body: []byte(c.body)}, Now: edgetest.Now, Host: h.Host}
+				turn.Run(t, h.Edge.Handle, func(effects []turn.Effect) []turn.Result {
+					results := make([]turn.Result, len(effects))
+					for i := range results {
+						results[i] = answered
 					}
-					for range outcome.Effects {
-						t.Journal = append(t.Journal, answered)
-					}
-				}
+					return results
+				})
 			}
 		})
 	}

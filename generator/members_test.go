@@ -302,8 +302,11 @@ type recorder struct {
 
 func (r recorder) Handle(t *turn.Turn) turn.Outcome {
 	same := *t
+	outcome := r.Edge.Handle(t)
+	same.Journal = t.Journal
+	same.Refrain()
 	if o := r.shadow.Handle(&same); o.Response != nil {
 		r.record(recordedAnswer{t.Request, o.Response})
 	}
-	return r.Edge.Handle(t)
+	return outcome
 }

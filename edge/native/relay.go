@@ -27,33 +27,29 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	default:
 		return turn.Result{Failure: turn.Refused, Data: []byte("too many under way")}
 	}
-	done, left := make(chan turn.Result), make(chan struct{})
+	ended := make(chan turn.Result, 1)
 	go func() {
 		defer func() { <-h.relaying }()
 		result := turn.Result{Failure: turn.Timeout, Data: []byte("broke off")}
-		func() {
-			defer h.recovered("relay", func() {})
-			result = h.sendMail(on, m)
-		}()
-		select {
-		case done <- result:
-		case <-left:
-			switch result.Failure {
-			case turn.None:
-				h.log.Error("relay arrived late: count it by hand", "message", m.ID)
-			case turn.Refused:
-				h.log.Error("relay was refused after all", "message", m.ID)
-			}
-		}
+		defer func() { ended <- result }()
+		defer h.recovered("relay", func() {})
+		result = h.sendMail(on, m)
 	}()
 	select {
-	case result := <-done:
+	case result := <-ended:
 		return result
 	case <-time.After(h.relayPause):
-		close(left)
-		h.log.Warn("the relay is slow: it continues, after its request was answered", "message", m.ID)
-		return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
 	}
+	h.log.Warn("the relay is slow: it continues, after its request was answered", "message", m.ID)
+	go func() {
+		switch result := <-ended; result.Failure {
+		case turn.None:
+			h.log.Error("relay arrived late: count it by hand", "message", m.ID)
+		case turn.Refused:
+			h.log.Error("relay was refused after all", "message", m.ID)
+		}
+	}()
+	return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
 }
 
 func (h *Host) endRelays() {

@@ -322,7 +322,7 @@ func (c *Call) differs(earlier []any) bool {
 // ClaimSeconds is the time a call may relay before another one with its key takes over.
 const ClaimSeconds = 60
 
-// The states of a Claim.
+// The states of a Claim. The zero Claim is Claimed.
 const (
 	Claimed = iota // this call is to relay and record
 	Relayed        // an earlier call relayed and did not record: this call is to record
@@ -331,44 +331,52 @@ const (
 	Another        // the key stands for another call
 )
 
-// Claim claims the id of a record that is relayed before it is stored, so that only one of several
-// calls with the same key relays at a time. A claim without a known end is taken over after
-// ClaimSeconds. earlier has the columns of a record that is Done. Without a key there is no claim.
-// ok is as in Turn.Do.
-func Claim(
-	t *turn.Turn, c Call, table string, columns ...string,
-) (state int, failure turn.Failure, earlier []any, ok bool) {
+// Claim is the right of a call to relay and to record, if it is Claimed or Relayed.
+type Claim struct {
+	State   int
+	Failure turn.Failure // of the store, which then knows no state
+	ID      string       // of the record, if it is Done
+	Columns []string     // of the record, if it is Done
+}
+
+// NewClaim claims the id of a record that is relayed before it is stored, so that only one of
+// several calls with the same key relays at a time. A claim without a known end is taken over after
+// ClaimSeconds. Without a key there is nothing to claim. ok is as in Turn.Do.
+func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Claim, ok bool) {
 	switch {
 	case !c.keyed():
-		return Claimed, turn.None, nil, true
+		return Claim{}, true
 	case t.StoreDown:
-		return Claimed, turn.Refused, nil, true
+		return Claim{Failure: turn.Refused}, true
 	}
-	all := append([]string{"seq", "claimed_at", "relayed_at"}, columns...)
-	statements := []turn.Statement{c.find(table, all...)}
+	statements := []turn.Statement{c.find(table, append([]string{"seq", "claimed_at", "relayed_at"}, columns...)...)}
 	if t.Refusal == nil {
-		claim := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
-		statements = append(statements, c.unlessOld([]turn.Statement{turn.SQL(claim, c.ID, c.fingerprint, t.Now)})...)
+		insert := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
+		statements = append(statements, c.unlessOld([]turn.Statement{turn.SQL(insert, c.ID, c.fingerprint, t.Now)})...)
 	}
 	claimed, ok := t.Do(turn.Exec{Statements: statements})
 	t.StoreDown = ok && claimed.Failure == turn.Timeout
 	found := c.previous(claimed)
 	if !ok || claimed.Failure != turn.None || found == nil {
-		return Claimed, claimed.Failure, nil, ok
+		return Claim{Failure: claimed.Failure}, ok
 	}
 	id, _ := found[0].(string)
+	seq, relayedAt, texts := found[2], found[4], found[5:]
 	since, _ := found[3].(int64)
 	switch {
 	case c.differs(found):
-		return Another, turn.None, nil, true
-	case found[2] != nil:
-		return Done, turn.None, append([]any{id}, found[5:]...), true
-	case t.Refusal != nil:
-		return Running, turn.None, nil, true
-	case found[4] != nil:
-		return Relayed, turn.None, nil, true
-	case since > t.Now-ClaimSeconds:
-		return Running, turn.None, nil, true
+		return Claim{State: Another}, true
+	case seq != nil:
+		claim = Claim{State: Done, ID: id}
+		for _, column := range texts {
+			text, _ := column.(string)
+			claim.Columns = append(claim.Columns, text)
+		}
+		return claim, true
+	case t.Refusal == nil && relayedAt != nil:
+		return Claim{State: Relayed}, true
+	case t.Refusal != nil, since > t.Now-ClaimSeconds:
+		return Claim{State: Running}, true
 	}
 	const takeOver = "UPDATE used_ids SET record_id = ?, call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
 		" AND relayed_at IS NULL AND coalesce(claimed_at, 0) = ? RETURNING record_id"
@@ -376,9 +384,9 @@ func Claim(
 		turn.SQL(takeOver, c.ID, c.fingerprint, t.Now, id, since),
 	}})
 	if ok && taken.Failure == turn.None && len(taken.Rows[0]) == 0 {
-		return Running, turn.None, nil, true
+		return Claim{State: Running}, true
 	}
-	return Claimed, taken.Failure, nil, ok
+	return Claim{Failure: taken.Failure}, ok
 }
 
 // Unclaim frees a claimed id whose record is not stored.

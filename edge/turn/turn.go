@@ -166,11 +166,13 @@ type Turn struct {
 	Embedded    bool      // the answer is an MCP tool's result: it has no trailer and no fixed links
 	Statements  int       // statements the turn has asked the store for
 
-	deliver bool     // the turn has put a message into the outbox
-	ids     int      // identifiers used so far
-	headers []Header // header fields to add to the answer
-	read    int      // results of the journal that the handler has received
-	asked   []Effect // effects the handler waits for
+	deliver bool                    // the turn has put a message into the outbox
+	ids     int                     // identifiers used so far
+	headers []Header                // header fields to add to the answer
+	read    int                     // results of the journal that the handler has received
+	asked   []Effect                // effects the handler waits for
+	rounds  int                     // times that perform was called
+	perform func([]Effect) []Result // of a host in this process: see Run
 }
 
 // Outcome is the result of a call of the core: a response, or effects to perform before another
@@ -205,7 +207,9 @@ func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name,
 
 // Begin resets the turn to be handled from its start. It is called in every round.
 func (t *Turn) Begin(s *snapshot.Snapshot) {
-	*t = Turn{Request: t.Request, Snapshot: s, Now: t.Now, Entropy: t.Entropy, Host: t.Host, Journal: t.Journal}
+	*t = Turn{
+		Request: t.Request, Snapshot: s, Now: t.Now, Entropy: t.Entropy, Host: t.Host, Journal: t.Journal, perform: t.perform,
+	}
 }
 
 // Do returns the result of an effect. If ok is false, the host has yet to perform it: the handler
@@ -229,6 +233,10 @@ func (t *Turn) DoAll(effects ...Effect) (results []Result, ok bool) {
 		t.Statements += len(exec.Statements)
 	}
 	end := t.read + len(effects)
+	if end > len(t.Journal) && t.perform != nil && t.rounds < MaxRounds && len(effects) <= MaxEffects {
+		t.rounds++
+		t.Journal = append(t.Journal, t.perform(effects)...)
+	}
 	if end > len(t.Journal) {
 		t.asked = effects
 		return nil, false
@@ -254,22 +262,16 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Response: r}
 }
 
-// Run calls handle until it has a response, and performs the effects in between. perform returns
-// one result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or
-// MaxEffects: the host then responds with respond.Unfinished.
+// Run is the loop for a host in this process: perform is called while the handler waits, so that it
+// runs once. perform returns one result for each effect, in order. Run returns nil if the turn
+// exceeds MaxRounds or MaxEffects: the host then responds with respond.Unfinished.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
-	for range MaxRounds {
-		outcome := handle(t)
-		switch {
-		case len(outcome.Effects) == 0:
-			return outcome.Response
-		case len(outcome.Effects) > MaxEffects:
-			return nil
-		}
-		t.Journal = append(t.Journal, perform(outcome.Effects)...)
-	}
-	return nil
+	t.perform = perform
+	return handle(t).Response
 }
+
+// Refrain has the turn perform no effect: a handler that asks for one is not continued.
+func (t *Turn) Refrain() { t.perform = nil }
 
 // RequestID returns the request's name in its answer and in the host's log. It leaves half of the
 // entropy secret, so that no identifier of a record follows from it.

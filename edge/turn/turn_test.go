@@ -108,7 +108,7 @@ func TestDo(t *testing.T) {
 		}
 		return results
 	})
-	if r == nil || r.Status != 123 || rounds != 3 || asked != 3 {
+	if r == nil || r.Status != 123 || rounds != 1 || asked != 3 {
 		t.Errorf("%+v after %d rounds with %d effects", r, rounds, asked)
 	}
 }
@@ -174,22 +174,26 @@ func TestNewID(t *testing.T) {
 }
 
 func TestRunIsBounded(t *testing.T) {
-	rounds := 0
-	endless := func(current *turn.Turn) turn.Outcome {
-		rounds++
-		return turn.Outcome{Effects: []turn.Effect{turn.Limit{}}}
+	asked := 0
+	answer := func(e []turn.Effect) []turn.Result {
+		asked++
+		return make([]turn.Result, len(e))
 	}
-	answer := func(e []turn.Effect) []turn.Result { return make([]turn.Result, len(e)) }
-	if r := turn.Run(&turn.Turn{}, endless, answer); r != nil || rounds != turn.MaxRounds {
-		t.Errorf("%v after %d rounds", r, rounds)
+	endless := func(current *turn.Turn) turn.Outcome {
+		for {
+			if _, ok := current.Do(turn.Limit{}); !ok {
+				return current.Outcome(nil)
+			}
+		}
+	}
+	if r := turn.Run(&turn.Turn{}, endless, answer); r != nil || asked != turn.MaxRounds {
+		t.Errorf("%v after %d rounds", r, asked)
 	}
 	greedy := func(current *turn.Turn) turn.Outcome {
-		return turn.Outcome{Effects: make([]turn.Effect, turn.MaxEffects+1)}
+		current.DoAll(make([]turn.Effect, turn.MaxEffects+1)...)
+		return current.Outcome(nil)
 	}
-	if r := turn.Run(&turn.Turn{}, greedy, answer); r != nil {
+	if r := turn.Run(&turn.Turn{}, greedy, answer); r != nil || asked != turn.MaxRounds {
 		t.Errorf("%v for too many effects", r)
-	}
-	if r := turn.Run(&turn.Turn{}, func(*turn.Turn) turn.Outcome { return turn.Outcome{} }, answer); r != nil {
-		t.Errorf("%v for nothing at all", r)
 	}
 }

@@ -23,6 +23,8 @@ type message struct {
 	Method string
 	Params *jsondoc.Value
 	Fault  string // why this is not a message
+
+	call call // of a tools/call
 }
 
 // failure is a JSON-RPC error.

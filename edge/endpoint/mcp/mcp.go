@@ -27,6 +27,13 @@ type Server struct {
 	tools    []tool
 }
 
+// call is a call of a tool.
+type call struct {
+	tool  *tool
+	in    *input.Input
+	fault *failure
+}
+
 type tool struct {
 	*api.Tool
 	route     *api.Route
@@ -61,7 +68,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 		fault = checkVersion(t, messages)
 	}
 	if fault == nil {
-		fault = s.checkWrites(t, messages, batch)
+		fault = s.readCalls(t, messages, batch)
 	}
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
@@ -149,18 +156,22 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 	return unsupported(protocol.InvalidRequest, version)
 }
 
-func (s *Server) checkWrites(t *turn.Turn, messages []message, batch bool) *failure {
+// readCalls reads the calls of tools, and refuses a batch whose calls may not all be made.
+func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) *failure {
 	writes := int64(0)
 	for i := range messages {
-		if m := &messages[i]; m.Kind == request && m.Method == "tools/call" {
-			called, in, fault := s.call(t, m)
-			if fault == nil && batch && called.operation.DryRun && api.HasKeyHeader(t) {
-				return notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
-					"send the argument " + api.KeyArgument + " with each; no call was made")
-			}
-			if fault == nil && called.operation.Writes && !in.DryRun {
-				writes++
-			}
+		m := &messages[i]
+		if m.Kind != request || m.Method != "tools/call" {
+			continue
+		}
+		m.call.tool, m.call.in, m.call.fault = s.call(t, m)
+		switch called := m.call.tool; {
+		case m.call.fault != nil:
+		case batch && called.operation.DryRun && api.HasKeyHeader(t):
+			return notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
+				"send the argument " + api.KeyArgument + " with each; no call was made")
+		case called.operation.Writes && !m.call.in.DryRun:
+			writes++
 		}
 	}
 	if writes <= s.snapshot.BatchWrites {
@@ -241,12 +252,12 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	case "prompts/get":
 		s.getPrompt(a, m)
 	case "tools/call":
-		called, in, fault := s.call(t, m)
-		if fault != nil {
-			a.fail(m, fault)
+		c := &m.call
+		if c.fault != nil {
+			a.fail(m, c.fault)
 			break
 		}
-		r := s.api.Call(t, called.route, called.operation, in)
+		r := s.api.Call(t, c.tool.route, c.tool.operation, c.in)
 		if r == nil {
 			return false
 		}

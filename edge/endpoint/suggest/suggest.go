@@ -80,30 +80,27 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		return answer(record.Stored{})
 	}
 	call := record.NewCall(t, in, "suggestion", hash, address, name)
-	state, failure, earlier, ok := record.Claim(t, call, "suggestions", "filed_at", "filed_as")
+	claim, ok := record.NewClaim(t, call, "suggestions", "filed_at", "filed_as")
 	switch {
 	case !ok:
 		return nil
-	case failure != turn.None:
+	case claim.Failure != turn.None:
 		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the "+in.KeyName+": "+
 			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
-	case state == record.Done:
-		stored := record.Stored{Replayed: true}
-		stored.ID, _ = earlier[0].(string)
-		stored.At, _ = earlier[1].(string)
-		filedAs, _ = earlier[2].(string)
-		return answer(stored)
-	case state == record.Another:
+	case claim.State == record.Done:
+		filedAs = claim.Columns[1]
+		return answer(record.Stored{Replayed: true, ID: claim.ID, At: claim.Columns[0]})
+	case claim.State == record.Another:
 		return record.KeyReused(t, in)
 	case t.Refusal != nil:
 		return t.Refusal
-	case state == record.Running:
+	case claim.State == record.Running:
 		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+
 			" is still in progress: "+
 			"this call did nothing. Send it again in a second to get the answer.", 1)
 	}
 	id := call.ID
-	if state == record.Claimed {
+	if claim.State == record.Claimed {
 		relayed, ok := t.Do(turn.Relay{Message: message(t, id, kind, text, address, name, hash)})
 		switch {
 		case !ok:
@@ -126,11 +123,11 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Key != "" {
 		insert = append([]turn.Statement{record.Unclaim(id)}, insert...)
 	}
-	failure, _, ok = record.Insert(t, call, "suggestions.filed_at", insert)
+	failure, _, ok := record.Insert(t, call, "suggestions.filed_at", insert)
 	if !ok {
 		return nil
 	}
-	stored := record.Stored{ID: id, At: now, Replayed: state == record.Relayed}
+	stored := record.Stored{ID: id, At: now, Replayed: claim.State == record.Relayed}
 	if failure == turn.None {
 		return answer(stored)
 	}
