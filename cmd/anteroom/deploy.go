@@ -71,7 +71,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
 		"the jurisdiction of a new database: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
-	addAllow(cmd, &allow, &reasons, cloudflare.Allowances)
+	addAllow(cmd, &allow, &reasons)
 	return cmd
 }
 
@@ -123,13 +123,6 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
 	}
-	remarks, err := d.Config.Settings(ctx, d.Environment)
-	if err != nil {
-		t.Warnf("the settings on Cloudflare were not read: %v", err)
-	}
-	for _, remark := range remarks {
-		t.Printf("%-12s %s", remark.Severity, remark)
-	}
 	t.Printf("%-12s %s", "live now", d.Live(ctx))
 	return nil
 }
@@ -141,62 +134,15 @@ func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.pub
 
 func (a *artifactFlags) read() (*output.Artifact, error) { return output.Read(a.public, a.snapshot) }
 
-func addAllow(cmd *cobra.Command, allow, reasons *[]string, names []string) {
+func addAllow(cmd *cobra.Command, allow, reasons *[]string) {
 	f := cmd.Flags()
 	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
 		"each with a --reason")
-	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(cloudflare.Allowances, cobra.ShellCompDirectiveNoFileComp))
 	f.StringArrayVar(reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
 }
 
 // reach returns a deployed service. Tests replace it.
 var reach = func(host string) *live.Service {
 	return &live.Service{Base: &url.URL{Scheme: "https", Host: host}}
-}
-
-func rollbackCommand(t *cli.Terminal) *cobra.Command {
-	var environment, wrangler string
-	var allow, reasons []string
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "rollback [VERSION]",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			allowances, err := cloudflare.ReadAllowances(allow, reasons, cloudflare.RollbackAllowances)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			w, err := cloudflare.FindWrangler(ctx, wrangler)
-			if err != nil {
-				return err
-			}
-			plan, err := w.PlanRollback(ctx, environment, strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			t.Printf("from %s", &plan.From)
-			t.Printf("to   %s", &plan.To)
-			t.Out.Flush()
-			if err := plan.Refusal(allowances); err != nil {
-				return err
-			}
-			if !yes && !t.Interactive {
-				return errors.New("rollback: no terminal to ask at (--yes rolls back without a question)")
-			}
-			if !yes {
-				if sure, err := t.Confirm(ctx, "Roll back?"); err != nil || !sure {
-					return errors.Join(err, errors.New("nothing was changed"))
-				}
-			}
-			if err := plan.Do(ctx, w, allowances); err != nil {
-				return fmt.Errorf("%w\n(wrangler deployments list shows the live version)", err)
-			}
-			t.Printf("%s is live (anteroom status compares it with public/)", &plan.To)
-			return nil
-		},
-	}
-	wranglerFlags(cmd.Flags(), &environment, &wrangler)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	addAllow(cmd, &allow, &reasons, cloudflare.RollbackAllowances)
-	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
-	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/generator/output"
 )
 
@@ -66,25 +64,6 @@ func TestDeployForeign(t *testing.T) {
 		}
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// A setting that spoils the service fails a status in which everything else is right.
-func TestStatusOfSettings(t *testing.T) {
-	for severity, want := range map[cloudflare.Severity]string{
-		cloudflare.Warning: "<nil>", cloudflare.Fault: "settings on Cloudflare spoil the service (see above)",
-	} {
-		var out bytes.Buffer
-		term := cli.New(nil, &out, io.Discard)
-		found := &status{
-			Report:   &live.Report{OK: true},
-			Settings: []cloudflare.Remark{{Severity: severity, Subject: "zone x", What: "stops agents", Next: "turn it off"}},
-		}
-		got := fmt.Sprint(new(statusOptions).print(term, found))
-		term.Out.Flush()
-		if got != want || !strings.Contains(out.String(), "zone x: stops agents (turn it off)") {
-			t.Errorf("%s: %s, want %s, after %s", severity, got, want, &out)
 		}
 	}
 }

@@ -25,14 +25,12 @@ var helpText string
 
 // helpValues are inserted into helpText.
 var helpValues = map[string]string{
-	"WranglerVersion":     cloudflare.WranglerVersion,
-	"TokenVariable":       cloudflare.TokenVariable,
-	"Permissions":         strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n"),
-	"SettingsPermissions": strings.ReplaceAll(cloudflare.PermissionsSettings, "; ", ",\n"),
-	"Allowances":          strings.Join(cloudflare.Allowances, ", "),
-	"RollbackAllowances":  strings.Join(cloudflare.RollbackAllowances, ", "),
-	"KeyPrefix":           receiptkey.Prefix,
-	"BurstLength":         burstLength,
+	"WranglerVersion": cloudflare.WranglerVersion,
+	"TokenVariable":   cloudflare.TokenVariable,
+	"Permissions":     strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n"),
+	"Allowances":      strings.Join(cloudflare.Allowances, ", "),
+	"KeyPrefix":       receiptkey.Prefix,
+	"BurstLength":     burstLength,
 }
 
 func addTexts(root *cobra.Command) {

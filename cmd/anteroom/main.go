@@ -93,7 +93,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 			publishCommand(t), verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t),
 		}},
 		{"Deploy, and look after the live service:", []*cobra.Command{
-			deployCommand(t), statusCommand(t), healthcheckCommand(t), rollbackCommand(t), doctorCommand(t), buildCommand(t),
+			deployCommand(t), statusCommand(t), healthcheckCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after the records:", []*cobra.Command{
 			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),

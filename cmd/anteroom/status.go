@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/cmd/anteroom/internal/cloudflare"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/store/records"
 	"anteroom/generator/output"
@@ -30,8 +28,7 @@ type statusOptions struct {
 // status is the result. A member is null if it was not asked for.
 type status struct {
 	*live.Report
-	Outbox   *records.Outbox     `json:"outbox"`
-	Settings []cloudflare.Remark `json:"settings"` // on Cloudflare, that spoil the service
+	Outbox *records.Outbox `json:"outbox"`
 }
 
 func statusCommand(t *cli.Terminal) *cobra.Command {
@@ -103,11 +100,7 @@ func (o *statusOptions) askStore(ctx context.Context, found *status) error {
 	}
 	counted, err := records.Undelivered(ctx, r)
 	found.Outbox = &counted
-	if err := errors.Join(err, r.Close()); err != nil || o.store.remote == "" {
-		return err
-	}
-	found.Settings, err = o.store.config.Settings(ctx, o.store.remote)
-	return err
+	return errors.Join(err, r.Close())
 }
 
 func (o *statusOptions) print(t *cli.Terminal, found *status) error {
@@ -124,12 +117,6 @@ func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 			}
 			t.Printf("%-13s %-8s %s", "outbox", status, b)
 		}
-		for _, remark := range found.Settings {
-			t.Printf("%-13s %-8s %s", "cloudflare", remark.Severity, remark)
-		}
 	}
-	if err := found.Err(o.artifact.public); err != nil || !slices.ContainsFunc(found.Settings, cloudflare.Remark.IsFault) {
-		return err
-	}
-	return errors.New("settings on Cloudflare spoil the service (see above)")
+	return found.Err(o.artifact.public)
 }

@@ -1,6 +1,6 @@
 // Package cloudflare is the operator's access to a service on Cloudflare. It deploys with wrangler,
-// reads the records in D1, and checks settings of the account and the zones that would spoil the
-// service. The names are in wrangler.toml, the API token in the environment, as for wrangler.
+// and reads the records in D1. The names are in wrangler.toml, the API token in the environment, as
+// for wrangler.
 //
 // No error contains the token, a receipt key or a record.
 package cloudflare

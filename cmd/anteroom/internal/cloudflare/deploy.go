@@ -302,7 +302,7 @@ func (d *Deployment) inspect(ctx context.Context) error {
 		}
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%s differs from the deployed files (anteroom rollback brings back the previous version):\n%s",
+		return fmt.Errorf("%s differs from the deployed files (wrangler rollback brings back the previous version):\n%s",
 			host, strings.Join(faults, "\n"))
 	}
 	d.Say("live", host+": "+strings.Join(passed, ", "))

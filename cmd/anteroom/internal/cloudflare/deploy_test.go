@@ -250,7 +250,7 @@ func TestDeploy(t *testing.T) {
 	n := slices.IndexFunc(d.Artifact.Files, func(f assets.File) bool { return f.Path == assets.HeadersPath })
 	d.Artifact.Files[n].Bytes = append(d.Artifact.Files[n].Content(), "/llms.txt\n  X-Test: yes\n"...)
 	_, _, err = d.run()
-	wantError(t, err, "www.anteroom.example differs from the deployed files (anteroom rollback brings back the previous version):\nheaders: /llms.txt has no X-Test (want yes)")
+	wantError(t, err, "www.anteroom.example differs from the deployed files (wrangler rollback brings back the previous version):\nheaders: /llms.txt has no X-Test (want yes)")
 }
 
 // What would go back or be taken over stops a deployment before anything changes, unless the

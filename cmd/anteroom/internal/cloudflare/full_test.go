@@ -110,22 +110,9 @@ func TestTypes(t *testing.T) {
 	}
 	call("DatabaseListParams", `{"name":"anteroom"}`)
 	literal("DatabaseRawResponse", `{"success":true,"meta":{"changes":1},"results":{"columns":["a"],"rows":[["x",1]]}}`)
-	for _, a := range settings() {
-		if a.kind != "" {
-			literal(a.kind, a.result)
-		}
-	}
-	for _, c := range spoiled {
-		if c.kind != "" {
-			literal(c.kind, c.result)
-		}
-	}
 	imports := ""
 	for _, from := range [][2]string{
 		{"d1/database/database", "DatabaseRawParams, DatabaseCreateParams, DatabaseListParams, DatabaseRawResponse"},
-		{"bot-management/bot-management", "BotManagementGetResponse"},
-		{"workers/scripts/scripts", "ScriptSetting"},
-		{"zones/settings", "SettingGetResponse"},
 	} {
 		imports += fmt.Sprintf("import type { %s } from %q;\n", from[1], module(t, "cloudflare")+"/resources/"+from[0])
 	}

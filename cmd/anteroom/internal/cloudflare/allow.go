@@ -1,0 +1,120 @@
+package cloudflare
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/sha256"
+	"anteroom/edge/store/migrations"
+)
+
+type Allowance struct {
+	Name, Reason string
+	Needed       bool // it has happened
+}
+
+const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
+
+// ReadAllowances pairs each --allow with its --reason.
+func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
+	if len(names) != len(reasons) {
+		return nil, fmt.Errorf("got %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
+	}
+	list, total := []Allowance{}, 0
+	token := strings.TrimSpace(os.Getenv(TokenVariable))
+	for i, name := range names {
+		reason := strings.TrimSpace(reasons[i])
+		total += len(reason)
+		switch {
+		case !slices.Contains(known, name):
+			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(known, ", "))
+		case slices.Contains(names[:i], name):
+			return nil, fmt.Errorf("--allow %s is given twice", name)
+		case reason == "" || total > longestReasons:
+			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name,
+				longestReasons)
+		case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
+			return nil, errors.New("a --reason has control characters, or is not UTF-8 (write it in one line)")
+		case cli.SecretKey.MatchString(reason), token != "" && strings.Contains(reason, token):
+			return nil, errors.New("a --reason contains a secret, which the version would keep (leave it out)")
+		}
+		list = append(list, Allowance{Name: name, Reason: reason})
+	}
+	return list, nil
+}
+
+// refuse returns the regressions that are not allowed as an error, and sets Needed.
+func refuse(found []continuity.Regression, allowances []Allowance) error {
+	var allowed []string
+	for i := range allowances {
+		a := &allowances[i]
+		allowed = append(allowed, a.Name)
+		a.Needed = a.Needed || slices.ContainsFunc(found, func(r continuity.Regression) bool { return r.Kind == a.Name })
+	}
+	refused := slices.Clone(found)
+	for i := range refused {
+		r := &refused[i]
+		r.What = r.Kind + ": " + r.What
+		if r.Hint != "" {
+			r.Hint += ", or "
+		}
+		r.Hint += "allow it with --allow " + r.Kind + " --reason TEXT"
+	}
+	return continuity.Refuse(refused, allowed...)
+}
+
+func notes(allowances []Allowance) (text string) {
+	for _, a := range allowances {
+		if a.Needed {
+			text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+		}
+	}
+	return text
+}
+
+var (
+	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
+	JurisdictionNames = []string{"eu", "us", "fedramp"}
+)
+
+// CheckPlace checks the place for the database.
+func CheckPlace(location, jurisdiction string) error {
+	switch {
+	case location != "" && jurisdiction != "":
+		return errors.New("--location and --jurisdiction exclude each other")
+	case location != "" && !slices.Contains(LocationNames, location):
+		return fmt.Errorf("--location: got %q, want one of %s", location, strings.Join(LocationNames, ", "))
+	case jurisdiction != "" && !slices.Contains(JurisdictionNames, jurisdiction):
+		return fmt.Errorf("--jurisdiction: got %q, want one of %s", jurisdiction, strings.Join(JurisdictionNames, ", "))
+	}
+	return nil
+}
+
+// note describes a version, for whoever rolls back: its facts and the allowances.
+func (d *Deployment) note() (string, error) {
+	all, err := migrations.Missing(nil)
+	if err != nil {
+		return "", err
+	}
+	s, size := d.Artifact.Snapshot, int64(0)
+	facts, err := continuity.FromFiles(d.Artifact.Files, s)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range facts.Trees() {
+		size += n
+	}
+	key := "none"
+	if s.CurrentKey != "" {
+		key = fmt.Sprintf("%.4x", sha256.Sum([]byte(s.CurrentKey)))
+	}
+	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, size, len(all))
+	return text + notes(d.Allowances), nil
+}
