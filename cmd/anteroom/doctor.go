@@ -8,11 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -31,7 +28,6 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
 func doctorCommand(t *cli.Terminal) *cobra.Command {
@@ -62,7 +58,6 @@ type doctor struct {
 	inbox   string // the Maildir that the operator reads, or ""
 
 	site     *site.Site // nil if the content cannot be loaded
-	reads    string     // how this user reads the store; "" if not at all
 	findings []finding
 }
 
@@ -131,7 +126,6 @@ func (d *doctor) run(ctx context.Context) error {
 	if d.store.remote == "" {
 		d.checkMail(ctx)
 	}
-	d.checkPublish()
 	count := map[health]int{}
 	for _, f := range d.findings {
 		count[f.Status]++
@@ -346,7 +340,6 @@ func (d *doctor) checkStore(ctx context.Context) {
 		d.add(check, warning, mendContent, "%s does not exist; %s", name, notCompared)
 		return
 	case begins && verified == "":
-		d.reads = "made by the first serve"
 		d.add(check, healthy, "", "anteroom serve will create %s", name)
 		return
 	case begins:
@@ -358,12 +351,6 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	}
 	defer store.Close()
-	d.reads = "read directly"
-	shown := name
-	_, isCopy := store.(*storeCopy)
-	if isCopy {
-		d.reads, shown = "read by store-command", store.Name()
-	}
 	if err := sound(ctx, store, name); err != nil {
 		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
 			"with anteroom restore")
@@ -387,11 +374,9 @@ func (d *doctor) checkStore(ctx context.Context) {
 	case foreign != nil: // the service may have moved
 		d.addError(check, warning, foreign, "")
 	default:
-		d.add(check, healthy, "", "%s opens, and belongs to this service", shown)
+		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
 	}
-	if !isCopy {
-		d.checkRoom(store)
-	}
+	d.checkRoom(store)
 	if err := d.checkRecords(ctx, store, extent); err != nil {
 		d.addError("records", faulty, err, "try again")
 	}
@@ -533,85 +518,4 @@ func (d *doctor) checkMail(ctx context.Context) {
 	default:
 		d.add(check, healthy, "", "the mail server would take a message; nothing was sent")
 	}
-}
-
-// checkPublish reports whether this user may take the steps of publish, and whether the user of the
-// server may read what they make.
-func (d *doctor) checkPublish() {
-	const check = "publish"
-	content, err := os.Stat(d.content)
-	if err != nil {
-		return // see the check of the content
-	}
-	owner, server := disk.Owner(content), d.server()
-	name, owned := userName(os.Geteuid()), userName(owner)
-	if hidden := d.hidden(); hidden != "" && server != owner && server > 0 {
-		d.add(check, warning, "run chmod a+rX on it; a restart of the server before that may be an outage",
-			"only its owner and its group may read %s, and the server runs as %s", hidden, userName(server))
-		return
-	}
-	if self := os.Geteuid(); self != owner && (self == 0 || self == server) {
-		d.add(check, healthy, "",
-			"%s owns the content: publish as that user or another of the group, not as %s", owned, name)
-		return
-	}
-	locked := firstIn(func(name string, info fs.FileInfo) bool {
-		if !info.IsDir() { // it is replaced
-			name = filepath.Dir(name)
-		}
-		return errors.Is(unix.Access(name, unix.W_OK|unix.X_OK), fs.ErrPermission)
-	}, d.content, d.host.Public, d.host.Snapshot, filepath.Join(filepath.Dir(d.content), ".git"))
-	switch {
-	case locked != "":
-		group := strconv.Itoa(int(content.Sys().(*syscall.Stat_t).Gid))
-		if known, err := user.LookupGroupId(group); err == nil {
-			group = known.Name
-		}
-		d.add(check, warning, fmt.Sprintf("add %s to the group %s, and run chmod g+ws on it; or run this as %s",
-			name, group, owned), "%s may not write into %s", name, locked)
-	case d.reads == "":
-		d.add(check, warning, "name a store-command: see Share the machine in OPERATIONS.md",
-			"%s may write the content, but not read the store", name)
-	default:
-		d.add(check, healthy, "", "%s may write content, documents and snapshot; the store is %s", name, d.reads)
-	}
-}
-
-func userName(id int) string {
-	name := strconv.Itoa(id)
-	if account, err := user.LookupId(name); err == nil {
-		name = account.Username
-	}
-	return name
-}
-
-// firstIn returns the first file or folder below roots that is wrong or cannot be looked at.
-func firstIn(wrong func(name string, info fs.FileInfo) bool, roots ...string) (found string) {
-	for _, root := range roots {
-		filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-			if entry == nil || found != "" {
-				return fs.SkipAll // it is not made yet
-			}
-			info, infoErr := entry.Info()
-			if err != nil || infoErr != nil || wrong(name, info) {
-				found = name
-			}
-			return nil
-		})
-	}
-	return found
-}
-
-// hidden returns a generated file, or a folder above one, that only some users may read.
-func (d *doctor) hidden() string {
-	closed := func(_ string, info fs.FileInfo) bool {
-		return info.IsDir() && info.Mode()&0o001 == 0 || info.Mode().IsRegular() && info.Mode()&0o004 == 0
-	}
-	above, _ := filepath.Abs(d.host.Snapshot)
-	for ; above != filepath.Dir(above); above = filepath.Dir(above) {
-		if info, err := os.Stat(above); err == nil && closed(above, info) {
-			return above
-		}
-	}
-	return firstIn(closed, d.host.Public)
 }

@@ -285,13 +285,7 @@ func (p *publication) commitTo(ctx context.Context) (string, error) {
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	// Git makes this file under the umask, even in a shared repository.
-	note, err := tree.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "COMMIT_EDITMSG")
-	if err == nil {
-		os.Remove(note)
-		_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
-		output.Permit(note, 0o600)
-	}
+	_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
 	return message, err
 }
 

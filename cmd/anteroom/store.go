@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -20,7 +17,6 @@ import (
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
-	"anteroom/edge/store/backup"
 	"anteroom/edge/store/records"
 
 	"github.com/spf13/pflag"
@@ -110,7 +106,6 @@ type storeFlags struct {
 	data     string
 	remote   string
 	wrangler string
-	command  string             // writes a backup of the store; "" if none exists
 	config   *cloudflare.Config // read from wrangler, or nil
 }
 
@@ -119,8 +114,6 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.remote, "remote", "",
 		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names the database of --remote")
-	flags.StringVar(&s.command, "store-command", "", "a `command` that writes a backup, to be read if this user "+
-		"may not open the database in --data")
 }
 
 func (s *storeFlags) readConfig() (err error) {
@@ -141,50 +134,7 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 	if s.remote != "" {
 		return s.deployed(ctx)
 	}
-	file := filepath.Join(s.data, sqlite.FileName)
-	r, err := sqlite.OpenReadOnly(file)
-	if errors.Is(err, fs.ErrPermission) && s.command != "" {
-		return s.copied(ctx, file)
-	} else if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// storeCopy is a copy of a store that another user may open.
-type storeCopy struct {
-	*sqlite.Reader
-	of string
-}
-
-func (c *storeCopy) Name() string { return "the copy of " + c.of }
-
-func (s *storeFlags) copied(ctx context.Context, of string) (records.Reader, error) {
-	folder, err := os.MkdirTemp("", "anteroom-store-") // of mode 0700
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder) // the open copy remains
-	f, err := os.Create(filepath.Join(folder, sqlite.FileName))
-	if err != nil {
-		return nil, err
-	}
-	var words bytes.Buffer
-	err = errors.Join(shell(ctx, s.command, f, &words), f.Close())
-	if ctx.Err() != nil {
-		return nil, cli.ErrInterrupted
-	} else if err != nil {
-		return nil, fmt.Errorf("read the store by %q: %w: %s (run it by hand)", s.command, err,
-			strings.ReplaceAll(strings.TrimSpace(words.String()), "\n", "; "))
-	}
-	c := &storeCopy{of: of}
-	if _, err = backup.Check(ctx, f.Name()); err == nil {
-		c.Reader, err = sqlite.OpenReadOnly(f.Name())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the store by %q: %w", s.command, err)
-	}
-	return c, nil
+	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
 }
 
 func shell(ctx context.Context, line string, out, words io.Writer) error {

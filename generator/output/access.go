@@ -27,18 +27,11 @@ func MakeFolder(path string) error {
 }
 
 // Permit adds the permissions of mode to the file or folder at path, whatever the umask of its
-// maker. If a group may write into the folder above, it may do what the owner may, to go on there.
+// maker.
 func Permit(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
-	}
-	above, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	if above.Mode()&0o020 != 0 {
-		mode |= mode >> 3 & 0o070
 	}
 	if info.IsDir() {
 		mode |= mode >> 2 & 0o111

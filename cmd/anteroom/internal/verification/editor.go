@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"anteroom/edge/native/disk"
-	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -60,9 +59,7 @@ type editing struct {
 func (e *editing) edit(draft string, template []byte) (*decided, error) {
 	_, err := os.Stat(draft)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = disk.WriteNew(draft, template); err == nil {
-			err = output.Permit(draft, 0o600)
-		}
+		err = disk.WriteNew(draft, template)
 	}
 	for line := 0; err == nil; {
 		if err := e.once(draft, line); err != nil {

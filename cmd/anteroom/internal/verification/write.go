@@ -87,7 +87,7 @@ func begin(folder, name string) error {
 	if err := disk.WriteNew(note, []byte(name+"\n")); err != nil {
 		return err
 	}
-	return errors.Join(output.Permit(note, 0o600), disk.SyncFolder(folder))
+	return disk.SyncFolder(folder)
 }
 
 // finish removes the files of a verification whose writing or undoing did not end. The caller holds
