@@ -23,7 +23,7 @@ require (
 	golang.org/x/mod v0.42.0 // the public log: signed notes, Merkle trees and proofs
 	golang.org/x/sync v0.24.0 // comparing many documents at once
 	golang.org/x/sys v0.49.0 // file locks and owners
-	golang.org/x/text v0.40.0 // compatibility forms of Unicode, for names that look the same
+	golang.org/x/text v0.40.0 // indirect; compatibility forms of Unicode, for names that look the same
 	golang.org/x/tools v0.52.0 // txtar: a content folder with two more files; scripts of tests
 	modernc.org/sqlite v1.61.1 // SQLite without a C compiler
 )

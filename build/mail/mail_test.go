@@ -446,7 +446,6 @@ func TestServers(t *testing.T) {
 			t.Parallel()
 			s, address := start(t)
 			address += url.QueryEscape(filepath.Join(s.Folder, "ca.pem"))
-			inbox := filepath.Join(s.Folder, "boxes/operator")
 			own := newService(t, "operator", address)
 			own.serve(func(base string) {
 				if said := own.run(0, "doctor"); !strings.Contains(said, "\nok      mail: the mail server would take a message; nothing was sent\n") {
@@ -470,7 +469,7 @@ func TestServers(t *testing.T) {
 					t.Errorf("lists %v", lists)
 				}
 			})
-			if said := own.run(3, "inbox", "--inbox", inbox, "--json"); !strings.Contains(said, `"arrived": true`) || !strings.Contains(said, `"text": "`+strings.TrimSpace(words)+`"`) {
+			if said := own.run(3, "inbox", "--json"); !strings.Contains(said, `"text": "`+strings.TrimSpace(words)+`"`) {
 				t.Error(said)
 			}
 			if said := own.run(1, "doctor", "--smtp", address+"&helo=vm"); !strings.Contains(said, refusals[name]) {
@@ -481,7 +480,7 @@ func TestServers(t *testing.T) {
 			if bounce := s.mails("bounces", 1)[0]; !strings.Contains(strings.ToLower(bounce.Header.Get("From")), "mailer-daemon@") {
 				t.Errorf("a bounce: %q", bounce.Header)
 			}
-			if said := lost.run(3, "inbox", "--inbox", inbox, "--json"); !strings.Contains(said, `"text": "Empty your mailbox."`) {
+			if said := lost.run(3, "inbox", "--json"); !strings.Contains(said, `"text": "Empty your mailbox."`) {
 				t.Errorf("no copy: %s", said)
 			}
 			// Postfix counts what it was told: by doctor, for two messages, with the bad name, for the last.

@@ -14,6 +14,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/server"
+	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
@@ -90,7 +91,7 @@ func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {
-	var data, public string
+	var data, public, content string
 	var erasures []string
 	cmd := &cobra.Command{
 		Use: "restore FILE",
@@ -102,16 +103,35 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c)
+			err = printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c)
+			return errors.Join(err, warnOfLoss(cmd.Context(), t, content, data))
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database is written")
+	contentFlag(flags, &content)
 	flags.StringArrayVar(&erasures, "erasures", nil,
 		"a newer `file` that lists erased records: a database, a backup or a list; may be given several times")
 	jsonFlag(flags, &t.JSON)
 	return cmd
+}
+
+// warnOfLoss says whether verified records are gone.
+func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) error {
+	s, err := loadContent(content, t.Now())
+	if err != nil {
+		t.Warnf("the store is not compared with the verifications: the content %s cannot be loaded", content)
+		return nil
+	}
+	r, err := sqlite.OpenReadOnly(filepath.Join(data, sqlite.FileName))
+	if err != nil {
+		return err
+	}
+	if behind := verification.Behind(ctx, r, s); behind != nil {
+		t.Warnf("%v", behind)
+	}
+	return r.Close()
 }
 
 func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {

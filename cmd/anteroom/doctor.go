@@ -14,7 +14,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
-	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native"
@@ -42,7 +41,6 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	d.store.add(flags)
 	d.logKey.AddFlag(flags)
 	d.webhook.AddFlag(flags)
-	inboxFlag(flags, &d.inbox)
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -55,7 +53,6 @@ type doctor struct {
 	store   storeFlags
 	logKey  keys.Log
 	webhook keys.Webhook
-	inbox   string // the Maildir that the operator reads, or ""
 
 	site     *site.Site // nil if the content cannot be loaded
 	findings []finding
@@ -118,7 +115,6 @@ func (d *doctor) run(ctx context.Context) error {
 	} else {
 		d.add("key", warning, mendContent, notCompared)
 	}
-	d.checkTexts()
 	d.checkGit(ctx)
 	d.checkBackups()
 	d.checkReplica(ctx)
@@ -176,32 +172,6 @@ func (d *doctor) checkDocuments() {
 	}
 }
 
-// checkTexts names unedited neutral texts that this program has in another form.
-func (d *doctor) checkTexts() {
-	const check = "texts"
-	dir := filepath.Dir(d.content)
-	if _, err := os.Stat(filepath.Join(dir, project.Record)); err != nil {
-		return // without it, no text is known to be unedited
-	}
-	changes, err := project.Updates(dir, d.t.Now())
-	if err != nil {
-		d.addError(check, warning, err, "run anteroom init --update")
-		return
-	}
-	var stale []string
-	for _, c := range changes {
-		if !c.Kept && c.File != project.Record {
-			stale = append(stale, c.File)
-		}
-	}
-	if len(stale) > 0 {
-		d.add(check, warning, "run anteroom init --update", "unedited, and older than this program: %s",
-			strings.Join(stale, ", "))
-	} else {
-		d.add(check, healthy, "", "unedited texts match this program")
-	}
-}
-
 func (d *doctor) checkGit(ctx context.Context) {
 	const check = "git"
 	tree, err := findWorkTree(ctx, filepath.Dir(d.content))
@@ -225,8 +195,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 		merged, err = tree.attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
 	}
 	if err != nil {
-		d.add(check, warning, "anteroom publish would stop at this: fix what git reports, or use --no-commit",
-			"%s", strings.ReplaceAll(err.Error(), "\n", ": "))
+		d.add(check, warning, "fix what git reports", "%s", strings.ReplaceAll(err.Error(), "\n", ": "))
 		return
 	}
 	if len(changed) > 0 {
@@ -247,25 +216,23 @@ func (d *doctor) checkGit(ctx context.Context) {
 func (d *doctor) checkKeys() {
 	const check, hint = "key", "name its file with --key-file, or give it in ANTEROOM_KEY"
 	file, remote := filepath.Join(d.content, serviceFile), d.store.remote != ""
-	published := d.site.Service.ReceiptKeys.Current
-	read := d.host.ReadKey
+	published, read := d.site.Service.ReceiptKeys.Current, d.host.ReadKey
 	if remote {
 		read = d.host.Receipt.Read
 	}
 	key, err := read(d.t)
+	if err == nil && key != nil {
+		err = keys.CheckReceipt(key, &d.site.Service, file)
+	}
 	switch {
+	case err != nil && key != nil && published == "":
+		d.addError(check, warning, err, hint)
 	case err != nil:
 		d.addError(check, faulty, err, hint)
 	case d.host.Unsigned:
 		d.add(check, warning, "leave out --unsigned", "receipts are not signed")
 	case key != nil:
-		if _, err := keys.CheckReceipt(key, &d.site.Service, file); err == nil {
-			d.add(check, healthy, "", "receipts are signed with the key that the content publishes")
-		} else if published == "" {
-			d.addError(check, warning, err, "")
-		} else {
-			d.addError(check, faulty, err, "")
-		}
+		d.add(check, healthy, "", "receipts are signed with the key that the content publishes: %s", published)
 	case remote:
 	case published == "":
 		d.add(check, warning, "anteroom key rotate makes one and publishes its public half",
@@ -322,63 +289,81 @@ func (d *doctor) checkReplica(ctx context.Context) {
 	}
 }
 
+// checkStore reports what anteroom inbox and audit know about the store.
 func (d *doctor) checkStore(ctx context.Context) {
 	const check = "store"
-	remote := d.store.remote != ""
-	name := filepath.Join(d.store.data, sqlite.FileName)
-	if remote {
-		name = "the D1 database of " + d.store.remote
-	}
+	remote, verified := d.store.remote != "", ""
 	store, err := d.store.reader(ctx)
-	verified, covered := "", []int64(nil)
-	if d.site != nil {
-		verified, covered = d.site.Covered()
+	if d.site == nil {
+		d.add(check, warning, mendContent, notCompared)
+	} else {
+		verified, _ = d.site.Covered()
 	}
-	begins := errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData
-	switch {
-	case begins && d.site == nil:
-		d.add(check, warning, mendContent, "%s does not exist; %s", name, notCompared)
+	switch none := errors.Is(err, sqlite.ErrNone) && !remote && filepath.Clean(d.store.data) == server.DefaultData; {
+	case err != nil && d.site == nil:
 		return
-	case begins && verified == "":
-		d.add(check, healthy, "", "anteroom serve will create %s", name)
+	case none && verified == "":
+		d.add(check, healthy, "", "anteroom serve will create it in %s", d.store.data)
 		return
-	case begins:
-		d.add(check, faulty, "anteroom restore brings it back; if it is gone for good, anteroom verify --new-store",
-			"%s does not exist, and the content verified store %s", name, verified)
+	case none:
+		d.add(check, faulty, "anteroom restore brings it back; if it is gone for good, anteroom publish --new-store",
+			"there is none in %s, and the content verified store %s", d.store.data, verified)
 		return
 	case err != nil:
 		d.addError(check, faulty, err, "name the right one with --data or --remote")
 		return
 	}
 	defer store.Close()
-	if err := sound(ctx, store, name); err != nil {
+	if err := sound(ctx, store, d.host.Database()); err != nil {
 		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
 			"with anteroom restore")
 		return
 	}
-	extent, err := records.Measure(ctx, store, covered)
-	if err != nil {
-		d.addError(check, faulty, err, "stop the server and check the file")
-		return
-	}
-	var foreign error
-	if d.site != nil {
-		foreign = verification.Belongs(extent, d.site, false)
-	}
-	switch {
-	case d.site == nil:
-		d.add(check, warning, mendContent, "%s opens; %s", name, notCompared)
-	case foreign != nil && verified != "":
-		d.addError(check, faulty, foreign, "")
-		return
-	case foreign != nil: // the service may have moved
-		d.addError(check, warning, foreign, "")
-	default:
-		d.add(check, healthy, "", "%s opens, and belongs to this service", name)
-	}
 	d.checkRoom(store)
-	if err := d.checkRecords(ctx, store, extent); err != nil {
-		d.addError("records", faulty, err, "try again")
+	if d.site == nil {
+		return
+	}
+	found, err := lookIntoInbox(ctx, store, d.site, d.store.mail(d.host.Outbox), d.t.Now())
+	if err != nil {
+		d.addError(check, faulty, err, "see anteroom inbox")
+		return
+	}
+	if found.Behind != "" {
+		d.addError(check, faulty, errors.New(found.Behind), "run anteroom records audit")
+	} else if remote { // an audit reads every record
+		d.add(check, healthy, "", "%s opens, and belongs to this service", store.Name())
+	} else {
+		d.checkAudit(ctx, store)
+	}
+	for _, c := range found.Claims {
+		d.add("records", warning, hintClaims, "%s", claimText(&c, found.now))
+	}
+	if found.Outbox.Dead > 0 {
+		d.add("records", warning, "once mail works, anteroom records retry sends them", "undelivered: %s; the newest error: %.200q",
+			&found.Outbox, found.Outbox.Error)
+	}
+	waiting, h, fix := int64(0), healthy, ""
+	for _, kind := range found.New {
+		if waiting += kind.New; kind.New > 0 && kind.Oldest < found.now.AddDate(0, -1, 0).UTC().Format(time.RFC3339) {
+			h, fix = warning, "run anteroom publish: some have waited for a month"
+		}
+	}
+	d.add("records", h, fix, "to be verified: %s", cli.Plural(int(waiting), "record"))
+}
+
+func (d *doctor) checkAudit(ctx context.Context, store records.Reader) {
+	audited, err := verification.Audit(ctx, store, d.site)
+	switch {
+	case err != nil:
+		d.addError("store", faulty, err, "try again")
+	case len(audited.Changed)+len(audited.Early) > 0:
+		d.add("store", faulty, "run anteroom records audit", "the audit has %s",
+			cli.Plural(len(audited.Changed)+len(audited.Early), "finding"))
+	default:
+		d.add("store", healthy, "", "all records of %s match %s", store.Name(), cli.Plural(audited.Verifications, "verification"))
+		for _, own := range audited.Own {
+			d.add("records", warning, "run anteroom publish --correct, which proposes to set it apart", "%s", own)
+		}
 	}
 }
 
@@ -404,77 +389,13 @@ func (d *doctor) checkRoom(store records.Reader) {
 		return
 	}
 	h, fix := healthy, ""
-	if float64(used) >= full*float64(most) {
+	switch share := float64(used) / float64(most); {
+	case share >= 0.98:
+		h, fix = faulty, "writes are refused, or soon will be: make room, and restart the server"
+	case share >= full:
 		h, fix = warning, "see Capacity in OPERATIONS.md"
 	}
 	d.add(check, h, fix, "the store takes %s of %s", cli.ByteSize(used), cli.ByteSize(most))
-}
-
-// checkRecords reports undelivered messages, mail that never came, own records that were counted,
-// and records that wait for a verification.
-func (d *doctor) checkRecords(ctx context.Context, store records.Reader, extent *records.Extent) error {
-	const check, stale = "records", 30 // days without a verification while records wait
-	now := d.t.Now()
-	rows, err := store.Read(ctx, turn.SQL("SELECT count(*) FROM outbox WHERE state = 'pending' AND created_at < ?",
-		now.Add(-time.Hour).Unix()))
-	if err != nil {
-		return err
-	}
-	messages, err := records.Undelivered(ctx, store)
-	if err != nil {
-		return err
-	}
-	if messages.Dead > 0 {
-		d.add(check, warning, "anteroom records outbox list shows them; once mail works, anteroom records outbox "+
-			"revive sends them",
-			"given up: %s; the newest error: %.200q", cli.Plural(int(messages.Dead), "message"), messages.Error)
-	}
-	if late, _ := rows[0][0][0].(int64); late > 0 {
-		d.add(check, warning, "anteroom records outbox list shows them; see the mail check",
-			"undelivered for more than an hour: %s; the newest error: %.200q", cli.Plural(int(late), "message"), messages.Error)
-	}
-	claims, err := forgotten(ctx, store, now)
-	if err != nil {
-		return err
-	}
-	if n := len(claims); n > 0 {
-		d.add(check, warning, hintClaims, "suggestions begun with a key and not recorded: %d; the oldest: %s",
-			n, claimText(&claims[0], now))
-	}
-	if d.inbox != "" && d.site != nil {
-		found, err := lookIntoInbox(ctx, store, d.site,
-			d.store.mail(verification.Mail{Inbox: d.inbox, Outbox: d.host.Outbox}), now)
-		if err != nil {
-			return err
-		}
-		for _, line := range found.lost() {
-			d.add("mail", warning, hintLost, "%s", line)
-		}
-	}
-	if d.site != nil && len(d.site.Service.OwnNames) > 0 && d.store.remote == "" {
-		audited, err := verification.Audit(ctx, store, d.site)
-		if err != nil {
-			return err
-		}
-		for _, own := range audited.Own {
-			d.add(check, warning, "run anteroom verify, which proposes to set it apart", "%s", own)
-		}
-	}
-	if d.site == nil {
-		d.add(check, warning, mendContent, notCompared)
-		return nil
-	}
-	waiting := cli.Plural(int(extent.New), "record")
-	if extent.New > 0 {
-		day, err := time.Parse(time.DateOnly, d.site.Current().AsOf)
-		if age := int(now.Sub(day).Hours() / 24); err == nil && age > stale {
-			d.add(check, warning, "run anteroom verify", "to be verified: %s; the last verification is %s old", waiting,
-				cli.Plural(age, "day"))
-			return nil
-		}
-	}
-	d.add(check, healthy, "", "to be verified: %s", waiting)
-	return nil
 }
 
 func (d *doctor) checkMail(ctx context.Context) {

@@ -144,7 +144,7 @@ func previewCommand(t *cli.Terminal) *cobra.Command {
 func buildCommand(t *cli.Terminal) *cobra.Command {
 	var public, snapshot, out string
 	cmd := &cobra.Command{
-		Use: "build",
+		Use: "build", Hidden: true, // deploy does it; for tools of the source code
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			generated, err := output.Read(public, snapshot)
 			if err != nil {

@@ -30,7 +30,6 @@ var helpValues = map[string]string{
 	"Permissions":     strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n"),
 	"Allowances":      strings.Join(cloudflare.Allowances, ", "),
 	"KeyPrefix":       receiptkey.Prefix,
-	"BurstLength":     burstLength,
 }
 
 func addTexts(root *cobra.Command) {
@@ -47,7 +46,7 @@ func addTexts(root *cobra.Command) {
 
 func manCommand(t *cli.Terminal) *cobra.Command {
 	return &cobra.Command{
-		Use: "man DIR",
+		Use: "man DIR", Hidden: true, // for packages
 		RunE: func(_ *cobra.Command, args []string) error {
 			n, err := writeManual(args[0])
 			if err != nil {
@@ -63,7 +62,7 @@ func writeManual(folder string) (pages int, err error) {
 	root := rootCommand(cli.New(nil, io.Discard, io.Discard)) // a separate tree, as its texts are changed
 	root.DisableAutoGenTag = true
 	for _, cmd := range cli.Commands(root) {
-		if cmd.IsAvailableCommand() || cmd == root {
+		if cmd.IsAvailableCommand() && !(cmd.HasParent() && cmd.Parent().Hidden) || cmd == root {
 			pages++
 		}
 		cmd.Short, cmd.Long = markdown(cmd.Short), markdown(cmd.Long)
@@ -99,7 +98,7 @@ func markdown(text string) string {
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
-	completion.Short = "Print the completion script of a shell"
+	completion.Short, completion.Hidden = "Print the completion script of a shell", true
 	for _, shell := range completion.Commands() {
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -25,8 +26,7 @@ const exitWaiting = 3
 
 func inboxCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
-	var folder string
-	var mail verification.Mail
+	var folder, mail string
 	cmd := &cobra.Command{
 		Use: "inbox",
 		RunE: w.reads(nil, func(ctx context.Context, r records.Reader, _ []string) error {
@@ -46,24 +46,19 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	}
 	w.flags.add(cmd.Flags())
 	contentFlag(cmd.Flags(), &folder)
-	mailFlags(cmd.Flags(), &mail)
+	outboxFlag(cmd.Flags(), &mail)
 	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
 }
 
-func mailFlags(flags *pflag.FlagSet, mail *verification.Mail) {
-	inboxFlag(flags, &mail.Inbox)
-	flags.StringVar(&mail.Outbox, "outbox", "",
+func outboxFlag(flags *pflag.FlagSet, folder *string) {
+	flags.StringVar(folder, "outbox", "",
 		"the Maildir `folder` of the mail or copies that serve writes (default mail in the data folder)")
 }
 
-func inboxFlag(flags *pflag.FlagSet, folder *string) {
-	flags.StringVar(folder, "inbox", "", "the Maildir `folder` that you read")
-}
-
-func (s *storeFlags) mail(named verification.Mail) verification.Mail {
-	named.Outbox = cmp.Or(named.Outbox, filepath.Join(s.data, native.MailFolder))
-	return named
+// mail returns the folder with the texts of suggestions.
+func (s *storeFlags) mail(outbox string) string {
+	return cmp.Or(outbox, filepath.Join(s.data, native.MailFolder))
 }
 
 // inbox lists the open work of the operator.
@@ -73,9 +68,10 @@ type inbox struct {
 	Suggestions []waitingSuggestion `json:"suggestions"`      // the new ones
 	Outbox      records.Outbox      `json:"outbox"`
 	Claims      []records.Claim     `json:"claims"` // suggestions that were begun with a key and not recorded
+	Seen        records.Attention   `json:"seen"`   // of clients over MCP since the day of the last verification
+	Behind      string              `json:"behind"` // why the store is not the verified one; usually ""
 
-	now  time.Time
-	mail verification.Mail
+	now time.Time
 }
 
 type waitingSuggestion struct {
@@ -83,37 +79,29 @@ type waitingSuggestion struct {
 	At      string  `json:"filed_at"`
 	Kind    string  `json:"kind"`
 	Subject string  `json:"subject"` // how the subject of its mail begins
-	Text    *string `json:"text"`    // null if no Maildir has it
-	// whether the operator's inbox has it; null if none is named, or within an hour of filing
-	Arrived *bool `json:"arrived"`
+	Text    *string `json:"text"`    // null if no mail is kept here
 }
 
-func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail verification.Mail,
-	now time.Time,
-) (*inbox, error) {
-	if err := mail.Check(); err != nil {
-		return nil, err
-	}
+func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail string, now time.Time) (*inbox, error) {
 	_, covered := s.Covered()
 	extent, err := records.Measure(ctx, r, covered)
 	if err == nil {
 		err = verification.Belongs(extent, s, false)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the inbox: %w", err)
+		return nil, err
 	}
-	found := &inbox{New: extent.Waiting, Suggestions: []waitingSuggestion{}, now: now, mail: mail}
+	found := &inbox{New: extent.Waiting, Suggestions: []waitingSuggestion{}, now: now}
 	if n := len(s.Verifications); n > 0 {
 		found.Verified = &s.Verifications[n-1].Through
 	}
 	i := slices.IndexFunc(records.Kinds, func(kind records.Kind) bool { return kind.Name == records.Suggestion })
 	if extent.Waiting[i].New > 0 {
-		list, err := records.Scan(ctx, r, &records.Kinds[i], extent.Last[i])
+		list, err := records.Scan(ctx, r, &records.Kinds[i], covered[i], extent.Last[i])
 		if err != nil {
 			return nil, err
 		}
-		list = slices.DeleteFunc(list, func(r records.Record) bool { return r.Seq <= covered[i] })
-		texts, arrived := mail.Texts(list), mail.Arrived(list)
+		texts := verification.Texts(mail, list)
 		for _, r := range list {
 			one := waitingSuggestion{
 				ID: r.ID, At: r.At, Kind: r.Values[0],
@@ -122,48 +110,39 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail ver
 			if text, is := texts[r.ID]; is {
 				one.Text = &text
 			}
-			if _, is := arrived[r.ID]; mail.Inbox != "" && (is || r.At < now.Add(-time.Hour).UTC().Format(time.RFC3339)) {
-				one.Arrived = &is
-			}
 			found.Suggestions = append(found.Suggestions, one)
 		}
 	}
 	if found.Outbox, err = records.Undelivered(ctx, r); err != nil {
 		return nil, err
 	}
+	if err := verification.Behind(ctx, r, s); err != nil {
+		found.Behind = err.Error()
+	}
+	seen, err := records.Observed(ctx, r, records.Days{Since: s.Current().AsOf})
+	if err != nil && !errors.Is(err, records.ErrNotObserved) {
+		return nil, err
+	}
+	found.Seen = records.AttentionOf(seen)
 	claims, err := forgotten(ctx, r, now)
 	found.Claims = append([]records.Claim{}, claims...)
 	return found, err
 }
 
 func (r *inbox) waits() bool {
-	return r.Outbox.Pending+r.Outbox.Dead > 0 || len(r.Claims) > 0 ||
+	return r.Outbox.Pending+r.Outbox.Dead > 0 || len(r.Claims) > 0 || r.Behind != "" ||
 		slices.ContainsFunc(r.New, func(kind records.Waiting) bool { return kind.New > 0 })
 }
 
-func (r *inbox) lost() (lost []string) {
-	for _, s := range r.Suggestions {
-		if s.Arrived == nil || *s.Arrived {
-			continue
-		}
-		copies := "no copy"
-		if s.Text != nil {
-			copies = "a copy"
-		}
-		lost = append(lost, fmt.Sprintf("the mail of suggestion %.8s is not in %s: recorded %s ago; %s is in %s",
-			s.ID, r.mail.Inbox, sinceThen(s.At, r.now), copies, r.mail.Outbox))
-	}
-	return lost
-}
-
-const hintLost = "look for bounces and spam; serve keeps copies with --outbox"
-
-const maxShown = 50 // suggestions, and lines about lost mail
+const maxShown = 50 // suggestions, and claims
 
 func (r *inbox) print(t *cli.Terminal) {
 	if !r.waits() {
 		t.Printf("Nothing to do.")
 		return
+	}
+	if r.Behind != "" {
+		t.Printf("%s", r.Behind)
 	}
 	for _, kind := range r.New {
 		if kind.New > 0 {
@@ -180,12 +159,6 @@ func (r *inbox) print(t *cli.Terminal) {
 	if n := len(r.Suggestions) - maxShown; n > 0 {
 		t.Printf("  and %d more", n)
 	}
-	if lost := r.lost(); len(lost) > 0 {
-		for _, line := range lost[:min(maxShown, len(lost))] {
-			t.Printf("%s", line)
-		}
-		t.Printf("(%s)", hintLost)
-	}
 	for _, c := range r.Claims[:min(maxShown, len(r.Claims))] {
 		t.Printf("%s", claimText(&c, r.now))
 	}
@@ -194,6 +167,10 @@ func (r *inbox) print(t *cli.Terminal) {
 	}
 	if r.Outbox.Pending+r.Outbox.Dead > 0 {
 		t.Printf("addresses that were not delivered: %s", &r.Outbox)
+	}
+	if n := r.Seen; n.NamedClientsSeen > 0 || n.ToolCalls > 0 {
+		t.Printf("seen over MCP since the last verification: %s, %s (anteroom records list observed)",
+			cli.Plural(n.NamedClientsSeen, "named client"), cli.Plural(int(n.ToolCalls), "tool call"))
 	}
 	t.Printf("Next: anteroom publish.")
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/project"
@@ -59,43 +56,16 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func updateTexts(t *cli.Terminal, dir string) error {
-	changes, err := project.Updates(dir, t.Now())
-	differences := ""
-	for _, c := range changes {
-		if c.Kept && c.Neutral != nil && err == nil {
-			var found string
-			found, err = difference(dir, &c)
-			differences += found
-		}
-	}
-	for _, c := range changes {
-		if err == nil {
-			err = c.Apply(dir)
-		}
-		if err == nil {
-			t.Printf("%s: %s", c.File, c.What)
-		}
+	report, err := project.Update(dir, t.Now())
+	for _, line := range report {
+		t.Printf("%s", line)
 	}
 	if err != nil {
 		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
 	}
-	if differences != "" {
-		t.Printf("Differences from each kept text to the neutral one (edit them, then run git apply):")
-		t.PrintLines(differences)
-	}
-	t.Printf("%s: up to date, except the kept texts; service.yaml and wrangler.toml are not compared. Run next:", dir)
+	t.Printf("%s: service.yaml, wrangler.toml and boards are not compared. Run next:", dir)
 	t.Printf("  anteroom generate --check")
 	return nil
-}
-
-func difference(dir string, c *project.Change) (string, error) {
-	git := exec.Command("git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--text", "--", c.File, "-")
-	git.Dir, git.Stdin = dir, bytes.NewReader(c.Neutral)
-	out, err := git.Output()
-	if _, hunks, found := strings.Cut(string(out), "\n@@ "); found { // git's own names depend on where it runs
-		return "--- a/" + c.File + "\n+++ b/" + c.File + "\n@@ " + hunks, nil
-	}
-	return "", fmt.Errorf("compare %s: %w (install git)", c.File, err)
 }
 
 func checkAnswers(questions []*project.Question, ask, yes bool) (faults error) {

@@ -93,7 +93,7 @@ func proveFromContent(content, hash string, now time.Time) (found proving, err e
 	}
 	if s.Log.Current() == nil {
 		return found, fmt.Errorf("%s has no log yet "+
-			"(begin one with anteroom key rotate --log and anteroom verify, or name a service with --url)", content)
+			"(begin one with anteroom key rotate --log and anteroom publish, or name a service with --url)", content)
 	}
 	found = proving{from: content, hosts: []string{s.Service.CanonicalHost}, receiptKeys: s.Service.InForce()}
 	found.Proved, err = s.Log.Prove(hash)

@@ -87,17 +87,17 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Begin a service:", []*cobra.Command{
-			initCommand(t), parent("key", keyNewCommand(t), keyPublicCommand(t), keyRotateCommand(t), keyCheckCommand(t)),
+			initCommand(t), parent("key", keyRotateCommand(t)),
 		}},
 		{"Publish and serve:", []*cobra.Command{
-			publishCommand(t), verifyCommand(t), generateCommand(t), previewCommand(t), serveCommand(t),
+			generateCommand(t), previewCommand(t), serveCommand(t), publishCommand(t),
 		}},
 		{"Deploy, and look after the live service:", []*cobra.Command{
-			deployCommand(t), statusCommand(t), healthcheckCommand(t), doctorCommand(t), buildCommand(t),
+			deployCommand(t), statusCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after the records:", []*cobra.Command{
-			inboxCommand(t), recordsCommand(t), parent("receipt", receiptVerifyCommand(t)),
-			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t), logWitnessCommand(t)),
+			inboxCommand(t), recordsCommand(t),
+			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t)),
 			backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},

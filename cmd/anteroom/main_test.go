@@ -21,8 +21,8 @@ import (
 const now = "1795219200"
 
 func TestMain(m *testing.M) {
-	if _, set := os.LookupEnv("ANTEROOM_OFFLINE"); !set { // a script sets it to "" to have the service asked
-		os.Setenv("ANTEROOM_OFFLINE", "true")
+	if _, set := os.LookupEnv("ANTEROOM_NO_LIVE"); !set { // a script sets it to "" to have the service asked
+		os.Setenv("ANTEROOM_NO_LIVE", "true")
 	}
 	testscript.Main(m, map[string]func(){"anteroom": main, "clock": clock})
 }
@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 	params.Dir = "testdata"
 	params.Setup = func(env *testscript.Env) error {
 		env.Setenv("SOURCE_DATE_EPOCH", now)
-		env.Setenv("ANTEROOM_OFFLINE", "true")
+		env.Setenv("ANTEROOM_NO_LIVE", "true")
 		return os.CopyFS(filepath.Join(env.WorkDir, "content"), os.DirFS(content))
 	}
 	testscript.Run(t, params)

@@ -93,10 +93,10 @@ func TestOperations(t *testing.T) {
 				id, address, at.Unix()))
 	}
 	newStore(t, rows...)
-	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: unchanged}"), 0o600); err != nil {
+	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: {}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	operate(t, "verify", "--answers", "answers.yaml", "--yes")
+	operate(t, "publish", "--no-commit", "--no-live", "--answers", "answers.yaml", "--yes")
 	operate(t, "generate")
 	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "all records match their verifications", "1 message pending again", "ok      backups: ", "Readers will see of pilot_waitlist.verified_organic_agent_conversions: it was 1, and is 0. A test was counted.")
 }

@@ -1,18 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/store/records"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
@@ -28,24 +32,26 @@ type publication struct {
 	store             *storeFlags
 	generation        generation
 	deployment        *deployment
-	reload            string
+	reload, outbox    string
 	at                liveFlags
 	wait              time.Duration // for the service to show new documents
 	noCommit, noLive  bool
+	template, undo    bool // the mode of the run
+	correct           bool // decide although nothing is new
 	site              *site.Site
 	public            verification.Published
 	records           records.Reader // the store
 	artifact          *output.Artifact
 	service           *live.Service
 	waiting           int64 // records that no verification covers
+	behind            bool  // the store is not the verified one
 	written           bool  // a verification is not public yet
 	deployed, changed bool  // this run has deployed, or changed the content
 	close             []func() error
 }
 
 func publishCommand(t *cli.Terminal) *cobra.Command {
-	p := &publication{t: t, store: &storeFlags{}, deployment: newDeployment(t)}
-	p.verify = &verification.Options{Publishing: true}
+	p := &publication{t: t, store: &storeFlags{}, deployment: newDeployment(t), verify: &verification.Options{}}
 	cmd := &cobra.Command{
 		Use: "publish",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,17 +61,62 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 			return p.run(cmd.Context())
 		},
 	}
-	flags := cmd.Flags()
-	verifyFlags(flags, p.verify, p.store)
-	generatedFlags(flags, &p.generation.public, &p.generation.snapshot)
+	flags, o := cmd.Flags(), p.verify
+	p.store.add(flags)
+	contentFlag(flags, &o.Content)
+	flags.StringVar(&o.Public, "public", publicFolder, "the `folder` of the documents")
+	outboxFlag(flags, &p.outbox)
+	o.LogKey.AddFlag(flags)
+	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
+	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
+	flags.BoolVar(&p.template, "template", false, "only print the file in which to decide, for --answers")
+	flags.BoolVar(&p.correct, "correct", false, "decide although nothing is new, to correct an earlier decision")
+	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification, as long as it is not public")
+	cmd.MarkFlagsMutuallyExclusive("template", "undo", "answers")
+	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, if the verified one is gone for good")
 	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
 	p.at.add(flags)
 	flags.DurationVar(&p.wait, "wait", 30*time.Second, "the longest `time` to wait until the service shows the "+
 		"new documents, such as 2m")
+	flags.MarkHidden("wait")
 	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
-	flags.BoolVar(&p.noLive, "no-live", false, "neither reload nor deploy, and do not compare the live service")
+	flags.BoolVar(&p.noLive, "no-live", false, "neither ask, reload, deploy nor compare the live service")
 	return cmd
+}
+
+// printTemplate needs no lock, and compares nothing.
+func (p *publication) printTemplate(ctx context.Context) error {
+	s, err := loadContent(p.verify.Content, p.t.Now())
+	if err != nil {
+		return err
+	}
+	r, err := p.store.reader(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := p.verify.Template(ctx, r, s, p.t.Now())
+	if err == nil {
+		_, err = p.t.Out.Write(text)
+	}
+	return errors.Join(err, r.Close())
+}
+
+func (p *publication) undoVerification(ctx context.Context) error {
+	o := p.verify
+	o.Committed = committed
+	withdraw, err := verification.Undo(ctx, p.t, o)
+	if err != nil || !withdraw {
+		return err
+	}
+	p.generation.allowed = []string{continuity.AsOf, continuity.Board, continuity.Log}
+	r, err := p.generation.run(p.t, nil, p.t.Now())
+	if err != nil {
+		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is mended, remove %[1]s and %s, "+
+			"and run anteroom generate)", o.Public, p.generation.snapshot))
+	}
+	p.t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))
+	return nil
 }
 
 func (p *publication) run(ctx context.Context) (err error) {
@@ -75,10 +126,17 @@ func (p *publication) run(ctx context.Context) (err error) {
 		}
 	}()
 	d := p.deployment
-	p.verify.Mail = p.store.mail(p.verify.Mail)
-	p.verify.Open = func(context.Context) (records.Reader, error) { return p.records, nil }
-	p.verify.Public, p.generation.content, p.generation.secret = p.generation.public, p.verify.Content, d.host.Receipt
+	p.verify.Mail, p.verify.Offline = p.store.mail(p.outbox), p.noLive
+	p.generation = generation{
+		content: p.verify.Content, public: p.verify.Public, secret: d.host.Receipt,
+		snapshot: filepath.Join(filepath.Dir(p.verify.Public), snapshotFile),
+	}
 	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
+	if p.template {
+		return p.printTemplate(ctx)
+	} else if p.undo {
+		return p.undoVerification(ctx)
+	}
 	for _, step := range []struct {
 		name string
 		take func(context.Context) (string, error)
@@ -122,24 +180,29 @@ func (p *publication) run(ctx context.Context) (err error) {
 // cosign collects the missing cosignatures of the public log. If a witness fails, the next run asks
 // it again.
 func (p *publication) cosign(ctx context.Context) (string, error) {
-	if len(p.site.Log.Witnesses) == 0 || p.site.Log.Current() == nil {
+	stage := p.site.Log.Current()
+	if len(p.site.Log.Witnesses) == 0 || stage == nil {
 		return "", nil
 	}
-	c, err := askWitnesses(ctx, p.verify.Content, p.site)
-	p.changed = p.changed || c != nil && c.Written
-	if c == nil || ctx.Err() != nil {
-		return "", err
+	_, name := site.LogFiles(stage.Name)
+	file := filepath.Join(p.verify.Content, filepath.FromSlash(name))
+	asked, text, err := p.site.Log.CosignAll(ctx, &http.Client{})
+	if err == nil && !bytes.Equal(text, stage.Checkpoint) {
+		err, p.changed = disk.Replace(file, text), true
 	}
-	if err != nil {
-		p.t.Warnf("%v (the next anteroom publish asks again)", err)
+	if err != nil || ctx.Err() != nil {
+		return "", cmp.Or(ctx.Err(), fmt.Errorf("keep the cosignatures in %s: %w", file, hintPermission(err)))
 	}
 	n := 0
-	for _, w := range c.Witnesses {
+	for _, w := range asked {
 		if w.Cosigned {
 			n++
 		}
+		if w.Error != "" {
+			p.t.Warnf("witness %s at %s: %s (the next anteroom publish asks again)", w.Name, w.URL, w.Error)
+		}
 	}
-	return fmt.Sprintf("the log has %d of %d cosignatures", n, len(c.Witnesses)), nil
+	return fmt.Sprintf("the log has %d of %d cosignatures", n, len(asked)), nil
 }
 
 func (p *publication) generate(context.Context) (string, error) {
@@ -183,6 +246,11 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		return "", err
 	}
 	p.written = !p.public.ByService && !(p.verify.Offline && p.public.InFolder)
+	if p.verify.NewStore && p.store.remote == "" {
+		if err := p.store.create(p.t.Logger()); err != nil {
+			return "", err
+		}
+	}
 	if p.records, err = p.store.reader(ctx); err != nil {
 		return "", err
 	}
@@ -190,13 +258,32 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	_, after := s.Covered()
 	extent, err := records.Measure(ctx, p.records, after)
 	if err == nil {
-		err = verification.Belongs(extent, s, false)
+		err = verification.Belongs(extent, s, p.verify.NewStore)
 	}
 	if err != nil {
 		return "", err
 	}
-	p.waiting = extent.New
-	return cli.Plural(int(p.waiting), "record") + " to be verified", nil
+	if p.waiting = extent.New; !p.verify.NewStore {
+		if err := verification.Behind(ctx, p.records, s); err != nil {
+			p.t.Warnf("%v", err)
+			p.behind = true
+		}
+	}
+	found := cli.Plural(int(p.waiting), "record") + " to be verified"
+	if edited := p.edited(ctx); edited != "" {
+		found += "; also goes live: " + edited
+	}
+	return found, nil
+}
+
+// edited lists the files of the content that git has not committed.
+func (p *publication) edited(ctx context.Context) string {
+	tree, err := findWorkTree(ctx, p.verify.Content)
+	if tree == nil || err != nil {
+		return "" // the commit names what is wrong
+	}
+	changed, _ := tree.run(ctx, "ls-files", "--modified", "--others", "--exclude-standard", "--deduplicate")
+	return strings.ReplaceAll(changed, "\n", ", ")
 }
 
 func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
@@ -206,23 +293,23 @@ func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
 			return "", err
 		}
 		for _, own := range found.Own {
-			p.t.Warnf("%s (anteroom verify proposes to set it apart; then run anteroom publish)", own)
+			p.t.Warnf("%s (anteroom publish --correct proposes to set it apart)", own)
 		}
 	}
-	return "no new records (to correct an earlier decision, run anteroom verify and then anteroom publish)", nil
+	return "no new records (anteroom publish --correct corrects an earlier decision)", nil
 }
 
 func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
 	_, err := os.Stat(verification.Draft(p.verify.Content))
 	switch {
-	case p.verify.Answers != "": // they are never ignored
+	case p.verify.Answers != "" || p.correct || p.behind || p.verify.NewStore: // they are never ignored
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
 	case p.waiting == 0 && err != nil:
 		return p.warnOfOwn(ctx)
 	}
-	verified, err := p.verify.Make(ctx, p.t, p.site, p.public)
+	verified, err := p.verify.Make(ctx, p.t, p.records, p.site, p.public)
 	if errors.Is(err, verification.ErrVerified) {
 		return p.site.Current().File + " has these answers", nil
 	} else if err != nil {

@@ -83,8 +83,8 @@ func TestPublishReads(t *testing.T) {
 	t.Setenv("PATH", folder+":/usr/bin:/bin")
 	t.Setenv("STUB", calls)
 	public, snapshot := filepath.Join(folder, "public"), filepath.Join(folder, "build", "snapshot.txt")
-	generated := " --content CONTENT --public " + public + " --snapshot " + snapshot
-	s.run(0, s.config, "publish --no-live --no-commit --offline"+generated)
+	generated := " --content CONTENT --public " + public
+	s.run(0, s.config, "publish --no-live --no-commit"+generated)
 	asked := reach
 	t.Cleanup(func() { reach = asked })
 	reach = deployedHost(t, calls, public, snapshot)
@@ -102,7 +102,7 @@ func TestPublishReads(t *testing.T) {
 		t.Log(said)
 		return fmt.Sprintf("%s, store %d", text, opens)
 	}
-	if got, want := publish(" --offline=false"), "service.yaml 1, wrangler.toml 1, manifest.json 4, store 1"; got != want {
+	if got, want := publish(" --no-live=false"), "service.yaml 1, wrangler.toml 1, manifest.json 4, store 1"; got != want {
 		t.Errorf("with a deployment: %s, want %s", got, want)
 	}
 	called, err := os.ReadFile(calls)
@@ -114,7 +114,7 @@ func TestPublishReads(t *testing.T) {
 	}
 	s.fill()
 	// The manifest that is counted is the one that is replaced.
-	if got, want := publish(" --no-live --offline --yes --answers "+answers(t)), "service.yaml 2, wrangler.toml 1, manifest.json 3, store 1"; got != want {
+	if got, want := publish(" --no-live --no-live --yes --answers "+answers(t)), "service.yaml 2, wrangler.toml 1, manifest.json 3, store 1"; got != want {
 		t.Errorf("with a verification: %s, want %s", got, want)
 	}
 }

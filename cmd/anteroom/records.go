@@ -2,38 +2,37 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/civil"
-	"anteroom/edge/endpoint/mcp/protocol"
-	"anteroom/edge/endpoint/suggest"
 	"anteroom/edge/native"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/quote"
 	"anteroom/edge/store/backup"
 	"anteroom/edge/store/records"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func recordsCommand(t *cli.Terminal) *cobra.Command {
 	w := &storeWork{t: t}
-	cmd := parent("records", recordsCountCommand(w), recordsListCommand(w), recordsShowCommand(w),
-		recordsExportCommand(w), recordsObservedCommand(w),
-		parent("outbox", outboxListCommand(w), outboxReviveCommand(w)),
-		claimsCommand(w), recordsEraseCommand(w), recordsAuditCommand(w))
+	cmd := parent("records", recordsListCommand(w), recordsEraseCommand(w), recordsRetryCommand(w), recordsAuditCommand(w))
 	w.flags.add(cmd.PersistentFlags())
 	return cmd
 }
@@ -78,14 +77,6 @@ func onStore[S records.Reader](open func(context.Context) (S, error), check func
 	}
 }
 
-func sinceFlag(flags *pflag.FlagSet, since *string) {
-	flags.StringVar(since, "since", "", "only records from this `date` on (UTC, YYYY-MM-DD)")
-}
-
-func throughFlag(flags *pflag.FlagSet, through *string) {
-	flags.StringVar(through, "through", "", "only records up to the end of this `date` (UTC, YYYY-MM-DD)")
-}
-
 func checkDays(days records.Days) error {
 	var faults []error
 	for _, end := range []struct{ flag, date string }{{"since", days.Since}, {"through", days.Through}} {
@@ -113,185 +104,275 @@ func findRecords(ctx context.Context, r records.Reader, args []string) ([]string
 	return slices.Compact(ids), err
 }
 
-func until(through string) string {
-	if through == "" {
-		return "now"
-	}
-	return "the end of " + through + " (UTC)"
+// listing is a list of records, and the form in which it is written.
+type listing struct {
+	t         *cli.Terminal
+	list      records.List
+	content   string // its folder, for decisions
+	days      records.Days
+	addresses bool
+	format    string // jsonl, csv or tabs
+	out       string // a new file
+	public    string
+	follow    bool // wait for more records
+	visible   bool // the words of strangers must not act on a terminal
 }
 
-// burstLength is the longest pause between two registrations of a burst, in words.
-var burstLength = cli.Plural(records.BurstSeconds/60, "minute")
+const jsonl, asCSV, tabs = "jsonl", "csv", "tabs"
 
-func suggestionKinds() []string {
-	kind, _ := reflect.TypeFor[suggest.Answer]().FieldByName("Kind")
-	return strings.Split(kind.Tag.Get("enum"), ",")
+// Lists that are no tables of records.
+var otherLists = []records.List{
+	{Name: "claims", Columns: []records.Column{{Name: "record_id"}, {Name: "claimed_at"}, {Name: "relayed"}}},
+	{Name: "observed", Columns: []records.Column{{Name: "day"}, {Name: "client"}, {Name: "kind"}, {Name: "n"}}},
 }
 
-// outboxStates are the states of messages about which the operator may have to do something.
-var outboxStates = []string{"pending", "dead"}
-
-func recordsCountCommand(work *storeWork) *cobra.Command {
-	t := work.t
-	var days records.Days
-	var bursts int
+func recordsListCommand(work *storeWork) *cobra.Command {
+	l := listing{t: work.t}
+	names := append(records.ListNames(), otherLists[0].Name, otherLists[1].Name)
 	cmd := &cobra.Command{
-		Use: "count",
-		RunE: work.reads(func([]string) error {
-			err := checkDays(days)
-			if today := t.Now().UTC().Format(time.DateOnly); days.Through > today && err == nil {
-				err = fmt.Errorf("--through %s is in the future: today is %s", days.Through, today)
-			}
-			return err
-		}, func(ctx context.Context, store records.Reader, _ []string) error {
-			c, err := records.Count(ctx, store, days.Through, bursts)
-			if err != nil {
-				return err
-			}
-			for _, kind := range suggestionKinds() {
-				c.Suggestions[kind] += 0 // makes the key, so that the output has every kind
-			}
-			for _, state := range outboxStates {
-				c.Outbox[state] += 0
-			}
-			return t.Answer(c, func() { printCounts(t, c, days.Through) })
-		}),
-	}
-	throughFlag(cmd.Flags(), &days.Through)
-	cmd.Flags().IntVar(&bursts, "bursts", 20, "the number of bursts to list")
-	jsonFlag(cmd.Flags(), &t.JSON)
-	return cmd
-}
-
-func printCounts(t *cli.Terminal, c *records.Counts, through string) {
-	end := until(through)
-	if through == t.Now().UTC().Format(time.DateOnly) {
-		end = "now, so far on " + through + " (UTC), which is not over"
-	}
-	number := func(what string, n int64) { t.Printf("%-42s %8d", what, n) }
-	t.Printf("Recorded until %s. None of it is verified: you decide which agents you vouch for.", end)
-	t.Printf("")
-	number("registrations recorded", c.Registrations)
-	number("  distinct agent names", c.Names)
-	number("  without a name, by public key alone", c.Nameless)
-	number("  in bursts of one name", c.InBursts)
-	number("  with each burst taken as one", c.Registrations-c.InBursts+c.Bursts)
-	number("charters filed", c.Charters)
-	for _, kind := range suggestionKinds() {
-		number("suggestions recorded, kind "+kind, c.Suggestions[kind])
-	}
-	number("contacts on file", c.Contacts)
-	for _, state := range outboxStates {
-		number("messages in the outbox, "+state, c.Outbox[state])
-	}
-	if c.OutboxError != nil {
-		t.Printf("newest error of the outbox: %s", records.Text(*c.OutboxError))
-	}
-	if c.Bursts == 0 {
-		return
-	}
-	t.Printf("")
-	t.Printf("%s of one name, each registration at most %s after the one before:",
-		cli.Plural(int(c.Bursts), "burst"), burstLength)
-	for _, b := range c.Largest {
-		t.Printf("%8d  %s to %s  %s", b.Registrations, b.First, b.Last, records.Text(b.Name))
-	}
-	if left := int(c.Bursts) - len(c.Largest); left > 0 {
-		t.Printf("and %s more (--bursts %d shows all)", cli.Plural(left, "burst"), c.Bursts)
-	}
-}
-
-func recordsObservedCommand(work *storeWork) *cobra.Command {
-	t := work.t
-	var days records.Days
-	cmd := &cobra.Command{
-		Use: "observed",
-		RunE: work.reads(func([]string) error { return checkDays(days) },
-			func(ctx context.Context, store records.Reader, _ []string) error {
-				seen, err := records.Observed(ctx, store, days)
-				if err != nil {
+		Use: "list LIST [RECORD_ID...]",
+		RunE: work.reads(func(args []string) error { return l.check(names, args) },
+			func(ctx context.Context, r records.Reader, args []string) error {
+				if l.out != "" {
+					err := disk.Create(l.out, func(w io.Writer) error { return l.write(ctx, r, w, args[1:]) })
+					if errors.Is(err, fs.ErrExist) {
+						err = errors.New("file exists (name another one)")
+					}
+					if err != nil {
+						err = fmt.Errorf("write %s: %w", l.out, err)
+					}
 					return err
 				}
-				seen = records.Bound(seen)
-				a := records.AttentionOf(seen)
-				object := struct {
-					Since   *string `json:"since"`
-					Through *string `json:"through"`
-					records.Attention
-					Observed []records.Observation `json:"observed"`
-				}{orNull(days.Since), orNull(days.Through), a, append([]records.Observation{}, seen...)}
-				return t.Answer(object, func() {
-					t.Printf("Seen over MCP until %s. It is evidence: clients name themselves as they like, and some of it "+
-						"may be lost.", until(days.Through))
-					t.Printf("")
-					printClients(t, seen)
-					t.Printf("%-42s %8d", "named clients seen", a.NamedClientsSeen)
-					t.Printf("%-42s %8d", "  known to have completed a handshake", a.CompletedHandshake)
-					t.Printf("%-42s %8d", "handshakes of clients without a name", a.UnnamedHandshakes)
-					t.Printf("%-42s %8d", "tool calls", a.ToolCalls)
-					if a.MoreClients {
-						t.Printf("There were more names: those beyond %d a day are counted as %q.", records.DayClients,
-							records.OtherClients)
-					}
-				})
+				f, is := l.t.Stdout.(*os.File)
+				l.visible = l.format == tabs || is && isatty.IsTerminal(f.Fd())
+				return l.write(ctx, r, l.t.Out, args[1:])
 			}),
 	}
-	sinceFlag(cmd.Flags(), &days.Since)
-	throughFlag(cmd.Flags(), &days.Through)
-	jsonFlag(cmd.Flags(), &t.JSON)
+	flags := cmd.Flags()
+	flags.StringVar(&l.days.Since, "since", "", "only records from this `date` on (UTC, YYYY-MM-DD)")
+	flags.StringVar(&l.days.Through, "through", "", "only records up to the end of this `date` (UTC, YYYY-MM-DD)")
+	flags.BoolVar(&l.addresses, "addresses", false, "show e-mail addresses, which are hidden otherwise")
+	contentFlag(flags, &l.content)
+	flags.StringVar(&l.format, "format", tabs, "the format of the records: `tabs|jsonl|csv`")
+	flags.BoolVar(&l.t.JSON, "json", false, "the same as --format jsonl")
+	flags.StringVar(&l.out, "out", "", "the new `file` to write (default standard output)")
+	flags.StringVar(&l.public, "public", publicFolder, "the `folder` of the documents, where no list is written")
+	flags.BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	return cmd
 }
 
-func printClients(t *cli.Terminal, observed []records.Observation) {
-	columns := func(day string, column func(kind string) any, client string) {
-		text := fmt.Sprintf("%-10s", day)
-		for _, kind := range protocol.SeenKinds {
-			text += fmt.Sprintf("  %10v", column(kind))
+func (l *listing) check(names, args []string) (err error) {
+	if i := slices.IndexFunc(otherLists, func(o records.List) bool { return o.Name == args[0] }); i >= 0 {
+		if l.list = otherLists[i]; len(args) > 1 || l.follow {
+			err = fmt.Errorf("%s is listed as a whole", args[0])
 		}
-		t.Printf("%s  %s", text, client)
+	} else if l.list, err = records.Named(args[0]); err != nil {
+		err = fmt.Errorf("list: got %q, want one of %s", args[0], strings.Join(names, ", "))
 	}
-	if len(observed) > 0 {
-		columns("day", func(kind string) any { return kind }, "client")
-		defer t.Printf("")
+	if l.t.JSON {
+		l.format = jsonl
 	}
-	for i := 0; i < len(observed); {
-		first, counts := observed[i], map[string]int64{}
-		for ; i < len(observed) && observed[i].Day == first.Day && observed[i].Client == first.Client; i++ {
-			counts[observed[i].Kind] += observed[i].N
+	if l.format != jsonl && l.format != asCSV && l.format != tabs {
+		err = errors.Join(err, fmt.Errorf("--format %q is neither tabs, jsonl nor csv", l.format))
+	}
+	if l.out != "" {
+		err = errors.Join(err, refusePublic("--out", l.out, l.public))
+	}
+	return errors.Join(err, checkDays(l.days), checkRecordIDs(args[1:]))
+}
+
+// rows returns the rows of the list after a place, or of some records.
+func (l *listing) rows(ctx context.Context, r records.Reader, query records.List, ids []string,
+	place *records.Place,
+) iter.Seq2[[]any, error] {
+	var rows [][]any
+	var err error
+	switch {
+	case query.Name == "claims":
+		var claims []records.Claim
+		claims, err = records.Claims(ctx, r, l.t.Now())
+		for _, c := range claims {
+			rows = append(rows, []any{c.ID, c.At.Format(time.RFC3339), fmt.Sprint(c.Relayed)})
 		}
-		columns(first.Day, func(kind string) any { return counts[kind] }, cmp.Or(records.Text(first.Client), "(not named)"))
+	case query.Name == "observed":
+		var seen []records.Observation
+		seen, err = records.Observed(ctx, r, l.days)
+		for _, o := range records.Bound(seen) {
+			rows = append(rows, []any{o.Day, o.Client, o.Kind, o.N})
+		}
+	case len(ids) == 0:
+		return records.Rows(ctx, r, query, l.days, l.addresses, place)
+	default:
+		ids, err = records.Find(ctx, r, ids...)
+		for i := 0; err == nil && i < len(ids); i++ {
+			var found [][]any
+			if found, err = records.Of(ctx, r, query, ids[i], l.addresses); err == nil && len(found) == 0 {
+				err = fmt.Errorf("no record %s in %s of %s", ids[i], query.Name, r.Name())
+			}
+			rows = append(rows, found...)
+		}
+	}
+	return func(yield func([]any, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
 	}
 }
 
-func outboxReviveCommand(work *storeWork) *cobra.Command {
+func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer, ids []string) error {
+	query := l.list
+	decide := withDecisions(ctx, l.t, l.content, r, &l.list)
+	lines, cells := csv.NewWriter(w), l.list.Names()
+	line := func() error { return lines.Write(cells) }
+	if l.format == tabs {
+		line = func() error {
+			_, err := fmt.Fprintln(w, strings.Join(cells, "\t"))
+			return err
+		}
+	}
+	if l.format != jsonl {
+		if err := line(); err != nil {
+			return err
+		}
+	}
+	var place records.Place
+	for {
+		var err error
+		for row, failed := range l.rows(ctx, r, query, ids, &place) {
+			if err = failed; err == nil {
+				err = l.row(w, decide(row), cells, line)
+			}
+			if err != nil {
+				break
+			}
+		}
+		if lines.Flush(); err == nil {
+			err = lines.Error()
+		}
+		if err != nil && ctx.Err() == nil || !l.follow {
+			return err
+		}
+		if err := l.t.Out.Flush(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (l *listing) row(w io.Writer, row []any, cells []string, line func() error) error {
+	if l.format == jsonl {
+		_, err := w.Write(append(cli.VisibleJSON(l.list.JSON(row)), '\n'))
+		return err
+	}
+	for i, v := range row {
+		if cells[i] = records.Text(v); l.format == asCSV {
+			cells[i] = defused(v)
+		}
+		if l.visible {
+			cells[i], _ = quote.Visible(cells[i])
+		}
+	}
+	return line()
+}
+
+// withDecisions adds the columns decision and board to a list of records that are verified, and
+// returns what adds their values to a row. The first columns of such a list are the number and the
+// identifier, and the last one is the commitment.
+func withDecisions(ctx context.Context, t *cli.Terminal, content string, r records.Reader,
+	list *records.List,
+) func(row []any) []any {
+	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == list.Name })
+	if i < 0 {
+		return func(row []any) []any { return row }
+	}
+	list.Columns = append(slices.Clone(list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
+	var decisions verification.Decisions
+	s, err := loadContent(content, t.Now())
+	if err == nil {
+		decisions, err = verification.DecisionsOf(ctx, r, s)
+	}
+	if err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n") // the first fault of the content
+		t.Warnf("the decisions are not shown: %s", why)
+	}
+	return func(row []any) []any {
+		seq, _ := row[0].(int64)
+		id, _ := row[1].(string)
+		commitment, _ := row[len(row)-1].(string)
+		if decision, board := decisions.About(records.Kinds[i].Name, seq, id, commitment); decision != "" {
+			return append(row, decision, board)
+		}
+		return append(row, nil, nil)
+	}
+}
+
+// defused returns a value as a cell of a spreadsheet, which would calculate a text that begins like
+// a formula (OWASP, CSV injection).
+func defused(v any) string {
+	text, is := v.(string)
+	if !is {
+		return records.Text(v)
+	}
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + text
+	}
+	return text
+}
+
+func recordsRetryCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	return &cobra.Command{
-		Use: "revive [RECORD_ID...]",
+		Use: "retry [RECORD_ID...]",
 		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, args []string) error {
+			if len(args) > 0 { // a claim is in no list of records
+				if n, err := records.Free(ctx, store, args...); err == nil {
+					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(int(n), "claim"))
+					return nil
+				}
+			}
 			ids, err := findRecords(ctx, store, args)
 			if err != nil {
 				return err
 			}
 			revived, err := records.Revive(ctx, store, ids...)
-			if len(ids) == 0 && err == nil {
-				t.Printf("%s pending again", cli.Plural(int(revived[0]), "message"))
-				return nil
-			}
-			var missing []string
 			for i, n := range revived {
-				if n == 0 {
-					missing = append(missing, ids[i])
+				if n == 0 && len(ids) > 0 {
+					err = errors.Join(err, fmt.Errorf("no dead message and no claim of %s (anteroom records list outbox, "+
+						"and claims, show all)", ids[i]))
 					continue
 				}
-				t.Printf("%s: %s pending again", ids[i], cli.Plural(int(n), "message"))
-			}
-			if len(missing) > 0 {
-				return fmt.Errorf("no dead message for %s (anteroom records outbox list shows all)", strings.Join(missing, ", "))
+				t.Printf("%s pending again", cli.Plural(int(n), "message"))
 			}
 			return err
 		}),
 	}
 }
+
+// claimText describes a claim, and where its text may be.
+func claimText(c *records.Claim, now time.Time) string {
+	where := "your inbox may have it, or not"
+	if c.Relayed {
+		where = "your inbox has it"
+	}
+	return fmt.Sprintf("%s  suggestion %s was begun %s ago and not recorded: %s",
+		c.At.Format(time.RFC3339), c.ID, sinceThen(c.At.Format(time.RFC3339), now), where)
+}
+
+// forgotten returns the claims that no call will finish any more.
+func forgotten(ctx context.Context, r records.Reader, now time.Time) ([]records.Claim, error) {
+	return records.Claims(ctx, r, now.Add(-records.ForgottenAfter))
+}
+
+const hintClaims = "a repeated call finishes one; anteroom records retry ID frees the others"
 
 func recordsEraseCommand(work *storeWork) *cobra.Command {
 	t := work.t
@@ -414,7 +495,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 				t.Warnf("%s (%s)", claimText(&c, t.Now()), hintClaims)
 			}
 			for _, own := range found.Own {
-				t.Warnf("%s (anteroom verify proposes to set it apart)", own)
+				t.Warnf("%s (the next anteroom publish proposes to set it apart)", own)
 			}
 			err = t.Answer(found, func() {
 				for _, note := range found.Notes {
@@ -430,10 +511,10 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			})
 			if n := len(found.Changed); n > 0 {
 				err = fmt.Errorf("%s differs from its verifications: %s above (bring the records back from a backup; "+
-					"if they are lost for good, anteroom verify asks why)", store.Name(), cli.Plural(n, "finding"))
+					"if they are lost for good, anteroom publish asks why)", store.Name(), cli.Plural(n, "finding"))
 			} else if n := len(found.Early); n > 0 {
 				err = fmt.Errorf("%s arrived late, but every verified record remains: the host's clock was behind, "+
-					"or another program wrote into %s (look at them; anteroom verify counts them)",
+					"or another program wrote into %s (look at them; anteroom publish counts them)",
 					cli.Plural(n, "record"), store.Name())
 			}
 			return err

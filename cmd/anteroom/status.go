@@ -45,7 +45,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 				return err
 			}
 			address := strings.Join(args, "")
-			if address == "" && (flags.Changed("live") || flags.Changed("addr")) {
+			if address == "" && flags.Changed("addr") {
 				if address, err = o.at.service(o.store.remote); err != nil {
 					return cli.Usage(err)
 				}

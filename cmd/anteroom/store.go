@@ -78,18 +78,16 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 }
 
 // liveFlags choose the live service.
-type liveFlags struct{ url, local string }
+type liveFlags struct{ local string }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` at which the server on this machine listens")
-	flags.StringVar(&l.url, "live", "", "the `URL` of the service, instead of the server at --addr or, with "+
-		"--remote, the canonical host")
 }
 
-// service returns the address of the service, or "" for the canonical host.
+// service returns the address of the service, or "" for the canonical host, with --remote.
 func (l *liveFlags) service(remote string) (string, error) {
-	if l.url != "" || remote != "" {
-		return l.url, nil
+	if remote != "" {
+		return "", nil
 	}
 	host, port, err := net.SplitHostPort(l.local)
 	if err != nil {
@@ -114,6 +112,7 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.remote, "remote", "",
 		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
 	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names the database of --remote")
+	flags.MarkHidden("wrangler")
 }
 
 func (s *storeFlags) readConfig() (err error) {

@@ -49,7 +49,7 @@ func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
 	command := exec.Command("sh", append([]string{"-c", leader, "sh", program}, args[2:]...)...)
 	command.ExtraFiles = []*os.File{ended}
 	command.Dir = ts.MkAbs(".")
-	for _, variable := range []string{"PATH", "HOME", "EDITOR", "NO_COLOR", "PORT", "ANTEROOM_OFFLINE", "SOURCE_DATE_EPOCH", "WORK"} {
+	for _, variable := range []string{"PATH", "HOME", "EDITOR", "NO_COLOR", "PORT", "ANTEROOM_NO_LIVE", "SOURCE_DATE_EPOCH", "WORK"} {
 		command.Env = append(command.Env, variable+"="+ts.Getenv(variable))
 	}
 	command.Env = append(command.Env, "PS1=$ ")

@@ -37,13 +37,6 @@ func checkSeen(t *testing.T, what, output string) {
 // The words of strangers do nothing to a terminal, and as JSON they still say the same.
 func TestStrangersWords(t *testing.T) {
 	const key = "O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik="
-	text, err := json.Marshal(map[string]any{
-		"agent_name": unseen, unseen: unseen, "note": unseen, "canonical_string": unseen, "record_id": unseen,
-		"public_key_b64": unseen, "signature_b64": unseen, "payload_sha256": unseen, "minted_at": unseen, "issuer": unseen,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	outputs := map[string]string{}
 	print := func(stdin []byte, args ...string) string {
 		var out, faults bytes.Buffer
@@ -54,16 +47,6 @@ func TestStrangersWords(t *testing.T) {
 		outputs[what] = out.String() + faults.String()
 		return out.String()
 	}
-	if out := print(text, "receipt", "verify", "-", "--key", key); !strings.Contains(out, "U+009B") && !strings.Contains(out, "9b") {
-		t.Errorf("a faked verdict is not shown: %s", out)
-	}
-	judged := print(text, "receipt", "verify", "-", "--key", key, "--json")
-	if !json.Valid([]byte(judged)) {
-		t.Errorf("the verdict is not JSON: %q", judged)
-	}
-	print([]byte(`{"`+unseen+`":1,"`+unseen+`":2}`), "receipt", "verify", "-", "--key", key)
-	print([]byte(unseen), "receipt", "verify", "-", "--key", key)
-
 	data := t.TempDir()
 	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), cli.New(nil, io.Discard, io.Discard).Logger())
 	if err != nil {
@@ -80,15 +63,6 @@ func TestStrangersWords(t *testing.T) {
 	}
 	for _, list := range records.Lists {
 		print(nil, "records", "list", list.Name, "--data", data)
-	}
-	print(nil, "records", "count", "--data", data)
-
-	var counts struct {
-		Bursts []records.Burst `json:"largest_bursts"`
-		Error  string          `json:"outbox_newest_error"`
-	}
-	if err := json.Unmarshal([]byte(print(nil, "records", "count", "--data", data, "--json")), &counts); err != nil || len(counts.Bursts) != 1 || counts.Bursts[0].Name != unseen || counts.Error != unseen {
-		t.Errorf("counts %+v, %v", counts, err)
 	}
 	for list, want := range map[string]map[string]any{
 		"registrations": {"agent_name": unseen, "pubkey": unseen}, "contacts": {"address": unseen}, "outbox": {"last_error": unseen},

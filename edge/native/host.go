@@ -249,7 +249,7 @@ func (h *Host) Records() int64 { return h.extent.New }
 func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error {
 	if s.Store != "" && s.Store != h.extent.Store {
 		return fmt.Errorf("publish content: wrong store: got %s, content verified %s "+
-			"(check --data; a lost store is restored by anteroom restore, or given up by anteroom verify --new-store)",
+			"(check --data; a lost store is restored by anteroom restore, or given up by anteroom publish --new-store)",
 			h.extent.Store, s.Store)
 	}
 	if limit := h.config.WritesPerMinute; limit != nil {

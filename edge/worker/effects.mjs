@@ -92,7 +92,7 @@ export async function makeSigner(secret) {
     const publicKey = /** @type {string} */ (x).replaceAll('-', '+').replaceAll('_', '/') + '=';
     return { key: await crypto.subtle.importKey('pkcs8', der, 'Ed25519', false, ['sign']), publicKey, fault: false };
   } catch {
-    console.error('RECEIPT_KEY is not a receipt key: no receipt is minted (set the secret to the key that anteroom key new writes)');
+    console.error('RECEIPT_KEY is not a receipt key: no receipt is minted (set the secret to the key that anteroom key rotate writes)');
     return { publicKey: '', fault: true };
   }
 }

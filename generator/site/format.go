@@ -39,7 +39,7 @@ var formats = map[string]format{
 	},
 	publicKey: {
 		ok: validPublicKey,
-		want: "want the public half as anteroom key public prints it: 32 bytes in standard, padded " +
+		want: "want the public half as anteroom doctor prints it: 32 bytes in standard, padded " +
 			"base64, 44 characters",
 	},
 	"indexnow-key": {

@@ -255,7 +255,7 @@ func (l *loader) scoreboards() {
 	names := l.dated("scoreboard/", ".yaml")
 	if len(names) == 0 {
 		l.fault("scoreboard", "holds no hand verification",
-			"anteroom verify makes one, named after its date: scoreboard/2026-11-20.yaml")
+			"anteroom publish makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
@@ -311,7 +311,7 @@ func (s *Site) checkVerifications() {
 		board := &s.Scoreboards[i]
 		d, name := s.documents["scoreboard/"+board.File+".yaml"], board.File
 		if s.documents["verifications/"+name+".yaml"] == nil {
-			d.report(place{}, "has no verifications/"+name+".yaml", "anteroom verify writes both")
+			d.report(place{}, "has no verifications/"+name+".yaml", "anteroom publish writes both")
 		}
 		if !d.decoded {
 			continue
@@ -333,7 +333,7 @@ func (s *Site) checkVerifications() {
 		checkVerification(d, v, previous, ledger)
 		previous = v
 		if shown == nil {
-			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom verify writes both")
+			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom publish writes both")
 		} else if board := boards[v.File]; board != nil {
 			checkCounts(shown, board, v, ledger)
 		}

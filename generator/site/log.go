@@ -103,7 +103,7 @@ func (l *loader) checkStages() {
 		stages[stage.Name] = stage
 		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == stage.Name }) {
 			entries, _ := LogFiles(stage.Name)
-			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", "anteroom verify writes both")
+			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", "anteroom publish writes both")
 		}
 	}
 	for i := range l.site.Verifications {
@@ -146,7 +146,7 @@ func checkLogKeys(d *document, service *Service) (good bool) {
 		name, err := tlog.CheckKey(key)
 		if err != nil {
 			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(),
-				"anteroom key new --log makes a key, and anteroom verify writes the log")
+				"anteroom key rotate --log makes a key, and anteroom publish writes the log")
 			good = false
 		}
 		names = append(names, name)

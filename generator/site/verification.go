@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,9 +20,9 @@ import (
 // covered, and its decisions about single ones, without names and addresses. The counts of the
 // board of the same name are the sums of this file and of all before it.
 //
-// anteroom verify writes the file, which is never edited: its last line is the SHA-256 of all lines
-// above, and the next verification holds the SHA-256 of the whole file, so no count is forgotten.
-// testdata/verification.yaml is an example.
+// anteroom publish writes the file, which is never edited: its last line is the SHA-256 of all
+// lines above, and the next verification holds the SHA-256 of the whole file, so no count is
+// forgotten. testdata/verification.yaml is an example.
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 
@@ -205,19 +204,6 @@ func (n *Number) Place() string {
 	return n.Path
 }
 
-// Number returns the count at path, or the length of the list there.
-func (s *Scoreboard) Number(path string) int {
-	v := reflect.ValueOf(s.Roster)
-	for name := range strings.SplitSeq(path, ".") {
-		members := membersOf(v.Type())
-		v = v.FieldByIndex(members[slices.IndexFunc(members, func(m member) bool { return m.name == name })].index)
-	}
-	if v.Kind() == reflect.Slice {
-		return v.Len()
-	}
-	return int(v.Int())
-}
-
 // Numbers are all numbers of a hand verification. A number falls only with a correction.
 var Numbers = []Number{
 	{"pilot_waitlist.verified_organic_agent_conversions", "Agents verified", false},
@@ -374,7 +360,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 }
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
-	const hint = "compare both files with git; only anteroom verify changes a count, on a new board"
+	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -79,9 +79,6 @@ const copied = "C"
 
 var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)
 
-// IsCopy reports whether a file of a Maildir is a copy of a sent suggestion.
-func IsCopy(name string) bool { return isCopy.MatchString(name) }
-
 func (d *maildir) expire(before time.Time) error {
 	var faults []error
 	for _, name := range []string{"new", "cur"} {

@@ -59,7 +59,7 @@ func Free(ctx context.Context, s Store, texts ...string) (int64, error) {
 		ids, faults = append(ids, id), append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return 0, fmt.Errorf("free claims: %w (anteroom records claims list shows them)", err)
+		return 0, fmt.Errorf("free claims: %w (anteroom records list claims shows them)", err)
 	}
 	changes, err := s.Write(ctx, turn.SQL("DELETE FROM used_ids WHERE record_id IN (SELECT value FROM json_each(?)) "+
 		"AND seq IS NULL", jsonList(ids)))

@@ -18,7 +18,7 @@ type Outbox struct {
 func (o *Outbox) String() string {
 	text := fmt.Sprintf("%d pending, %d dead", o.Pending, o.Dead)
 	if o.Dead > 0 {
-		text += " (anteroom records outbox revive tries them again)"
+		text += " (anteroom records retry tries them again)"
 	}
 	if o.Error != "" {
 		text += ": " + o.Error

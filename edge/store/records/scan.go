@@ -45,10 +45,14 @@ type Record struct {
 	Values [3]string
 }
 
-// Scan returns the records of a kind up to sequence number last, in order.
-func Scan(ctx context.Context, r Reader, kind *Kind, last int64) (list []Record, err error) {
+// Scan returns the records of a kind after one sequence number and up to another, in order. After 0
+// it returns those with impossible numbers too.
+func Scan(ctx context.Context, r Reader, kind *Kind, after, last int64) (list []Record, err error) {
+	if after == 0 {
+		after = beforeAll
+	}
 	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
-	for row, err := range eachRow(ctx, r, beforeAll, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
+	for row, err := range eachRow(ctx, r, after, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
 			return nil, err
 		}

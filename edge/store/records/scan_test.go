@@ -42,7 +42,7 @@ func TestScan(t *testing.T) {
 		{2, 0, nil},
 	} {
 		var got []string
-		list, err := Scan(t.Context(), s, &Kinds[c.kind], c.last)
+		list, err := Scan(t.Context(), s, &Kinds[c.kind], 0, c.last)
 		for _, r := range list {
 			if want := fmt.Sprint(r.Seq, " ", r.ID, " ", r.At, " ", r.SHA256); !strings.HasPrefix(r.Line, want) {
 				t.Errorf("the line is %q, want %q", r.Line, want)
@@ -62,7 +62,7 @@ func TestScanPages(t *testing.T) {
 	exec(t, s, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) SELECT 'id' || i, 'at', 'lark', 'sum' FROM n`, rows))
 	for _, last := range []int64{rows, rows - 1, pageRows, 1} {
-		list, err := Scan(t.Context(), s, registrations, last)
+		list, err := Scan(t.Context(), s, registrations, 0, last)
 		if err != nil || int64(len(list)) != last || list[last-1].ID != fmt.Sprint("id", last) {
 			t.Errorf("%d of %d: %v", len(list), last, err)
 		}
@@ -81,7 +81,7 @@ func TestScanRefuses(t *testing.T) {
 		{[]any{int64(1), nil, "lark", "key"}, ": number 1 lacks an identifier, time or commitment"},
 		{[]any{int64(1), "1 id at", "lark", "key"}, ": number 1 lacks an identifier"},
 	} {
-		list, err := Scan(t.Context(), oneRow{nil, c.row}, registrations, 9)
+		list, err := Scan(t.Context(), oneRow{nil, c.row}, registrations, 0, 9)
 		if err == nil || !strings.HasPrefix(err.Error(), "read registrations"+c.want) {
 			t.Errorf("%q: %v, %v, want %s", c.row, list, err, c.want)
 		}

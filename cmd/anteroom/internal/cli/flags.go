@@ -124,12 +124,6 @@ func settings(root *cobra.Command) (map[string]string, error) {
 // fromElsewhere marks a flag that a variable or the settings file has set.
 const fromElsewhere = "anteroom_from_elsewhere"
 
-// OnCommandLine reports whether a flag was given on the command line, which others can see.
-func OnCommandLine(flags *pflag.FlagSet, name string) bool {
-	f := flags.Lookup(name)
-	return f.Changed && f.Annotations[fromElsewhere] == nil
-}
-
 // Chosen reports whether a flag or a variable, not the settings file, has set a flag.
 func Chosen(flags *pflag.FlagSet, name string) bool {
 	from := flags.Lookup(name).Annotations[fromElsewhere]

@@ -80,8 +80,8 @@ func TestByteSize(t *testing.T) {
 	}
 }
 
-// A flag of the command line wins over its variable, and OnCommandLine tells the two apart.
-func TestOnCommandLine(t *testing.T) {
+// A flag of the command line wins over its variable.
+func TestVariable(t *testing.T) {
 	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
 	t.Setenv("ANTEROOM_OUTBOX", "variable")
 	cmd := &cobra.Command{Use: "serve"}
@@ -93,11 +93,6 @@ func TestOnCommandLine(t *testing.T) {
 	}
 	if *smtp != "smtps://variable" || *outbox != "flag" {
 		t.Errorf("values %q, %q", *smtp, *outbox)
-	}
-	for name, want := range map[string]bool{"smtp": false, "outbox": true, "data": false} {
-		if got := OnCommandLine(flags, name); got != want {
-			t.Errorf("--%s on the command line: %t", name, got)
-		}
 	}
 }
 

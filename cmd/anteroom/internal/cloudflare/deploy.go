@@ -252,7 +252,7 @@ func (d *Deployment) checkStore(ctx context.Context) error {
 	extent, err := records.Measure(ctx, store, nil)
 	if err == nil && extent.Store != want {
 		err = fmt.Errorf("wrong store %s: got %s, verifications belong to %s "+
-			"(bring its records there, as to move a service; if they are gone for good, anteroom verify --new-store)",
+			"(bring its records there, as to move a service; if they are gone for good, anteroom publish --new-store)",
 			store.Name(), extent.Store, want)
 	}
 	return err

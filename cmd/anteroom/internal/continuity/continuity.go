@@ -104,7 +104,7 @@ const (
 
 const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
-		"anteroom verify makes a new board"
+		"anteroom publish makes a new board"
 	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, " +
 		"with a line revoked: REASON"
 	hintRevoked = "under receipt_keys.retired of service.yaml, give it the line revoked: REASON again"

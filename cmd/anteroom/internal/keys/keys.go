@@ -64,14 +64,6 @@ func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
 	return key, err
 }
 
-func (s *Secret[K]) MustRead(t *cli.Terminal) (key K, err error) {
-	k := s.kind()
-	if !s.Given() {
-		return key, cli.Usage(fmt.Errorf("a key is missing (name its file with --%s, or give it in %s)", k.flag, k.variable))
-	}
-	return s.Read(t)
-}
-
 func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
 	place, text, isOpen := file, "", false // to other users
 	if file == "-" {
@@ -135,27 +127,26 @@ func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 	return receipts.load(t, file)
 }
 
-// CheckReceipt returns "current", "retired" or "none", as service.yaml, the file, lists a key. A
-// key that is not current is an error.
-func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) (as string, err error) {
+// CheckReceipt refuses a key that service.yaml, the file, does not list as the current one.
+func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) error {
 	if err := RefusePublished(key, service, file); err != nil {
-		return "", err
+		return err
 	}
 	public, published := receiptkey.Public(key), &service.ReceiptKeys
 	if public == published.Current {
-		return "current", nil
+		return nil
 	}
 	for _, retired := range published.Retired {
 		if retired.PublicKey == public {
-			return "retired", fmt.Errorf("%s retired this receipt key on %s (sign with the secret of "+
+			return fmt.Errorf("%s retired this receipt key on %s (sign with the secret of "+
 				"receipt_keys.current)", file, retired.RetiredOn)
 		}
 	}
 	if published.Current == "" {
-		return "none", fmt.Errorf("%s publishes no receipt key (anteroom key rotate lists this one there; "+
+		return fmt.Errorf("%s publishes no receipt key (anteroom key rotate lists this one there; "+
 			"then run anteroom generate)", file)
 	}
-	return "none", fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
+	return fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
 		"or make and publish a new one with anteroom key rotate)", file)
 }
 
@@ -169,7 +160,7 @@ func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string)
 				at = fmt.Sprintf("receipt_keys.retired[%d].public_key", i-1)
 			}
 			return fmt.Errorf("the secret receipt key is the value of %s in %s: one of the two is the wrong half "+
-				"(if the secret was published, make a new one with anteroom key new and list neither half; "+
+				"(if the secret was published, make a new one with anteroom key rotate and list neither half; "+
 				"otherwise give the file that anteroom key made, not the public half)", at, file)
 		}
 	}

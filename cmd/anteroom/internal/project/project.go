@@ -44,7 +44,7 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 	if _, err := os.Lstat(filepath.Join(folder, Unfinished)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	} else if err == nil {
-		return nil, fmt.Errorf("%s contains an incomplete verification (anteroom verify removes it)", folder)
+		return nil, fmt.Errorf("%s contains an incomplete verification (anteroom publish removes it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {

@@ -1,7 +1,7 @@
 package project
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,16 +40,10 @@ func recordOf(files map[string][]byte) (record []byte) {
 	return record
 }
 
-// Change is one file of an update.
-type Change struct {
-	File, What string
-	Neutral    []byte // this program's, or nil
-	Kept       bool   // the text here is not a neutral one, and stays
-}
-
-// Updates compares the folder of a service with the neutral texts of this program. Its content may
-// have faults, which the update repairs. The record is the last change.
-func Updates(dir string, now time.Time) (changes []Change, err error) {
+// Update brings the texts of a service's folder that nobody has edited to those of this program,
+// adds new ones, and returns a line for each that it changed, and for each edited one that differs
+// from this program's. The content may have faults.
+func Update(dir string, now time.Time) (report []string, err error) {
 	service, err := os.ReadFile(filepath.Join(dir, "content", "service.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("%w (name the folder of a service)", err)
@@ -75,53 +69,52 @@ func Updates(dir string, now time.Time) (changes []Change, err error) {
 	}
 	delete(names, Record)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		here, err := os.ReadFile(filepath.Join(dir, name))
+		_, isList := os.Stat(filepath.Join(dir, strings.TrimSuffix(name, ".yaml")+".json"))
+		if theirs.MatchString(name) || isList == nil {
+			continue
+		}
+		path, neutral := filepath.Join(dir, name), files[name]
+		here, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return report, err
 		}
-		what, kept := compare(here, files[name], recorded[name])
-		_, noList := os.Stat(filepath.Join(dir, strings.TrimSuffix(name, ".yaml")+".json"))
-		if what != "" && !theirs.MatchString(name) && (here != nil || noList != nil) {
-			changes = append(changes, Change{name, what, files[name], kept})
+		err = nil
+		was, isNow := recorded[name], neutralSum(neutral)
+		what := ""
+		switch sum := neutralSum(here); { // as dpkg does about a conffile: deb-conffiles(5)
+		case here == nil && was == "":
+			what, err = "added", errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, neutral, 0o666))
+		case here == nil || neutral != nil && sum == isNow: // removed by the operator, or the same
+		case sum == was && neutral == nil:
+			what, err = "removed", os.Remove(path)
+		case sum == was:
+			what, err = "replaced", disk.Replace(path, neutral)
+		case neutral == nil:
+			what = "no longer used; remove it, as you edited it"
+		case was != isNow:
+			what = "you edited it, and this program has another text: compare it with that of a new service"
+			files[name] = nil // its hash stays, so that it is named again
+		}
+		if err != nil {
+			return report, err
+		}
+		if what != "" {
+			report = append(report, name+": "+what)
 		}
 	}
-	if !bytes.Equal(record, files[Record]) {
-		changes = append(changes, Change{File: Record, What: "replaced", Neutral: files[Record]})
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		sum := neutralSum(files[name])
+		if files[name] == nil {
+			sum = cmp.Or(recorded[name], strings.Repeat("0", len(sum)))
+		}
+		if name != Record && !theirs.MatchString(name) {
+			fmt.Fprintf(&sums, "%s  %s\n", sum, name)
+		}
 	}
-	return changes, nil
-}
-
-// compare decides as dpkg does about a conffile: see deb-conffiles(5). A missing text is nil.
-func compare(here, neutral []byte, recorded string) (what string, kept bool) {
-	sum, sumHere := neutralSum(neutral), neutralSum(here)
-	switch {
-	case here == nil && neutral != nil && recorded == "":
-		return "added", false
-	case here == nil || neutral != nil && sumHere == sum: // removed by the operator, or the same
-		return "", false
-	case sumHere == recorded && neutral == nil:
-		return "removed", false
-	case sumHere == recorded:
-		return "replaced", false
-	case neutral == nil:
-		return "no longer used, but kept because you edited it", true
-	case sum != recorded:
-		return "differs from the neutral text, and kept", true
+	err = disk.Replace(filepath.Join(dir, Record), []byte(sums.String()))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(filepath.Join(dir, Record), []byte(sums.String()), 0o666)
 	}
-	return "", true
-}
-
-// Apply makes the change in the folder of a service.
-func (c *Change) Apply(dir string) error {
-	path := filepath.Join(dir, c.File)
-	switch {
-	case c.Kept:
-		return nil
-	case c.Neutral == nil:
-		return os.Remove(path)
-	}
-	if err := disk.Replace(path, c.Neutral); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, c.Neutral, 0o666))
+	return report, err
 }

@@ -103,7 +103,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		hint := "give --create to begin a new one"
 		if store := first.snapshot.Store; store != "" {
 			hint = "bring back the verified store " + store +
-				" with anteroom restore; if it is gone for good, anteroom verify --new-store"
+				" with anteroom restore; if it is gone for good, anteroom publish --new-store"
 		}
 		err = fmt.Errorf("no database in %s (name the right folder with --data, or %s)", o.Data, hint)
 	}
@@ -294,7 +294,7 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 		}
 	case signing.Foreign:
 		return fmt.Errorf("wrong receipt key: %s publishes another one than %s "+
-			"(sign with the published one, or publish this one as receipt_keys.current; anteroom key check compares them)",
+			"(sign with the published one, or publish this one as receipt_keys.current; anteroom doctor compares them)",
 			s.o.Snapshot, host.PublicKey)
 	}
 	return nil

@@ -25,8 +25,9 @@ import (
 //	charters: [{org_name: Tern & Co, decision: own}]
 //	suggestions: [{record_id: 90aa7d1f3e1a4c0b9a8d7c6b5a493827, decision: own}]
 //	numbers: {suggestions.shipped: 0, observed_attention.named_clients: [claude, cursor]}
-//	confirm: [suggestions.shipped]                   # of numbers that look like a slip
-//	texts: unchanged                     # or those that change, by their places in the board
+//	what_changed: Two clients named themselves.      # a dated update for readers
+//	one_ambiguous_read: None.
+//	texts: {observed_attention.honest_read: …}       # by their places in the board
 //	correction: two records were counted twice       # for readers, if a number falls
 //
 // With agent, an answer is about the agent of that record. By agent, name or key it is about new
@@ -38,18 +39,17 @@ type answers struct {
 	Charters      []answer       `yaml:"charters,omitempty"`
 	Suggestions   []answer       `yaml:"suggestions,omitempty"`
 	Numbers       map[string]any `yaml:"numbers,omitempty"`
-	Confirm       []string       `yaml:"confirm,omitempty"`
-	Texts         any            `yaml:"texts,omitempty"` // unchanged, or a map of texts by their places in the board
-	Correction    string         `yaml:"correction,omitempty"`
-	Lost          string         `yaml:"lost,omitempty"` // why verified records are gone for good, for readers
+	// Of a dated update; empty without one.
+	WhatChanged      string            `yaml:"what_changed,omitempty"`
+	OneAmbiguousRead string            `yaml:"one_ambiguous_read,omitempty"`
+	Texts            map[string]string `yaml:"texts,omitempty"` // by their places in the board
+	Correction       string            `yaml:"correction,omitempty"`
+	Lost             string            `yaml:"lost,omitempty"` // why verified records are gone for good, for readers
 
 	file    string // for faults
 	end     int    // its last line
 	placeOf func(path string) (line, column int)
 }
-
-// unchanged stands for a text, or all texts, that were read and are still true.
-const unchanged = "unchanged"
 
 // answer is a decision about one record, or about all records of an agent, a name or a key.
 type answer struct {
@@ -159,7 +159,7 @@ func (f faults) in(a *answers) error {
 
 const maxAnswers = 8 << 20 // bytes of a file
 
-var errEmpty = errors.New("the file is empty (anteroom verify --template writes one)")
+var errEmpty = errors.New("the file is empty (anteroom publish --template writes one)")
 
 func parseAnswers(file string, text []byte) (*answers, error) {
 	if len(text) > maxAnswers {
@@ -193,15 +193,6 @@ func parseAnswers(file string, text []byte) (*answers, error) {
 	}
 	wrong.checkLine("lost", a.Lost)
 	wrong.checkLine("correction", a.Correction)
-	if m, ok := a.Texts.(map[string]any); ok {
-		for _, at := range slices.Sorted(maps.Keys(m)) {
-			if _, is := m[at].(string); !is {
-				wrong.add("texts."+at, "want a text")
-			}
-		}
-	} else if a.Texts != nil && a.Texts != unchanged {
-		wrong.add("texts", "want %q or a mapping of texts", unchanged)
-	}
 	return a, wrong.in(a)
 }
 

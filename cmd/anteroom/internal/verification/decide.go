@@ -3,7 +3,6 @@ package verification
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -67,17 +66,14 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 // entered names the operator's answer in place of the number or text of a board that is not written
 // yet.
 func (v *survey) entered(refused site.Errors) (wrong faults) {
-	numbers := map[string]bool{}
-	for _, n := range site.Numbers {
-		numbers[n.Path] = true
-	}
-	added := fmt.Sprintf("%s[%d].", updates, len(v.site.Current().ObservedAttention.Updates))
 	for _, e := range refused {
 		path, what, _ := strings.Cut(e.What, " ")
-		path = strings.Replace(strings.TrimSuffix(path, ":"), added, "observed_attention.update.", 1)
-		switch {
-		case numbers[path]:
-			wrong.add("numbers."+path, "%s (%s)", what, e.Hint)
+		path = strings.TrimSuffix(path, ":")
+		switch numbers := "numbers." + path; {
+		case slices.ContainsFunc(site.Numbers, func(n site.Number) bool { return n.Path == path }):
+			wrong.add(numbers, "%s (%s)", what, e.Hint)
+		case strings.HasPrefix(path, updates+"["):
+			wrong.add(path[strings.LastIndexByte(path, '.')+1:], "%s (%s)", what, e.Hint)
 		case strings.Contains(path, "."):
 			wrong.add("texts."+path, "%s (%s)", what, e.Hint)
 		default:
@@ -129,7 +125,7 @@ func (v *survey) apply(a *answers, wrong *faults) *decided {
 		}
 		decisions, unanswered := v.decisions(k)
 		if a.Through == "" && unanswered > 0 {
-			wrong.add("through", "missing, but the answers omit %s (anteroom verify --template writes it)",
+			wrong.add("through", "missing, but the answers omit %s (anteroom publish --template writes it)",
 				cli.Plural(unanswered, "new "+name))
 		}
 		made.Decisions = append(made.Decisions, decisions...)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"time"
 
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
@@ -30,15 +29,10 @@ func begun(draft string) (through string, err error) {
 	return through, err
 }
 
+// forget removes the draft of the newest verification, which a killed process has left.
 func forget(content string, s *site.Site) error {
 	through, err := begun(Draft(content))
-	n := len(s.Verifications)
-	if err != nil || n == 0 || through != s.Verifications[n-1].Through {
-		return err
-	}
-	draft, err := os.Stat(Draft(content))
-	written, failed := os.Stat(inside(content, verificationFile(s.Verifications[n-1].File)))
-	if err = errors.Join(err, failed); err != nil || draft.ModTime().After(written.ModTime()) {
+	if n := len(s.Verifications); err != nil || n == 0 || through != s.Verifications[n-1].Through {
 		return err
 	}
 	return os.Remove(Draft(content))
@@ -47,8 +41,6 @@ func forget(content string, s *site.Site) error {
 // editing holds the terminal's actions while an operator edits a draft.
 type editing struct {
 	open    func(line int) error                      // runs the editor; 0 is no line
-	atOnce  func() error                              // waits, as the editor has not
-	quick   time.Duration                             // too short to read a file
 	refused func(wrong error) (again bool, err error) // shows faults
 	decide  func(*answers) (*decided, error)
 }
@@ -62,19 +54,18 @@ func (e *editing) edit(draft string, template []byte) (*decided, error) {
 		err = disk.WriteNew(draft, template)
 	}
 	for line := 0; err == nil; {
-		if err := e.once(draft, line); err != nil {
+		if err := e.open(line); err != nil {
 			return nil, err
 		}
 		var edited []byte
 		if edited, err = os.ReadFile(draft); err != nil {
 			break
 		}
+		var d *decided
 		a, wrong := parseAnswers(draft, edited)
 		if errors.Is(wrong, errEmpty) {
 			return nil, os.Remove(draft)
-		}
-		if wrong == nil {
-			var d *decided
+		} else if wrong == nil {
 			if d, wrong = e.decide(a); wrong == nil {
 				return d, nil
 			}
@@ -94,22 +85,4 @@ func (e *editing) edit(draft string, template []byte) (*decided, error) {
 		}
 	}
 	return nil, fmt.Errorf("edit the answers: %w", err)
-}
-
-// once runs the editor once. If that ends at once and the file was not written, the editor may be a
-// window that is still open.
-func (e *editing) once(draft string, line int) error {
-	before, err := os.Stat(draft)
-	begun := time.Now()
-	if err == nil {
-		err = e.open(line)
-	}
-	if err != nil || time.Since(begun) >= e.quick {
-		return err
-	}
-	after, err := os.Stat(draft)
-	if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
-		err = e.atOnce()
-	}
-	return err
 }

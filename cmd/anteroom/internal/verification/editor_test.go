@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"anteroom/edge/store/records"
 )
@@ -82,7 +81,7 @@ func TestTemplateFolds(t *testing.T) {
 	text := pending.template()
 	listed := strings.Index(string(text), "\nregistrations:\n  # \"zoe\"\n")
 	if n := strings.Count(string(text), "\n  - {decision: leave"); n != maxListed || listed < 0 ||
-		!strings.Contains(string(text), "\n  # 501 more agents get the proposed decision unless you add an answer:\n  #   \"agent *\": 501 registrations of 501 agents\n") {
+		!strings.Contains(string(text), "\n  # 501 more agents get the proposed decision unless you add an answer, such as for a name with *\n") {
 		t.Errorf("%d are listed:\n%.3000s", n, text)
 	}
 	if _, err := s.try(pending, string(text)); err != nil {
@@ -111,7 +110,6 @@ func TestTemplateVouched(t *testing.T) {
 		t.Fatalf("%d are listed\n%s", n, text)
 	}
 	text = strings.Replace(strings.Replace(text, line, taken, maxVouched), `correction: ""`, "correction: A slip.", 1)
-	text = strings.Replace(text, "texts: {}", "texts: unchanged", 1)
 	s.put(pending, text, 4, len(names)+1)
 }
 
@@ -121,7 +119,6 @@ type editor struct {
 	shown  []string // the draft as each time it was opened
 	lines  []int    // at which it was opened
 	faults []string // that were shown between
-	waits  int      // for an editor that had ended at once
 	draft  string
 }
 
@@ -140,8 +137,6 @@ func (s *service) edit(draft string, pending *survey, edits ...func(string) stri
 			}
 			return err
 		},
-		atOnce: func() error { e.waits++; return nil },
-		quick:  time.Hour,
 		refused: func(wrong error) (bool, error) {
 			e.faults = append(e.faults, strings.ReplaceAll(wrong.Error(), draft, "draft"))
 			return len(e.shown) < len(edits), nil
@@ -178,7 +173,7 @@ func TestEdit(t *testing.T) {
 		replaced("corection:", "correction:"),
 		func(text string) string {
 			return "\ufeff" + strings.ReplaceAll(strings.NewReplacer("shipped: many", "shipped: 0", "agent_name: nobody", "agent_name: wren",
-				"honest_read: >-\n", "honest_read: >-\n    One came.\n").Replace(text), "\n", "\r\n")
+				`what_changed: ""`, "what_changed: One came.", `one_ambiguous_read: ""`, "one_ambiguous_read: None.").Replace(text), "\n", "\r\n")
 		},
 	)
 	if err != nil {
@@ -202,8 +197,8 @@ func TestEdit(t *testing.T) {
 			t.Errorf("fault %d, opened at %d:\n%s\nwant\n%s", i+1, e.lines[i+1], e.faults[i], want)
 		}
 	}
-	if len(e.faults) != 4 || e.lines[0] != 0 || e.waits > 0 {
-		t.Errorf("faults %q, lines %v, waited %d times", e.faults, e.lines, e.waits)
+	if len(e.faults) != 4 || e.lines[0] != 0 {
+		t.Errorf("faults %q, lines %v", e.faults, e.lines)
 	}
 	if list := d.verification.Decisions; len(list) != 2 || list[0].Decision != "vouch" || list[1].Decision != "own" || !strings.Contains(string(d.board.text), "One came.") {
 		t.Errorf("decided: %+v", list)
@@ -225,10 +220,8 @@ func TestEditMissing(t *testing.T) {
 	s.register(2, "wren", "", "11:30:00")
 	pending := s.take("12:00:00")
 	for cut, want := range map[string]struct{ fault, at string }{
-		`(?m)^correction: .*\n|internally: 1`:             {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
-		`(?m)^through: .*\n|^  - .*\n`:                    {"through: missing, but the answers omit 1 new registration", ""},
-		`(?ms)^texts:.*`:                                  {"texts: missing: write", ""},
-		`(?m)^  observed_attention.honest_read: >-\n.*\n`: {"texts.observed_attention.honest_read: numbers next to it change", "texts:"},
+		`(?m)^correction: .*\n|internally: 1`: {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
+		`(?m)^through: .*\n|^  - .*\n`:        {"through: missing, but the answers omit 1 new registration", ""},
 	} {
 		e, _, err := s.edit(filepath.Join(t.TempDir(), "draft"), pending, func(text string) string {
 			return regexp.MustCompile(cut).ReplaceAllStringFunc(text, func(part string) string {
@@ -269,7 +262,7 @@ func TestEditLeft(t *testing.T) {
 	s.register(1, "lark", "", "10:00:00")
 	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
 	e, d, err := s.edit(draft, pending, replaced(`- {decision: leave`, `- {decision: vouch`), same)
-	if d != nil || err == nil || err.Error() != "verify: nothing was written" || len(e.faults) != 2 || e.waits != 1 {
+	if d != nil || err == nil || err.Error() != "verify: nothing was written" || len(e.faults) != 2 {
 		t.Errorf("left with a fault: %v, %+v", err, e)
 	}
 	if through, err := begun(draft); err != nil || through != pending.through {
@@ -309,10 +302,10 @@ func TestTemplateTexts(t *testing.T) {
 	}
 	s.charter(5000, "Tern", "[]", "10:51:00")
 	p := s.take("11:00:00")
-	p.texts = map[string]string{id(10): "one\nlost: all\r- {decision: own}\u2028through: x", id(11): strings.Repeat("long", maxTexts), id(12): "short"}
+	p.mail = map[string]string{id(10): "one\nlost: all\r- {decision: own}\u2028through: x", id(11): strings.Repeat("long", maxTexts), id(12): "short"}
 	text := string(p.template())
 	for _, want := range []string{
-		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n", "#   has the key of \"lark\"\n",
+		"\n  #   > one\n  #   > lost: all<U+000D>- {decision: own}<U+2028>through: x\n", "#   > short\n",
 		"suggestions:\n  # 2 more after these",
 	} {
 		if !strings.Contains(text, want) {

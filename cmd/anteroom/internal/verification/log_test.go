@@ -72,7 +72,7 @@ func TestLogRefuses(t *testing.T) {
 		"an older key": {func(s *service, found *survey, _ *site.Scoreboard) {
 			before := s.key
 			s.list()
-			s.put(s.take("11:30:00"), "texts: unchanged")
+			s.put(s.take("11:30:00"), "")
 			found.site, found.kinds[0].fresh, s.key = s.site(), nil, before
 		}, "or was replaced"},
 		"another log": {func(s *service, found *survey, _ *site.Scoreboard) {

@@ -1,13 +1,12 @@
 package verification
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,15 +24,12 @@ import (
 
 type Options struct {
 	Content, Public string // folders
-	Through         string // the time up to which records are covered, RFC 3339; "" is now
 	Answers         string // a file, - for standard input; "" opens an editor
-	Mail            Mail   // with the texts of suggestions
+	Mail            string // the Maildir with the texts of suggestions
 	LogKey          keys.Log
-	Template        bool // only print the file in which to decide
 	Yes             bool // write without asking
 	NewStore        bool // begin with another store
 	Offline         bool // do not compare the content with the live service
-	Publishing      bool // the caller publishes the verification
 
 	Open      func(context.Context) (records.Reader, error)       // opens the store
 	Live      func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
@@ -50,18 +46,12 @@ type Commit struct {
 // Check refuses options that exclude each other.
 func (o *Options) Check() error {
 	var refused []error
-	if o.Template && (o.Answers != "" || o.Yes) {
-		refused = append(refused, errors.New("--template only prints, and excludes --answers and --yes"))
-	}
 	if o.Yes && o.Answers == "" {
 		refused = append(refused, errors.New("--yes needs the decisions of --answers FILE"))
 	}
-	if o.LogKey.File == "-" && !o.Template && (!o.Yes || o.Answers == "-") {
+	if o.LogKey.File == "-" && (!o.Yes || o.Answers == "-") {
 		refused = append(refused, errors.New("--log-key-file - needs --answers FILE --yes, as questions are "+
 			"answered at standard input too"))
-	}
-	if _, err := parseThrough(o.Through); err != nil {
-		refused = append(refused, fmt.Errorf("--through %w", err))
 	}
 	return errors.Join(refused...)
 }
@@ -96,35 +86,29 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error
 	return s, unlock, nil
 }
 
-// Run makes a verification in a content folder that it locks. With Template it only prints the file
-// in which to decide, without a lock or a comparison.
-func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
-	var s *site.Site
-	var public Published
-	var err error
-	if o.Template {
-		s, err = project.Load(o.Content, t.Now())
-	} else {
-		var unlock func()
-		if s, unlock, err = Begin(o.Content, t.Now()); err == nil {
-			defer unlock()
-			public, err = o.Compare(ctx, s)
-		}
-	}
+// Template returns the file in which to decide about a store.
+func (o *Options) Template(ctx context.Context, r records.Reader, s *site.Site, now time.Time) ([]byte, error) {
+	v, err := o.survey(ctx, r, s, time.Time{}, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	closing := func() error { return nil }
-	once := *o
-	once.Open = func(ctx context.Context) (records.Reader, error) {
-		r, err := o.Open(ctx)
-		if err == nil {
-			closing = r.Close
-		}
-		return r, err
+	return v.template(), nil
+}
+
+func (o *Options) survey(ctx context.Context, r records.Reader, s *site.Site, through, now time.Time) (*survey, error) {
+	if err := checkDeployed(ctx, r, s, now); err != nil {
+		return nil, err
 	}
-	_, err = once.Make(ctx, t, s, public)
-	return errors.Join(err, closing())
+	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
+	if err != nil {
+		return nil, err
+	}
+	var suggestions []records.Record
+	for _, r := range v.kinds[2].fresh[:min(maxListed, len(v.kinds[2].fresh))] {
+		suggestions = append(suggestions, *r.Record)
+	}
+	v.mail = Texts(o.Mail, suggestions)
+	return v, nil
 }
 
 // ErrVerified means that the newest verification was made with the same answers.
@@ -132,14 +116,13 @@ var ErrVerified = errors.New("these answers were verified before")
 
 // Make makes a verification for a site whose folder the caller has locked, loaded and compared. It
 // returns the site with the verification, or nil if none was written. The caller closes the store.
-func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, public Published) (*site.Site, error) {
+func (o *Options) Make(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site, public Published) (
+	*site.Site, error,
+) {
 	var key note.Signer
-	var keyless error
-	if !o.Template {
-		signer, err := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
-		if keyless = err; signer != nil {
-			key = signer
-		}
+	signer, keyless := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
+	if signer != nil {
+		key = signer
 	}
 	a, through, err := o.read(t)
 	if err = errors.Join(keyless, err); err != nil {
@@ -153,35 +136,16 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, s *site.Site, publi
 		time.Sleep(time.Second) // only the time tells the answers from the last ones
 		now = t.Now()
 	}
-	r, err := o.Open(ctx)
+	v, err := o.survey(ctx, r, s, through, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDeployed(ctx, r, s, now); err != nil {
-		return nil, err
-	}
-	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
-	if err != nil {
-		return nil, err
-	}
-	if a != nil && o.Through == "" && last != "" && a.Through == last {
-		return nil, fmt.Errorf("verify: %w, as %s (anteroom verify --template writes new ones)", ErrVerified,
-			s.Verifications[len(s.Verifications)-1].File)
+	if a != nil && last != "" && a.Through == last {
+		return nil, ErrVerified
 	}
 	v.manifest = public.manifest
 	if v.unseen != nil {
 		t.Warnf("%v", v.unseen)
-	}
-	var suggestions []records.Record
-	for _, r := range v.kinds[2].fresh[:min(maxListed, len(v.kinds[2].fresh))] {
-		suggestions = append(suggestions, *r.Record)
-	}
-	if len(suggestions) > 0 {
-		v.texts = o.Mail.Texts(suggestions)
-	}
-	if o.Template {
-		_, err = t.Out.Write(v.template())
-		return nil, err
 	}
 	return o.decide(ctx, t, v, key, a)
 }
@@ -224,16 +188,16 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	case errors.Is(err, live.ErrNothing):
 		return found, nil
 	case err != nil:
-		return found, fmt.Errorf("verify: %w; --offline verifies without asking the live service", err)
+		return found, fmt.Errorf("verify: %w; --no-live does not ask the live service", err)
 	}
 	found.ByService, err = refuse(published, s.Service.BaseURL())
 	return found, err
 }
 
-// read reads the file of the answers, nil without one. through is the time of these answers, of
-// those that an editor has left, or of Through; it is zero if none of them names one.
+// read reads the file of the answers, nil without one. through is the time of these answers or of
+// those that an editor has left; it is zero if neither names one.
 func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err error) {
-	text, file := "", "the answers'"
+	text := ""
 	switch {
 	case o.Answers != "":
 		var read []byte
@@ -248,21 +212,13 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 			return nil, through, err
 		}
 		text = a.Through
-	case !o.Template && !t.Interactive:
+	case !t.Interactive:
 		return nil, through, errors.New("verify: no terminal for an editor (--template prints the decisions to " +
 			"make, --answers FILE --yes makes them)")
-	case !o.Template:
-		file = Draft(o.Content)
-		if text, err = begun(file); err != nil {
+	default:
+		if text, err = begun(Draft(o.Content)); err != nil {
 			return nil, through, err
 		}
-	}
-	if o.Through != "" && text != "" && o.Through != text {
-		return nil, through, fmt.Errorf("--through %s differs from %s through %s", o.Through, file, text)
-	}
-	text = cmp.Or(text, o.Through)
-	if a != nil {
-		a.Through = text
 	}
 	if through, err = parseThrough(text); err != nil {
 		err = fmt.Errorf("read answers: through %w", err)
@@ -295,21 +251,15 @@ func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time
 	return nil
 }
 
-const atOnce = "the editor ended at once, and the file is unchanged (if its window is still open, set EDITOR " +
-	`to a command that waits, such as "code --wait"). Press Enter once you have saved and closed it, or q and Enter to quit`
-
 func (o *Options) decide(
 	ctx context.Context, t *cli.Terminal, v *survey, key note.Signer, a *answers,
 ) (*site.Site, error) {
-	draft, again := Draft(o.Content), "anteroom verify"
-	if o.Publishing {
-		again = "anteroom publish"
-	}
+	draft := Draft(o.Content)
 	kept := func(err error) error {
 		if _, gone := os.Stat(draft); a != nil || gone != nil {
 			return err
 		}
-		return fmt.Errorf("%w (your answers are kept in %s: %s opens them again)", err, draft, again)
+		return fmt.Errorf("%w (your answers are kept in %s: anteroom publish opens them again)", err, draft)
 	}
 	decide := func(a *answers) (*decided, error) {
 		d, err := v.decide(a, key)
@@ -323,19 +273,11 @@ func (o *Options) decide(
 		} else {
 			e := &editing{
 				open: func(line int) error { return t.Edit(draft, line) },
-				atOnce: func() error {
-					answer, err := t.Ask(ctx, bufio.NewReader(t.In), atOnce, "", func(string) string { return "" })
-					if err == nil && answer != "" {
-						err = errors.New("verify: nothing was written")
-					}
-					return err
-				},
 				refused: func(wrong error) (bool, error) {
 					t.Complain("", wrong.Error())
 					answer, err := t.Choose(ctx, "Edit the answers again, or quit and keep them?", "edit", "edit", "quit")
 					return answer == "e", err
 				},
-				quick:  time.Second,
 				decide: decide,
 			}
 			d, err = e.edit(draft, v.template())
@@ -370,9 +312,9 @@ func (o *Options) decide(
 		}
 		switch {
 		case choice == "y":
-			return d.site, o.write(t, d)
+			return d.site, o.write(t, d, a != nil)
 		case a == nil && choice == "n":
-			t.Printf("Nothing was written. Your answers are kept in %s: %s opens them again.", draft, again)
+			t.Printf("Nothing was written. Your answers are kept in %s: anteroom publish opens them again.", draft)
 			return nil, nil
 		case a != nil:
 			t.Printf("Nothing was written.")
@@ -381,11 +323,18 @@ func (o *Options) decide(
 	}
 }
 
-func (o *Options) write(t *cli.Terminal, d *decided) error {
+func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 	if err := write(o.Content, d.verification.File, d.files); err != nil {
 		return err
 	}
-	if err := os.Remove(Draft(o.Content)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	draft := Draft(o.Content)
+	remove := os.Remove
+	if byFile { // somebody else's answers may be there
+		remove = func(name string) error { return os.Rename(name, name+".old") }
+	}
+	if err := remove(draft); err == nil && byFile {
+		t.Warnf("other answers were begun in %s (they are kept in %[1]s.old)", draft)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	var names []string
@@ -393,9 +342,6 @@ func (o *Options) write(t *cli.Terminal, d *decided) error {
 		names = append(names, inside(o.Content, file.name))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
-	if !o.Publishing {
-		t.Printf("Next: anteroom publish, or anteroom verify --undo.")
-	}
 	return nil
 }
 
@@ -413,7 +359,7 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		return false, nil
 	}
 	name := s.Current().File
-	const corrects = "the next anteroom verify corrects it"
+	const corrects = "anteroom publish --correct corrects it"
 	if len(s.Verifications) < 2 {
 		return false, fmt.Errorf("undo: %s is the first board (edit it, as long as it is not public)", name)
 	}
@@ -432,11 +378,11 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		return false, err
 	case commit.Newest:
 		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset HEAD~1, "+
-			"then anteroom verify --undo; otherwise %s)", name, commit.Hash, corrects)
+			"then anteroom publish --undo; otherwise %s)", name, commit.Hash, corrects)
 	case commit.Hash != "":
 		return false, fmt.Errorf("undo: %s is committed, in %s, and other commits follow (%s)", name, commit.Hash, corrects)
 	case public.InFolder && o.Offline && commit.Unknown:
-		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --offline to ask the service)",
+		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --no-live to ask the service)",
 			name, o.Public)
 	}
 	var gone []string
@@ -447,10 +393,22 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		}
 	}
 	if err := errors.Join(begin(o.Content, name), finish(o.Content)); err != nil {
-		return false, fmt.Errorf("undo: %w (run anteroom verify --undo again)", err)
+		return false, fmt.Errorf("undo: %w (run anteroom publish --undo again)", err)
 	}
 	t.Printf("Undid verification %s: removed %s.", name, strings.Join(gone, ", "))
 	return public.InFolder, nil
+}
+
+// names returns whom a decision about registrations is about.
+func (v *survey) names(hashes string) string {
+	var names []string
+	for _, r := range v.kinds[0].all {
+		if name := fmt.Sprintf("%q", identityOf(site.Registration, r.Record).text); strings.Contains(hashes, r.hash) &&
+			!slices.Contains(names, name) && len(names) < maxBefore {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (v *survey) summary(d *decided, show func(changed bool, line string)) {
@@ -466,6 +424,9 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 			what += ": " + one.Reason
 		}
 		say("  %s: %s", cli.Plural(strings.Count(one.Records, "\n"), one.Kind), what)
+		if one.Decision == site.Vouch {
+			say("    %s", v.names(one.Records))
+		}
 	}
 	if len(d.verification.Decisions) > 0 {
 		say("")
@@ -493,10 +454,18 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 		show(true, fmt.Sprintf("Readers will see of %s: it was %d, and is %d. %s", c.Number, c.Was,
 			d.site.Current().Number(c.Number), c.Reason))
 	}
-	read := d.site.Current().ObservedAttention.HonestRead
-	if changes && read == v.site.Current().ObservedAttention.HonestRead {
+	now, was := d.site.Current().ObservedAttention, v.site.Current().ObservedAttention
+	for _, name := range now.NamedClients {
+		if !slices.Contains(was.NamedClients, name) {
+			show(true, fmt.Sprintf("Readers will see the name of a client: %q", name))
+		}
+	}
+	if changes && now.HonestRead == was.HonestRead {
 		say("")
-		say("Unchanged next to the new numbers, %s: %s", honestRead, read)
+		say("Unchanged next to the new numbers, %s: %s", honestRead, now.HonestRead)
+	}
+	if n := len(now.Updates); changes && n > 0 {
+		say("The newest update, of %s: %s", now.Updates[n-1].Date, now.Updates[n-1].WhatChanged)
 	}
 	for _, odd := range v.odd {
 		say("")

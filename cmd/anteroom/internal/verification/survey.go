@@ -15,8 +15,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // survey holds the records no verification covers yet, and the context to decide about them.
@@ -29,7 +27,7 @@ type survey struct {
 
 	seen     []records.Observation // of clients; nil if the store observes nothing
 	unseen   error                 // why it observes nothing
-	texts    map[string]string     // of suggestions, as far as the operator's mail is here
+	mail     map[string]string     // the texts of suggestions, as far as their mail is here
 	store    string                // its identifier
 	kinds    []*scanned            // in the order of records.Kinds
 	ledger   *site.Ledger
@@ -63,7 +61,7 @@ func newSurvey(
 		last := &s.Verifications[n-1]
 		if v.through < last.Through {
 			return nil, fmt.Errorf("verify through %s: verification %s already covers records through %s "+
-				"(set this machine's clock, name a later time with --through, or remove answers that you began before it)",
+				"(set this machine's clock, or remove answers that you began before it)",
 				v.through, last.File, last.Through)
 		}
 		if strings.HasPrefix(last.File, v.name) {
@@ -84,7 +82,7 @@ func newSurvey(
 		v.seen = []records.Observation{}
 	}
 	if v.board, err = fs.ReadFile(content, boardFile(s.Current().File)); err == nil {
-		err = yaml.Load(v.board, &yaml.Node{})
+		_, err = site.ParseBoard(boardFile(s.Current().File), v.board)
 	}
 	return v, err
 }
@@ -128,7 +126,7 @@ func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) er
 	}
 	for i := range records.Kinds {
 		kind := &records.Kinds[i]
-		list, err := records.Scan(ctx, r, kind, extent.Last[i])
+		list, err := records.Scan(ctx, r, kind, 0, extent.Last[i])
 		if err != nil {
 			return err
 		}
@@ -162,7 +160,7 @@ func Belongs(extent *records.Extent, s *site.Site, begins bool) error {
 		return fmt.Errorf("verifications already belong to store %s (drop --new-store)", cmp.Or(verified, extent.Store))
 	case !begins && verified != "" && !same:
 		return fmt.Errorf("wrong store: got %s, verifications belong to %s "+hint+"; "+
-			"anteroom restore brings a store back; if it is gone for good, anteroom verify --new-store)", extent.Store, verified)
+			"anteroom restore brings a store back; if it is gone for good, anteroom publish --new-store)", extent.Store, verified)
 	case !same && extent.Host != "" && extent.Host != host:
 		return fmt.Errorf("store belongs to %s, content is for %s "+hint+")", extent.Host, host)
 	}

@@ -6,30 +6,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
-
-	"go.yaml.in/yaml/v4"
-	"golang.org/x/text/unicode/norm"
 )
 
 // What a template lists at most.
 const (
-	maxListed     = 500     // agents, charters or suggestions with an answer each
-	maxFolds      = 50      // patterns
-	maxVouched    = 50      // agents that were vouched for
-	maxLookAlikes = 5       // similar names of an agent
-	maxClients    = 20      // names of clients
-	maxTexts      = 1 << 20 // bytes of the texts of suggestions
+	maxListed  = 500     // agents, charters or suggestions with an answer each
+	maxVouched = 50      // agents that were vouched for
+	maxBefore  = 5       // earlier decisions about an agent
+	maxClients = 20      // names of clients
+	maxTexts   = 1 << 20 // bytes of the texts of suggestions
 )
+
+// burst is the longest time between a registration of a burst and the one before it.
+const burst = 10 * time.Minute
 
 // sheet is a file of answers while it is written.
 type sheet struct{ bytes.Buffer }
@@ -89,12 +86,9 @@ func (v *survey) template() []byte {
 	v.charters(s)
 	v.suggestions(s)
 	d := v.apply(&proposal, &faults{})
-	v.writeTexts(s, v.numbers(s, d.ledger.Counts()))
-	s.line("")
-	s.note("", "Places of numbers and texts that are right although a fault questions them.")
-	s.line("confirm: []")
-	s.line("")
-	s.note("", "If a number falls, say why, for readers.")
+	v.numbers(s, d.ledger.Counts())
+	v.writeTexts(s)
+	s.note("", "\nIf a number falls, say why, for readers.")
 	s.line(`correction: ""`)
 	return s.Bytes()
 }
@@ -113,45 +107,16 @@ func (v *survey) registrations(s *sheet) {
 	if len(agents) > maxListed { // vouched agents come first, then others that are known
 		known := func(a *subject) int { return 2*min(1, len(a.vouched)) + min(1, len(a.old)) }
 		slices.SortStableFunc(agents, func(a, b *subject) int { return cmp.Compare(known(b), known(a)) })
-		defer s.fold(agents[maxListed:])
+		defer s.note("  ", "%d more agents get the proposed decision unless you add an answer, such as for a name with *\n"+
+			"(anteroom records list registrations).", len(agents)-maxListed)
 		agents = agents[:maxListed]
 	}
-	alike, byKey := k.names()
 	for _, a := range agents {
 		s.describe(a)
-		s.others(a, "has the key of", byKey[a.fresh[0].Values[1]])
-		if !a.nameless {
-			s.others(a, "looks like", alike[skeleton(a.text)])
-		}
 		v.propose(s, k, a.fresh[0])
 	}
 	v.proposeOwn(s, k)
 	s.vouched(k)
-}
-
-func (s *sheet) others(a *subject, how string, names []string) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !a.nameless && name == a.text })
-	for _, name := range names[:min(maxLookAlikes, len(names))] {
-		s.note("  ", "  %s %q", how, name)
-	}
-}
-
-func (k *scanned) names() (alike, byKey map[string][]string) {
-	alike, byKey = map[string][]string{}, map[string][]string{}
-	for _, a := range k.subjects {
-		if a.nameless {
-			continue
-		}
-		looks := skeleton(a.text)
-		alike[looks] = append(alike[looks], a.text)
-		for _, r := range slices.Concat(a.old, a.fresh) {
-			key := r.Values[1]
-			if list := byKey[key]; key != "" && (len(list) == 0 || list[len(list)-1] != a.text) {
-				byKey[key] = append(list, a.text)
-			}
-		}
-	}
-	return alike, byKey
 }
 
 func (s *sheet) describe(a *subject) {
@@ -159,7 +124,7 @@ func (s *sheet) describe(a *subject) {
 	key, several := a.fresh[0].Values[1], false
 	for _, r := range a.fresh {
 		at, _ := time.Parse(time.RFC3339, r.At)
-		if bursts == 0 || at.Sub(newest) > records.BurstSeconds*time.Second {
+		if bursts == 0 || at.Sub(newest) > burst {
 			bursts++
 		}
 		if at.After(newest) {
@@ -188,7 +153,7 @@ func (s *sheet) describe(a *subject) {
 		before[past[r.was]+" on "+r.on]++
 	}
 	how := slices.Sorted(maps.Keys(before))
-	for _, how := range how[:min(maxLookAlikes, len(how))] {
+	for _, how := range how[:min(maxBefore, len(how))] {
 		s.note("  ", "  %s verified before, %s", cli.Plural(before[how], "registration"), how)
 	}
 }
@@ -219,32 +184,6 @@ func (s *sheet) vouched(k *scanned) {
 	}
 	if n > maxVouched {
 		s.note("  ", "and %d more (anteroom records list registrations)", n-maxVouched)
-	}
-}
-
-var digits = regexp.MustCompile(`[0-9]+`)
-
-func (s *sheet) fold(agents []*subject) {
-	type pattern struct{ agents, registrations int }
-	patterns := map[string]pattern{}
-	for _, a := range agents {
-		text := "(a key, without a name)"
-		if !a.nameless {
-			text = fmt.Sprintf("%q", digits.ReplaceAllString(strings.ReplaceAll(a.text, "*", `\*`), "*"))
-		}
-		n := patterns[text]
-		patterns[text] = pattern{n.agents + 1, n.registrations + len(a.fresh)}
-	}
-	list := slices.SortedFunc(maps.Keys(patterns), func(a, b string) int {
-		return cmp.Or(cmp.Compare(patterns[b].registrations, patterns[a].registrations), cmp.Compare(a, b))
-	})
-	s.note("  ", "%d more agents get the proposed decision unless you add an answer:", len(agents))
-	for _, text := range list[:min(maxFolds, len(list))] {
-		n := patterns[text]
-		s.note("  ", "  %s: %s of %s", text, cli.Plural(n.registrations, "registration"), cli.Plural(n.agents, "agent"))
-	}
-	if n := len(list) - maxFolds; n > 0 {
-		s.note("  ", "  and %d more names (anteroom records list registrations)", n)
 	}
 }
 
@@ -299,111 +238,52 @@ func (v *survey) suggestions(s *sheet) {
 	v.section(s, v.kinds[2], "\nSuggestions: %d new. Each is external, or your own. Your inbox has their "+
 		"texts\nunder these identifiers.", func(r *row) {
 		s.note("  ", "%q, filed as %q %s\n  SHA-256 of the text %s", r.Values[0], r.Values[1], r.At, r.SHA256)
-		if text := v.texts[r.ID]; text != "" && shown+len(text) <= maxTexts {
+		if text := v.mail[r.ID]; text != "" && shown+len(text) <= maxTexts {
 			shown += len(text)
 			s.quote(text)
 		}
 	})
 }
 
-// numbers proposes the numbers that the operator enters, and returns the sections of the board in
-// which a number changes. counts are the numbers that follow from the proposed decisions.
-func (v *survey) numbers(s *sheet, counts map[string]int) (changed map[string]bool) {
-	a := records.AttentionOf(v.seen)
-	s.note("", "\nNumbers that you enter. Seen over MCP so far (anteroom records observed), by\n"+
-		"clients that name themselves as they like: %s, %d known to have\ncompleted a handshake, %s.",
-		cli.Plural(a.NamedClientsSeen, "named client"), a.CompletedHandshake, cli.Plural(int(a.ToolCalls), "tool call"))
+// numbers lists the numbers that only the operator knows, and in comments those that change. counts
+// follow from the proposed decisions.
+func (v *survey) numbers(s *sheet, counts map[string]int) {
 	current := v.site.Current()
-	listed := append(append([]string{}, current.ObservedAttention.NamedClients...), v.newClients()...)
-	clients, requests := v.clients()
-	for _, client := range clients[:min(maxClients, len(clients))] {
-		how := ""
-		if client != records.OtherClients && !slices.Contains(listed, client) {
-			how = "; not in " + namedClients
+	derived, clients := v.derive(nil)
+	s.note("", "\nNumbers. The records and the observations of clients have the others, also after\n"+
+		"your decisions; give one here only to publish another number. As proposed:")
+	for _, n := range site.Numbers {
+		is, known := derived[n.Path]
+		if !n.Told {
+			is, known = counts[n.Path], true
 		}
-		s.note("", "  %q: %s%s", client, cli.Plural(int(requests[client]), "request"), how)
+		if was := n.Of(current); known && is != was {
+			s.note("", "  %s: %d, and was %d", n.Path, is, was)
+		}
+	}
+	if added := clients[len(current.ObservedAttention.NamedClients):]; len(added) > 0 {
+		s.note("", "Clients that the board then names, as they named themselves: %q", added)
 	}
 	s.line("numbers:")
-	changed = map[string]bool{}
 	for _, n := range site.Numbers {
-		was, is, why := n.Of(current), counts[n.Path], ""
-		if n.Told {
-			is, why = v.proposed(n.Path, n.Of(current), listed)
+		if _, known := derived[n.Path]; n.Told && !known {
+			s.line("  %s: %d", n.Path, n.Of(current))
 		}
-		if changed[sectionOf(n.Path)] = changed[sectionOf(n.Path)] || was != is; !n.Told {
-			continue
-		}
-		if was != is {
-			s.note("  ", "%d before, and %s", was, why)
-		}
-		value, _ := json.Marshal(is) // a number or texts do not fail
-		if n.Path == namedClients {
-			value, _ = json.Marshal(listed)
-		}
-		s.line("  %s: %s", n.Path, value)
 	}
 	s.note("  ", "the day up to which you have watched whether the service responds")
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
-	return changed
 }
 
-func (v *survey) writeTexts(s *sheet, changed map[string]bool) {
-	b := v.currentBoard()
-	file := boardFile(v.site.Current().File)
-	if !slices.Contains(slices.Collect(maps.Values(changed)), true) {
-		s.note("", "\nNo number of the board changes, and its texts stay. To change one, list it here by its\n"+
-			"place in %s: {%s: NEW TEXT}", file, honestRead)
-		s.line("texts: {}")
-		return
+// writeTexts has no proposal: each text is the operator's.
+func (v *survey) writeTexts(s *sheet) {
+	seen := v.site.Current().ObservedAttention
+	s.note("", "\nWhat changed, for readers: an update of this day. Left empty, the board gets none.")
+	if n := len(seen.Updates); n > 0 {
+		s.note("", "The last one, of %s: %s", seen.Updates[n-1].Date, seen.Updates[n-1].WhatChanged)
 	}
-	texts := mapping([3]string{newWhatChanged, "!!str", unchanged}, [3]string{newAmbiguous, "!!str", unchanged})
-	last := fmt.Sprintf("%s[%d].", updates, len(b.values[updates].Content)-1)
-	for _, path := range b.texts {
-		if strings.HasPrefix(path, updates+"[") && !strings.HasPrefix(path, last) ||
-			path != honestRead && !changed[sectionOf(path)] {
-			continue
-		}
-		text := scalar("!!str", b.values[path].Value)
-		text.Style = yaml.FoldedStyle
-		texts.Content = append(texts.Content, scalar("!!str", path), text)
-	}
-	text, _ := yaml.Dump(map[string]*yaml.Node{"texts": texts}, yaml.WithIndent(2), yaml.WithLineWidth(78))
-	s.note("", "\nTexts next to numbers that change. Rewrite every outdated one. You confirm those\n"+
-		"you leave. %s and\n%s add an update of this day.\n"+
-		"The other texts stay: list one here by its place in %s\nto change it.", newWhatChanged, newAmbiguous, file)
-	s.Write(text)
+	s.line(`what_changed: ""`)
+	s.line(`one_ambiguous_read: ""`)
+	s.note("", "\nTexts that are no longer true, by their places in %s, such as\n{%s: NEW TEXT}. It is now:\n  %s",
+		boardFile(v.site.Current().File), honestRead, seen.HonestRead)
+	s.line("texts: {}")
 }
-
-// skeleton maps names that look the same to one text: without case, white space, invisible
-// characters and marks, and with one letter for those that look the same (compare UTS 39, section
-// 4). It is evidence for a person, and decides nothing.
-func skeleton(name string) string {
-	var b strings.Builder
-	for _, r := range norm.NFKD.String(name) {
-		if unicode.IsSpace(r) || quote.Invisible(r) || r >= 0x80 && unicode.In(r, unicode.Mn, unicode.Cf, unicode.Me) {
-			continue
-		}
-		r = unicode.ToLower(r)
-		if like := alike[r]; like != "" {
-			b.WriteString(like)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// alike maps characters, in lower case, to the ASCII letters they look like.
-var alike = func() map[rune]string {
-	by := map[rune]string{}
-	for like, letters := range map[string]string{
-		"a": "аαɑ", "b": "вβ", "c": "с", "d": "ԁđ", "e": "еε", "g": "ɡց", "h": "һнħհ", "j": "ј", "k": "кκ",
-		"l": "1i|!іӏιıł", "n": "пηո", "o": "0оοøօ", "p": "рρ", "q": "ԛ", "r": "г", "rn": "mм", "s": "5ѕ", "t": "тτ",
-		"u": "υս", "v": "ν", "vv": "wԝω", "x": "хχ", "y": "уүγ", "3": "з", "6": "б", "-": "‐‑–—−",
-	} {
-		for _, r := range letters {
-			by[r] = like
-		}
-	}
-	return by
-}()

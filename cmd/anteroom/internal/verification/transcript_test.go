@@ -157,12 +157,12 @@ func (s *service) decided(limits scope, now, answers string, try bool) (result s
 	for _, odd := range v.odd {
 		result += "odd: " + odd + "\n"
 	}
+	if answers == "" {
+		answers = "texts: {}"
+	}
 	a, err := parseAnswers("", []byte("{"+answers+"}"))
 	var d *decided
 	if err == nil {
-		if a.Texts == nil && !strings.Contains(answers, "texts: ") {
-			a.Texts = unchanged
-		}
 		if a.Through == "" {
 			a.Through = v.through
 		}

@@ -19,7 +19,7 @@ import (
 func Lock(content string) (unlock func(), err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
-		return nil, fmt.Errorf("lock %s: another anteroom verify or publish is running (end that one first)", content)
+		return nil, fmt.Errorf("lock %s: another anteroom publish is running (end that one first)", content)
 	}
 	var probe string
 	if err == nil {
