@@ -30,7 +30,7 @@ func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	w := &workTree{folder, gitEnvironment(ctx)}
+	w := &workTree{folder, append(gitEnvironment(ctx), "GIT_OPTIONAL_LOCKS=0")} // status refreshes no index
 	_, err = w.run(ctx, "rev-parse", "--show-toplevel")
 	return w, err
 }
@@ -117,3 +117,29 @@ func (w *workTree) attribute(ctx context.Context, name, file string) (string, er
 	out, err := w.run(ctx, "check-attr", name, "--", path)
 	return out[strings.LastIndexByte(out, ' ')+1:], err
 }
+
+// relative returns a path as seen from a folder.
+func relative(folder, path string) (string, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	return filepath.Rel(folder, path)
+}
+
+// shellWords returns words as a POSIX shell reads them.
+func shellWords(words []string) string {
+	text := make([]string, len(words))
+	for i, word := range words {
+		if text[i] = word; strings.Trim(word, plain) != "" || word == "" {
+			text[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+// plain are characters without a meaning in a shell.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./"

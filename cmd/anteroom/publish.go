@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ type publication struct {
 	reload, outbox    string
 	at                liveFlags
 	wait              time.Duration // for the service to show new documents
-	noCommit, noLive  bool
+	noLive            bool
 	template, undo    bool // the mode of the run
 	correct           bool // decide although nothing is new
 	site              *site.Site
@@ -80,7 +81,6 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	flags.DurationVar(&p.wait, "wait", 30*time.Second, "the longest `time` to wait until the service shows the "+
 		"new documents, such as 2m")
 	flags.MarkHidden("wait")
-	flags.BoolVar(&p.noCommit, "no-commit", false, "commit nothing")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither ask, reload, deploy nor compare the live service")
 	return cmd
 }
@@ -146,7 +146,6 @@ func (p *publication) run(ctx context.Context) (err error) {
 		{"verify", p.decide, false},
 		{"witness", p.cosign, false},
 		{"generate", p.generate, false},
-		{"commit", p.commit, p.noCommit},
 		{"live", p.goLive, p.noLive},
 		{"check", p.check, p.noLive},
 	} {
@@ -174,6 +173,14 @@ func (p *publication) run(ctx context.Context) (err error) {
 	for _, number := range site.Numbers {
 		p.t.Printf("%-65s %5d", number.Path, number.Of(p.site.Current()))
 	}
+	commit, err := p.toCommit(ctx)
+	if err != nil {
+		p.t.Warnf("find what to commit: %v (fix what git reports, and commit the content and the documents)", err)
+	} else if commit != "" {
+		p.t.Printf("")
+		p.t.Printf("Next, keep it in git:")
+		p.t.Printf("%s", commit)
+	}
 	return nil
 }
 
@@ -188,17 +195,16 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 	file := filepath.Join(p.verify.Content, filepath.FromSlash(name))
 	asked, text, err := p.site.Log.CosignAll(ctx, &http.Client{})
 	if err == nil && !bytes.Equal(text, stage.Checkpoint) {
-		err, p.changed = disk.Replace(file, text), true
+		p.changed, err = true, disk.Replace(file, text)
 	}
 	if err != nil || ctx.Err() != nil {
-		return "", cmp.Or(ctx.Err(), fmt.Errorf("keep the cosignatures in %s: %w", file, hintPermission(err)))
+		return "", fmt.Errorf("keep the cosignatures in %s: %w", file, cmp.Or(hintPermission(err), ctx.Err()))
 	}
 	n := 0
 	for _, w := range asked {
 		if w.Cosigned {
 			n++
-		}
-		if w.Error != "" {
+		} else {
 			p.t.Warnf("witness %s at %s: %s (the next anteroom publish asks again)", w.Name, w.URL, w.Error)
 		}
 	}
@@ -208,7 +214,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 func (p *publication) generate(context.Context) (string, error) {
 	now := p.t.Now()
 	var err error
-	if p.changed { // the same as is committed
+	if p.changed { // the same as is on the disk
 		if p.site, err = loadContent(p.verify.Content, now); err != nil {
 			return "", err
 		}
@@ -280,7 +286,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 func (p *publication) edited(ctx context.Context) string {
 	tree, err := findWorkTree(ctx, p.verify.Content)
 	if tree == nil || err != nil {
-		return "" // the commit names what is wrong
+		return "" // toCommit names what is wrong
 	}
 	changed, _ := tree.run(ctx, "ls-files", "--modified", "--others", "--exclude-standard", "--deduplicate")
 	return strings.ReplaceAll(changed, "\n", ", ")
@@ -322,58 +328,37 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	return p.site.Current().File + " is written", nil
 }
 
-func (p *publication) commit(ctx context.Context) (string, error) {
-	done, err := p.commitTo(ctx)
-	if failed := (*gitError)(nil); errors.As(err, &failed) {
-		err = fmt.Errorf("git %s: %w (fix what git reports, or skip this step with --no-commit)\n%s",
-			failed.Command, failed.Err, failed.Words)
-	}
-	return done, err
-}
-
-func (p *publication) commitTo(ctx context.Context) (string, error) {
-	tree, err := findWorkTree(ctx, filepath.Dir(p.verify.Content))
-	if err != nil {
+// toCommit returns the command of a shell that commits what this run has published, or "" if
+// nothing has changed since the last commit or there is no work tree. It runs no git that writes.
+func (p *publication) toCommit(ctx context.Context) (string, error) {
+	folder := filepath.Dir(p.verify.Content)
+	tree, err := findWorkTree(ctx, folder)
+	if tree == nil || err != nil {
 		return "", err
-	}
-	if tree == nil {
-		return "no .git here to commit to", nil
 	}
 	var ours []string
 	for _, place := range []string{p.verify.Content, p.generation.public, p.generation.snapshot} {
-		absolute, err := filepath.Abs(place)
+		place, err := relative(folder, place)
 		if err != nil {
 			return "", err
+		} else if filepath.IsLocal(place) {
+			ours = append(ours, place)
 		}
-		ours = append(ours, absolute)
 	}
-	others := []string{"diff", "--cached", "--name-only", "--", ":/"}
-	for _, place := range ours {
-		others = append(others, ":(exclude)"+place)
-	}
-	if staged, err := tree.run(ctx, others...); err != nil {
-		return "", err
-	} else if staged != "" {
-		return "", fmt.Errorf("other changes are staged: %s (commit or unstage them, or skip this step "+
-			"with --no-commit)", strings.ReplaceAll(staged, "\n", ", "))
-	}
-	add := append([]string{"add", "--"}, ours...)
-	for _, pattern := range site.IgnoredNames { // not content
-		add = append(add, ":(exclude,glob)"+filepath.Base(p.verify.Content)+"/**/"+pattern)
-	}
-	if _, err := tree.run(ctx, add...); err != nil {
-		return "", err
-	}
-	changed, err := tree.run(ctx, "diff", "--cached", "--name-only")
+	changed, err := tree.run(ctx, append([]string{"status", "--porcelain", "--untracked-files=all", "--"}, ours...)...)
 	if err != nil || changed == "" {
-		return "no changes", err
+		return "", err
 	}
 	message := "Publish the content"
 	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	_, err = tree.run(ctx, "commit", "--quiet", "--message", message)
-	return message, err
+	git := []string{"git"}
+	if folder != "." {
+		git = append(git, "-C", folder)
+	}
+	return shellWords(slices.Concat(git, []string{"add", "--"}, ours)) + " && " +
+		shellWords(slices.Concat(git, []string{"commit", "-m", message})), nil
 }
 
 func (p *publication) goLive(ctx context.Context) (string, error) {

@@ -71,7 +71,7 @@ func TestNewService(t *testing.T) {
 	counts := []int{
 		board.Excluded.Records, board.PilotWaitlist.RegistrationsRecorded, board.Orgs.ChartersFiled, board.Suggestions.ReceivedExternal,
 		board.Suggestions.OriginatedInternally, len(board.ObservedAttention.NamedClients), len(loaded.Service.PreviewHosts), len(loaded.Service.ReceiptKeys.Retired),
-		len(loaded.Service.Log.Keys), len(loaded.Log.Stages), loaded.Jobs.Counts["open"], loaded.Jobs.Counts["completed"], loaded.Auditors.Counts["claimed"],
+		len(loaded.Service.Log.Key), len(loaded.Log.Stages), loaded.Jobs.Counts["open"], loaded.Jobs.Counts["completed"], loaded.Auditors.Counts["claimed"],
 	}
 	if board.File != "2027-01-01" || len(loaded.Scoreboards) != 1 || len(board.ObservedAttention.Updates) != 1 || slices.Max(counts) > 0 {
 		t.Errorf("the first board: %v, %+v", counts, board)
