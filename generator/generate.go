@@ -114,7 +114,7 @@ func generate(s *site.Site) (*Output, error) {
 		all.Warnings = append(all.Warnings,
 			fmt.Sprintf("%s leaves out %q of the name or summary: no such characters in its font", output.CardPath, lacking))
 	}
-	if len(s.Service.Log.Keys) > 0 {
+	if s.Service.Log.Key != "" {
 		all.Log = s.Log
 	}
 	return all, nil

@@ -2,15 +2,15 @@ package generator
 
 import (
 	"fmt"
-	"slices"
 
+	"anteroom/edge/assets"
 	"anteroom/generator/contract"
 	"anteroom/generator/output"
 	"anteroom/generator/tlog"
 )
 
-// publicLog returns first the files that the manifest lists: keys, policies and newest checkpoints.
-// The thousands of others follow from these.
+// publicLog returns first the files that the manifest lists: the key and the newest checkpoint. The
+// thousands of others follow from these.
 func publicLog(a *contract.Answers) (first, rest []File, err error) {
 	if err := checkLoggedBoards(a); err != nil {
 		return nil, nil, err
@@ -19,8 +19,7 @@ func publicLog(a *contract.Answers) (first, rest []File, err error) {
 	for _, f := range all {
 		file := output.NewFile(f.Path, f.Bytes)
 		file.Make = f.Make
-		tree := tlog.TreePath(f.Path)
-		if slices.Contains([]string{tlog.KeysPath, tlog.PolicyPath(tree), tlog.CheckpointPath(tree)}, f.Path) {
+		if f.Path == tlog.KeyPath || f.Path == tlog.CheckpointPath {
 			first = append(first, file)
 		} else {
 			rest = append(rest, file)
@@ -36,8 +35,7 @@ func checkLoggedBoards(a *contract.Answers) error {
 	}
 	for i := range a.Site.Scoreboards {
 		board := &a.Site.Scoreboards[i]
-		entry := tlog.VerificationOf(board.File, board.AsOf, contract.BoardDocument(board))
-		if sum, is := logged[board.File]; is && sum != entry.BoardSHA256 {
+		if sum, is := logged[board.File]; is && sum != assets.SumOf(contract.BoardDocument(board)) {
 			return fmt.Errorf("scoreboard/%s.yaml differs from the log (restore it from git)", board.File)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,7 +15,6 @@ import (
 	"anteroom/generator/site"
 	"anteroom/generator/site/sitetest"
 	"anteroom/generator/tlog"
-	"anteroom/generator/tlog/tlogtest"
 )
 
 // logged is the shipped content with a log of two hand verifications, which have records.
@@ -60,8 +58,7 @@ func TestTextsOfTheLog(t *testing.T) {
 		"/field-guide.html.md":        "### Recount",
 		"/privacy.html.md":            "## The public log",
 		"/scoreboard.html.md":         "[the rule of the recount]",
-		"/log.html.md":                "## Files and entries",
-		"/log-files.html.md":          "## Verifications",
+		"/log.html.md":                "## Verifications",
 	} {
 		if page := strings.Join(strings.Fields(string(with[path])), " "); !strings.Contains(page, text) {
 			t.Errorf("with a log, %s lacks %q", path, text)
@@ -104,141 +101,50 @@ func manifestLog(t *testing.T, manifest []byte) *model.ManifestLog {
 	return log
 }
 
-// TestLogPage looks for what the page says of a log, of one under a second key, and of none.
+// TestLogPage looks for what the page says of a log, and of none.
 func TestLogPage(t *testing.T) {
 	content, log := logged(t)
-	const origin = "www.anteroom.example/log"
-	second, signer := tlogtest.Key(t, origin+"/2")
-	rotated := reread(t, append(slices.Clone(log.Keys), second), content)
-	last := tlog.VerificationOf("2026-11-21", "2026-11-21", nil)
-	if _, _, err := rotated.Append("2026-11-21", []tlog.Entry{last}, signer); err != nil {
-		t.Fatal(err)
-	}
-	rotated.Stages[2].Cosigned = []tlog.Cosignature{{Witness: "witness.example/one", At: time.Date(2026, 11, 21, 10, 2, 11, 0, time.UTC)}, {Witness: "witness.example/two"}}
-
-	const none = "This service keeps no log yet"
+	const origin, none = "www.anteroom.example/log", "This service keeps no log yet"
+	log.Stages[1].Cosigned = []tlog.Cosignature{{Witness: "witness.example/one", At: time.Date(2026, 11, 21, 10, 2, 11, 0, time.UTC)}}
 	for name, test := range map[string]struct {
 		log  *tlog.Log
 		says []string
 		not  []string
 		want *model.ManifestLog
 	}{
-		"none":                          {log: tlog.New(nil, nil), says: []string{none}, not: []string{"| Origin |", "](/log/", "## "}},
-		"a key that has signed nothing": {log: tlog.New(log.Keys, nil), says: []string{none}, not: []string{log.Keys[0]}},
+		"none":                          {log: tlog.New("", nil), says: []string{none}, not: []string{"| Origin |", "](/log/", "## "}},
+		"a key that has signed nothing": {log: tlog.New(log.Key, nil), says: []string{none}, not: []string{log.Key}},
 		"two verifications": {
 			log: log,
 			says: []string{
-				"| Origin | `" + origin + "` |", "`" + log.Keys[0] + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "| Cosigned by | nobody yet |",
+				"| Origin | `" + origin + "` |", "`" + log.Key + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "`witness.example/one` at 2026-11-21T10:02:11Z",
 				"[2026-11-20](/scoreboard/2026-11-20.json): agents verified 2, registrations recorded 5, charters filed 3, suggestions from outside 4, records set apart 1 |",
-				"| [2026-11-20](/scoreboard/2026-11-20.json) | [17 entries](/log/checkpoints/17) | nobody yet | [2026-11-20.tlog-proof](/log/verifications/2026-11-20.tlog-proof) |\n" +
-					"| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) |",
-				"| [`/log/checkpoint`](/log/checkpoint) |", "curl -sSf https://www.anteroom.example/log/checkpoint -o kept.checkpoint",
+				"| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) | nobody yet |", "| [`/log/checkpoint`](/log/checkpoint) |",
 				"The last bundle is [`/log/tile/entries/000.p/17`](/log/tile/entries/000.p/17)",
 			},
 			not:  []string{none},
-			want: &model.ManifestLog{Origin: origin, Key: log.Keys[0], Size: 17, Checkpoint: "https://www.anteroom.example/log/checkpoint"},
-		},
-		"a second key": {
-			log: rotated,
-			says: []string{
-				"| Origin | `" + origin + "/2` |", "| Entries | 2, and 17 under another key before |", "[2 entries of /log/2](/log/2/checkpoints/2)",
-				"curl -sSf https://www.anteroom.example/log/2/checkpoint -o", "(/log/2/tile/entries/000.p/2)",
-				"`witness.example/one` at 2026-11-21T10:02:11Z, `witness.example/two` at ",
-			},
-			want: &model.ManifestLog{Origin: origin + "/2", Key: second, Size: 2, Checkpoint: "https://www.anteroom.example/log/2/checkpoint"},
+			want: &model.ManifestLog{Origin: origin, Key: log.Key, Size: 17, Checkpoint: "https://www.anteroom.example/log/checkpoint"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			documents := made(t, content, test.log)
-			twin := string(documents["/log.html.md"]) + string(documents["/log-files.html.md"])
-			html := string(documents["/log.html"])
-			for _, text := range test.says {
-				if !strings.Contains(twin, text) {
-					t.Errorf("the page lacks %q:\n%s", text, twin)
-				}
-			}
-			for _, text := range test.not {
-				if strings.Contains(twin, text) {
-					t.Errorf("the page holds %q", text)
-				}
-			}
-			parts := []string{`id="counted"`, `src="/log.js"`, `class="needs-script"`}
-			// Others link to these sections.
-			for id := range strings.FieldsSeq("check proves not command rewritten recounted verifications files entries") {
-				parts = append(parts, ` id="`+id+`"`)
-			}
-			for _, part := range parts {
-				if strings.Contains(html, part) != (test.want != nil) {
-					t.Errorf("the page has %s: %v", part, test.want == nil)
-				}
-			}
-			if got := manifestLog(t, documents["/manifest.json"]); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
-				t.Errorf("the manifest says %+v, want %+v", got, test.want)
-			}
-			proofs := bytes.Count(documents["/scoreboard.html.md"], []byte("| [proof](/log/verifications/"))
-			if want := min(2, len(test.log.Stages)); proofs != want {
-				t.Errorf("%d boards lead to a proof, want %d", proofs, want)
-			}
-			if name == "a second key" && !regexp.MustCompile(`log-files.html</loc>\s*<lastmod>2026-11-2[1-9]`).Match(documents["/sitemap.xml"]) {
-				t.Error("the sitemap has the page from before the last verification")
-			}
-		})
-	}
-}
-
-// reread is the log of a content under more keys than it was written with.
-func reread(t *testing.T, keys []string, content fstest.MapFS) *tlog.Log {
-	t.Helper()
-	log := tlog.New(keys, nil)
-	for _, name := range []string{"2026-09-22", "2026-11-20"} {
-		entries, checkpoint := site.LogFiles(name)
-		if faults := log.Read(name, content[entries].Data, content[checkpoint].Data); faults != nil {
-			t.Fatal(faults)
-		}
-	}
-	return log
-}
-
-// The table of files has each file of a log in one row, and no row without a file.
-func TestLogFiles(t *testing.T) {
-	content, log := logged(t)
-	files, err := log.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := map[string]int{}
-	for _, m := range regexp.MustCompile("(?m)^\\| \\[?`(/log[^`]*|/[^`]*)`").FindAllStringSubmatch(string(made(t, content, log)["/log-files.html.md"]), -1) {
-		rows[m[1]] = 0
-	}
-	for _, file := range files {
-		found := 0
-		for path := range rows {
-			if regexp.MustCompile("^" + regexp.MustCompile("[A-Z]+").ReplaceAllString(regexp.QuoteMeta(path), "[0-9a-f.p/-]+") + "$").MatchString(file.Path) {
-				found++
-				rows[path]++
+		documents := made(t, content, test.log)
+		twin, html := string(documents["/log.html.md"]), string(documents["/log.html"])
+		for _, text := range test.says {
+			if !strings.Contains(twin, text) {
+				t.Errorf("%s: the page lacks %q:\n%s", name, text, twin)
 			}
 		}
-		if found != 1 {
-			t.Errorf("%s is in %d rows", file.Path, found)
+		for _, text := range test.not {
+			if strings.Contains(twin, text) {
+				t.Errorf("%s: the page holds %q", name, text)
+			}
 		}
-	}
-	for path, n := range rows {
-		if n == 0 {
-			t.Errorf("no file is %s", path)
+		for _, part := range []string{`id="counted"`, `src="/log.js"`, ` id="verifications"`, ` id="files"`, ` id="entries"`} {
+			if strings.Contains(html, part) != (test.want != nil) {
+				t.Errorf("%s: the page has %s: %v", name, part, test.want == nil)
+			}
 		}
-	}
-}
-
-// The edge knows of the lookup where the log has begun, and nowhere else: neither the snapshot nor
-// an example has anything of it then.
-func TestLookupOfTheLog(t *testing.T) {
-	key, _ := tlogtest.Key(t, tlog.Origin("www.anteroom.example", 1))
-	begun, _ := logged(t)
-	if o := generate(t, begun); o.Snapshot.LogLookup != tlog.LookupFolder {
-		t.Errorf("with a log the lookup is in %q", o.Snapshot.LogLookup)
-	}
-	keyed := overlay(t, edits{"service.yaml": replace("\n  keys: []", "\n  keys: ["+key+"]")})
-	if o := generate(t, keyed); o.Snapshot.LogLookup != "" || bytes.Contains(document(t, o, "/openapi.json"), []byte(tlog.LookupFolder)) {
-		t.Errorf("with a key that has signed nothing the lookup is in %q, or in an example", o.Snapshot.LogLookup)
+		if got := manifestLog(t, documents["/manifest.json"]); (got == nil) != (test.want == nil) || got != nil && *got != *test.want {
+			t.Errorf("%s: the manifest says %+v, want %+v", name, got, test.want)
+		}
 	}
 }

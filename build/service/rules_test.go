@@ -16,21 +16,21 @@ import (
 
 // Each alert fires for the series below, and no other does.
 var fires = map[string]string{
-	"AnteroomDown":              `up{job="anteroom"} 0x2000`,
-	"AnteroomNotReady":          `anteroom_ready{check="store"} 0x2000`,
-	"AnteroomStoreErrors":       `anteroom_store_errors_total{kind="timeout"} 0+1x2000`,
-	"AnteroomErrors":            `anteroom_http_requests_total{code="503"} 0+1x2000`,
-	"AnteroomMailDead":          `anteroom_outbox_messages{state="dead"} 1x2000`,
-	"AnteroomMailWaits":         `anteroom_outbox_oldest_message_timestamp_seconds 1x2000`,
-	"AnteroomRelayFails":        `anteroom_relay_messages_total{outcome="refused"} 0+1x2000`,
-	"AnteroomReloadFailed":      `anteroom_content_reloads_total{outcome="failure"} 0+1x2000`,
-	"AnteroomUnverified":        `anteroom_records_unverified_oldest_timestamp_seconds{kind="charter"} 1x30000`,
-	"AnteroomRoom":              "anteroom_store_bytes 9x2000\nanteroom_store_room_bytes 10x2000",
-	"AnteroomBackupOld":         `anteroom_backup_newest_timestamp_seconds 1x30000`,
-	"AnteroomReplicaOld":        `anteroom_replica_newest_timestamp_seconds 1x2000`,
-	"AnteroomSecurityTxtEnds":   `anteroom_security_txt_expires_timestamp_seconds 2000000x2000`,
-	"AnteroomSlowCommits":       "anteroom_store_commit_duration_seconds_bucket{le=\"0.5\"} 0x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"2\"} 0+10x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"+Inf\"} 0+10x2000",
-	"AnteroomWritesRefused":     `anteroom_limiter_refusals_total 0+120x2000`,
+	"AnteroomDown":            `up{job="anteroom"} 0x2000`,
+	"AnteroomNotReady":        `anteroom_ready{check="store"} 0x2000`,
+	"AnteroomStoreErrors":     `anteroom_store_errors_total{kind="timeout"} 0+1x2000`,
+	"AnteroomErrors":          `anteroom_http_requests_total{code="503"} 0+1x2000`,
+	"AnteroomMailDead":        `anteroom_outbox_messages{state="dead"} 1x2000`,
+	"AnteroomMailWaits":       `anteroom_outbox_oldest_message_timestamp_seconds 1x2000`,
+	"AnteroomRelayFails":      `anteroom_relay_messages_total{outcome="refused"} 0+1x2000`,
+	"AnteroomReloadFailed":    `anteroom_content_reloads_total{outcome="failure"} 0+1x2000`,
+	"AnteroomUnverified":      `anteroom_records_unverified_oldest_timestamp_seconds{kind="charter"} 1x30000`,
+	"AnteroomRoom":            "anteroom_store_bytes 9x2000\nanteroom_store_room_bytes 10x2000",
+	"AnteroomBackupOld":       `anteroom_backup_newest_timestamp_seconds 1x30000`,
+	"AnteroomReplicaOld":      `anteroom_replica_newest_timestamp_seconds 1x2000`,
+	"AnteroomSecurityTxtEnds": `anteroom_security_txt_expires_timestamp_seconds 2000000x2000`,
+	"AnteroomSlowCommits":     "anteroom_store_commit_duration_seconds_bucket{le=\"0.5\"} 0x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"2\"} 0+10x2000\nanteroom_store_commit_duration_seconds_bucket{le=\"+Inf\"} 0+10x2000",
+	"AnteroomWritesRefused":   `anteroom_limiter_refusals_total 0+120x2000`,
 }
 
 // healthySeries make no alert fire.

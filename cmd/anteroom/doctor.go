@@ -242,7 +242,7 @@ func (d *doctor) checkKeys() {
 	}
 	logKey, err := d.logKey.Read(d.t)
 	if err == nil && logKey != nil {
-		_, err = keys.CheckLog(logKey.Public, d.site.Service.Log.Keys, file)
+		err = keys.CheckLog(logKey.Public, d.site.Service.Log.Key, file)
 	}
 	if err != nil {
 		d.addError("log key", faulty, err, "name its file with --log-key-file")

@@ -80,7 +80,7 @@ const smallOrder = 99
 // publish publishes the service's log, with the record counted as a kind, and its manifest.
 func (e *evidence) publish(hash, kind string) (public string) {
 	public = e.t.TempDir()
-	l := tlog.New([]string{e.key}, nil)
+	l := tlog.New(e.key, nil)
 	write := func(path string, text []byte) error {
 		file := filepath.Join(public, filepath.FromSlash(path))
 		return errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, text, 0o666))
@@ -124,7 +124,7 @@ func TestOneVerdict(t *testing.T) {
 	programs := t.TempDir()
 	for name := range verifyPrograms {
 		keys := []string{inBase64(e.current), inBase64(e.retired) + "@2026-01-01..2026-10-31"}
-		text, err := kit.Program(name, "https://"+evidenceHost, keys, []string{key}, nil)
+		text, err := kit.Program(name, "https://"+evidenceHost, keys, key, nil)
 		if err = errors.Join(err, os.WriteFile(filepath.Join(programs, name), text, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -152,37 +152,26 @@ func TestOneVerdict(t *testing.T) {
 			t.Fatal(err)
 		}
 		server := httptest.NewServer(http.FileServer(http.Dir(e.publish(hash, c.kind))))
-		refused, complaint := []string{"log", "prove", file, "--receipt-key", "a key"}, &bytes.Buffer{}
-		if code := run(refused, nil, &bytes.Buffer{}, complaint); code != cli.ExitUsage ||
-			!strings.Contains(complaint.String(), "not the base64 of an Ed25519 public key") {
-			t.Errorf("%s: code %d, %s", refused, code, complaint)
-		}
 		for _, arguments := range [][]string{
-			{"log", "check", "--url", server.URL, "--key", key, "--promise", file},
-			{"log", "prove", file, "--url", server.URL, "--key", key},
+			{"log", "check", "--url", server.URL, "--key", key, file},
 		} {
 			var out, complaint bytes.Buffer
 			code := run(arguments, nil, &out, &complaint)
 			want := map[int]string{
-				cli.ExitUsage: "the promise is unverified: ", cli.ExitFailure: c.says + ": verification 2026-11-20 set the record apart",
+				cli.ExitUsage: "is unverified: ", cli.ExitFailure: c.says,
 			}[c.code]
 			if said := complaint.String(); code != c.code || !strings.Contains(said, want) {
 				t.Errorf("%s, anteroom %s: code %d, want %d: %s", name, arguments[:2], code, c.code, said)
 			}
 		}
 		var out bytes.Buffer
-		run([]string{"log", "check", "--url", server.URL, "--key", key, "--promise", file, "--json"}, nil, &out, &bytes.Buffer{})
+		run([]string{"log", "check", "--url", server.URL, "--key", key, file, "--json"}, nil, &out, &bytes.Buffer{})
 		if !strings.Contains(out.String(), `"signed_by": "`) || !strings.Contains(out.String(), `"issued_by": "www.`) {
 			t.Errorf("%s: no signer in %s", name, &out)
 		}
 		for program, interpreter := range verifyPrograms {
 			arguments := []string{filepath.Join(programs, program), file}
-			if c.kind == tlog.Own { // which only the log knows
-				if program == "verify.sh" {
-					continue
-				}
-				arguments = append(arguments, "--counted", "--log", server.URL+"/log")
-			}
+			arguments = append(arguments, "--counted", "--log", server.URL+"/log")
 			said, err := exec.Command(interpreter, arguments...).CombinedOutput()
 			code := 0
 			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -197,4 +186,4 @@ func TestOneVerdict(t *testing.T) {
 }
 
 // verifyPrograms are the verify programs with their interpreters.
-var verifyPrograms = map[string]string{"verify.py": "python3", "verify.mjs": "node", "verify.sh": "sh"}
+var verifyPrograms = map[string]string{"verify.py": "python3", "verify.mjs": "node"}

@@ -96,20 +96,20 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 }
 
 func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
+	if s.Log.Current() != nil {
+		return cli.Unusable("the log has entries under %s: a new key begins a new log (copy log/ and scoreboard/ of the "+
+			"published documents into a folder of static/ first, and remove log/ of the content)", s.Log.Key)
+	}
 	public, err := keys.RotateLog(file, out, &s.Service)
 	if err != nil {
 		return err
-	}
-	begins := "a new tree, whose first entry is the end of the previous tree"
-	if s.Log.Current() == nil {
-		begins = "the log, with all earlier counts"
 	}
 	t.Printf("%s", public)
 	t.Printf("")
 	t.Printf("Next, in this order:")
 	t.Printf("1. %s.", keepFile(out, known, "log-key-file"))
 	t.Printf("2. Review the diff of %s, and commit it.", file)
-	t.Printf("3. Run anteroom publish: it begins %s.", begins)
+	t.Printf("3. Run anteroom publish: it begins the log, with all earlier counts.")
 	return nil
 }
 

@@ -2,174 +2,244 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 )
 
-// logTarget holds the flags of a log command.
-type logTarget struct {
-	content, url, host string
-	keys               []string
-	policy             string
-	witnesses          []string
-	receiptKeys        []string
+// logCheck rebuilds a log and compares it with what was published, kept and promised.
+type logCheck struct {
+	content, out, url, host, key, state, maxAge string
+	witnesses, receiptKeys                      []string
+	timeout                                     time.Duration
 }
 
-func (o *logTarget) addFlags(cmd *cobra.Command) {
+func logCheckCommand(t *cli.Terminal) *cobra.Command {
+	var o logCheck
+	cmd := &cobra.Command{
+		Use:  "check [ANSWER...]",
+		RunE: func(cmd *cobra.Command, answers []string) error { return o.run(cmd.Context(), t, answers) },
+	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.content, "content", contentFolder,
-		"the content `folder` whose keys are trusted without --key, if its host matches")
+		"the content `folder` whose key is trusted without --key, if its host matches")
+	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.url, "url", "",
 		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.StringArrayVar(&o.keys, "key", nil, "a `verifier key` of the log that is trusted, "+
-		"or the lines of a kept /log/vkey; may be given several times")
-	flags.StringVar(&o.policy, "policy", "",
-		"the `file` with the witnesses that must have cosigned, and the keys of the log (C2SP tlog-policy)")
+	flags.StringVar(&o.key, "key", "", "the `verifier key` of the log that is trusted")
+	flags.StringVar(&o.state, "state", "", "the `file` of the key and of every checkpoint that was seen; made if missing")
 	flags.StringArrayVar(&o.witnesses, "witness", nil,
 		"the verifier `key` of a witness that must have cosigned; may be given several times")
-	cmd.MarkFlagsMutuallyExclusive("policy", "witness")
-	for _, name := range []string{"url", "host-header", "policy", "witness"} {
+	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
+		"with @FIRST..LAST if it was replaced; may be given several times")
+	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "the longest `time` that the check may take")
+	jsonFlag(flags, &t.JSON)
+	cmd.MarkFlagsMutuallyExclusive("url", "out")
+	for _, name := range []string{"url", "host-header", "witness", "receipt-key"} {
 		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout decides nothing about a check
 	}
+	return cmd
 }
 
-func (o *logTarget) addReceiptKeys(flags *pflag.FlagSet) {
-	const name = "receipt-key"
-	flags.StringArrayVar(&o.receiptKeys, name, nil, "a `key` that signed promises of the service, in base64, "+
-		"with @FIRST..LAST if it was replaced; may be given several times")
-	flags.SetAnnotation(name, cli.OnlyHere, []string{"true"})
+// seenLog is the file of --state.
+type seenLog struct {
+	Key         string   `json:"key"`
+	Checkpoints []string `json:"checkpoints"` // every one that was validly signed, whatever else was wrong
 }
 
-func (o *logTarget) checkReceiptKeys() error {
-	var faults []error
-	for _, listed := range o.receiptKeys {
-		key, _, _ := strings.Cut(listed, "@")
-		if public, err := base64.StdEncoding.DecodeString(key); err != nil || len(public) != ed25519.PublicKeySize {
-			faults = append(faults, fmt.Errorf("--receipt-key %.60q: not the base64 of an Ed25519 public key", listed))
+// logReport is the output of log check.
+type logReport struct {
+	OK       bool   `json:"ok"`
+	Log      string `json:"log"`       // the address or folder
+	KeysFrom string `json:"keys_from"` // "" if they were taken on trust
+	Age      string `json:"age"`       // of the newest verification
+	*tlog.Report
+}
+
+func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) error {
+	maxAge, err := age(o.maxAge)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("--max-age %.40q: %w", o.maxAge, err))
+	}
+	if o.timeout <= 0 {
+		return cli.Usage(fmt.Errorf("--timeout %s: want more than 0", o.timeout))
+	}
+	what := tlog.Checking{Now: t.Now(), ReceiptKeys: slices.Clone(o.receiptKeys)}
+	r := &logReport{Log: o.out}
+	for _, key := range o.witnesses {
+		w := tlog.Witness{Key: key}
+		if err := w.Check(); err != nil {
+			return cli.Usage(fmt.Errorf("--witness: %w", err))
+		}
+		what.Witnesses = append(what.Witnesses, w)
+	}
+	for _, name := range answers {
+		p, err := readPromised(t.In, name)
+		if err != nil {
+			return cli.Unusable("read the answer: %w", err)
+		}
+		what.Promised = append(what.Promised, p)
+	}
+	seen, err := o.seen()
+	if err != nil {
+		return cli.Unusable("read %s: %w (restore it, or begin with another file)", o.state, err)
+	}
+	for _, note := range seen.Checkpoints {
+		what.Kept = append(what.Kept, []byte(note))
+	}
+	if what.Key, r.KeysFrom, err = o.trusted(seen); err != nil {
+		return err
+	}
+	look, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	if err := o.source(look, &what, r); err != nil {
+		return err
+	}
+	r.Report, err = tlog.Check(what)
+	if look.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("it took longer than %s (--timeout)", o.timeout)
+	}
+	if n := len(r.Verifications); n > 0 {
+		as, _ := time.Parse(time.DateOnly, r.Verifications[n-1].AsOf)
+		old := t.Now().Sub(as)
+		r.Age = cli.Plural(int(old.Hours()/24), "day")
+		if maxAge > 0 && old > maxAge {
+			r.Faults = append(r.Faults, tlog.PublishFault{
+				Path: tlog.BoardPath(r.Verifications[n-1].Name), What: fmt.Sprintf("is the newest, and %s old: more than %s",
+					r.Age, o.maxAge),
+			})
 		}
 	}
-	if err := errors.Join(faults...); err != nil {
-		return cli.Usage(err)
+	r.OK = r.Report.OK()
+	if kept := o.keep(seen, r.Report); kept != nil {
+		return cli.Unusable("keep the checkpoint in %s: %w", o.state, kept)
 	}
+	if r.KeysFrom == "" && r.Key != "" {
+		t.Warnf("the key %s is taken on trust from the service itself "+
+			"(compare it with the key that others have, and give it with --key)", r.Key)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case err != nil && r.OK:
+		return cli.Unusable("check the log of %s: %w", r.Log, err)
+	case err != nil:
+		t.Warnf("check the log of %s: the check is incomplete: %v", r.Log, err)
+	}
+	if err := t.Answer(r, func() { r.print(t) }); err != nil {
+		return err
+	}
+	return r.err()
+}
+
+// source sets where the files come from, and which host and receipt key the manifest there names.
+func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport) error {
+	if o.url == "" {
+		if _, err := os.Stat(o.out); err != nil {
+			return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
+		}
+		what.Read = func(path string) ([]byte, error) {
+			return os.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
+		}
+		what.List = func() ([]string, error) { return logFiles(o.out) }
+	} else {
+		host, below := o.url, "" // a log that has ended may be in a folder of the host
+		if address, err := url.Parse(o.url); err == nil {
+			below, address.Path = strings.TrimSuffix(address.Path, "/"), ""
+			host = address.String()
+		}
+		s, err := live.New(host)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		s.Host, r.Log = o.host, s.String()+below
+		what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }
+	}
+	if len(what.Promised) == 0 {
+		return nil
+	}
+	text, err := what.Read("/manifest.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a copy of the log alone
+	}
+	var named struct {
+		Host string `json:"canonical_host"`
+		Key  string `json:"receipt_key"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &named)
+	}
+	if err != nil {
+		return cli.Unusable("read /manifest.json of %s: %w", r.Log, err)
+	}
+	what.Hosts, what.ReceiptKeys = []string{named.Host}, append(what.ReceiptKeys, named.Key)
 	return nil
 }
 
-func (o *logTarget) quorum() (p *tlog.Policy, err error) {
+func logFiles(folder string) (paths []string, err error) {
+	err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				paths = append(paths, "/"+path)
+			}
+			return err
+		})
+	return paths, err
+}
+
+// trusted returns the key of --key, of --state, or of the content if its host matches.
+func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 	switch {
-	case len(o.witnesses) > 0:
-		p, err = tlog.PolicyOf(o.witnesses)
-	case o.policy != "":
-		var text []byte
-		if text, err = cli.ReadText(nil, o.policy, maxLogInput); err == nil {
-			p, err = tlog.ParsePolicy(text)
+	case o.key != "" && seen.Key != "" && o.key != seen.Key:
+		return "", "", cli.Usage(fmt.Errorf("--key differs from the key in %s", o.state))
+	case o.key != "":
+		if _, err = tlog.CheckKey(o.key); err != nil {
+			err = cli.Usage(fmt.Errorf("--key %.100q: %w", o.key, err))
 		}
-	}
-	if err != nil {
-		return nil, cli.Unusable("ask for witnesses: %w", err)
-	}
-	return p, nil
-}
-
-// logTrust holds the trusted keys and witnesses of a check. Without keys the published ones are
-// used.
-type logTrust struct {
-	Keys      []string
-	Witnesses []tlog.Witness
-	Policy    *tlog.Policy      // nil requires no cosignature
-	Ends      []tlog.Checkpoint // the last checkpoints of replaced keys
-	From      string            // the source of the keys; "" without keys
-}
-
-// trust returns the keys of --key and --policy, or the keys of the content if its host matches.
-func (o *logTarget) trust() (*logTrust, error) {
-	policy, err := o.quorum()
-	if err != nil {
-		return nil, err
-	}
-	t, err := o.trusted(policy)
-	if err == nil && policy != nil {
-		t.Policy, t.Witnesses = policy, append(slices.Clip(t.Witnesses), policy.Witnesses...)
-	}
-	return t, err
-}
-
-func (o *logTarget) trusted(policy *tlog.Policy) (*logTrust, error) {
-	given := &logTrust{From: "--key"}
-	if policy != nil && len(policy.Keys) > 0 {
-		given = &logTrust{From: "--policy", Keys: slices.Clone(policy.Keys)}
-	}
-	for _, text := range strings.Fields(strings.Join(o.keys, "\n")) {
-		key, end, err := tlog.CutEnd(text)
-		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("--key %.100q: %w", text, err))
-		}
-		if given.Keys = append(given.Keys, key); end != nil {
-			given.Ends = append(given.Ends, *end)
-		}
-	}
-	if len(given.Keys) > 0 {
-		return given, nil
+		return o.key, "--key", err
+	case seen.Key != "":
+		return seen.Key, o.state, nil
 	}
 	file := filepath.Join(o.content, serviceFile)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &logTrust{}, nil
+		return "", "", nil
 	}
-	// Loading the whole content may take longer than the check.
-	var s site.Service
+	var s site.Service // loading the whole content may take longer than the check
 	if err == nil {
 		err = yaml.Load(text, &s)
 	}
 	if err != nil {
-		return nil, cli.Unusable("read the keys of the log in %s: %w (fix it, or give them with --key)", file, err)
+		return "", "", cli.Unusable("read the key of the log in %s: %w (fix it, or give it with --key)", file, err)
 	}
-	if len(s.Log.Keys) == 0 || o.url != "" && !o.isFor(&s) {
-		return &logTrust{}, nil
+	if s.Log.Key == "" || o.url != "" && !o.isFor(&s) {
+		return "", "", nil
 	}
-	ends, err := o.ends(s.Log.Keys)
-	return &logTrust{Keys: s.Log.Keys, Witnesses: s.Log.Witnesses, Ends: ends, From: o.content}, err
-}
-
-func (o *logTarget) ends(keys []string) (ends []tlog.Checkpoint, err error) {
-	files, err := checkpointsIn(filepath.Join(o.content, "log"))
-	if err != nil {
-		return nil, err
-	}
-	last := map[string]tlog.Checkpoint{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		if c, err := tlog.Open(text, keys[:len(keys)-1], nil); err == nil && c.Size > last[c.Origin].Size {
-			last[c.Origin] = *c
-		}
-	}
-	return slices.Collect(maps.Values(last)), nil
+	return s.Log.Key, o.content, nil
 }
 
 // isFor reports whether --url names the service of this content, or this machine.
-func (o *logTarget) isFor(s *site.Service) bool {
+func (o *logCheck) isFor(s *site.Service) bool {
 	address, err := url.Parse(o.url)
 	if err != nil {
 		return false
@@ -183,44 +253,119 @@ func (o *logTarget) isFor(s *site.Service) bool {
 	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
 }
 
-func (o *logTarget) service(ctx context.Context) (read tlog.Source, where string, err error) {
-	s, err := live.New(o.url)
+func (o *logCheck) seen() (*seenLog, error) {
+	seen := &seenLog{}
+	if o.state == "" {
+		return seen, nil
+	}
+	text, err := os.ReadFile(o.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return seen, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, seen)
+	}
+	if err == nil {
+		_, err = tlog.CheckKey(seen.Key)
+	}
+	return seen, err
+}
+
+// keep adds the newest checkpoint to the file of --state. One that is validly signed counts,
+// whatever else is wrong: a log that is faulty now must be held to it later.
+func (o *logCheck) keep(seen *seenLog, r *tlog.Report) error {
+	signed := func(note string) string { return note[:strings.Index(note, "\n\n")] } // anyone may add signatures
+	if o.state == "" || r.Checkpoint == "" || slices.ContainsFunc(seen.Checkpoints,
+		func(note string) bool { return strings.HasPrefix(note, signed(r.Checkpoint)+"\n\n") }) {
+		return nil
+	}
+	seen.Key, seen.Checkpoints = r.Key, append(seen.Checkpoints, r.Checkpoint)
+	text, err := json.MarshalIndent(seen, "", "  ")
 	if err != nil {
-		return nil, "", cli.Usage(err)
+		return err
 	}
-	s.Host = o.host
-	return func(path string) ([]byte, error) { return s.File(ctx, path) }, s.String(), nil
+	next := o.state + ".new"
+	os.Remove(next) // of a run that was killed
+	if err := disk.WriteNew(next, append(text, '\n')); err != nil {
+		return err
+	}
+	return os.Rename(next, o.state)
 }
 
-func logFolder(folder string) tlog.Source {
-	return func(path string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(folder, filepath.FromSlash(path)))
+// age reads a duration, which may be in days; zero if it is empty.
+func age(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
 	}
+	days, inDays := strings.CutSuffix(text, "d")
+	if n, err := strconv.Atoi(days); inDays && err == nil && n > 0 && n < 1e5 {
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("want days or hours, such as 14d or 36h")
+	}
+	return d, nil
 }
 
-func logFiles(folder string) func() ([]string, error) {
-	return func() (paths []string, err error) {
-		err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"),
-			func(path string, d fs.DirEntry, err error) error {
-				if err == nil && !d.IsDir() {
-					paths = append(paths, "/"+path)
-				}
-				return err
-			})
-		return paths, err
+func (r *logReport) err() error {
+	if !r.OK {
+		return fmt.Errorf("the log of %s has %s: see above (keep the signed notes: they are the evidence)",
+			r.Log, cli.Plural(len(r.Faults), "fault"))
 	}
+	for _, p := range r.Promises {
+		switch p.State {
+		case tlog.Unverified:
+			return cli.Unusable("the promise in %s is unverified: %s "+
+				"(anyone could have made it; --receipt-key names further keys of the service)", p.Name, p.Why)
+		case tlog.SetApart, tlog.NotCounted:
+			return fmt.Errorf("the record of %s: %s", p.Name, p.State)
+		}
+	}
+	return nil
 }
 
-func warnTrusted(t *cli.Terminal, keys []string) {
-	for _, key := range keys {
-		t.Warnf("the key %s is taken on trust from the service itself "+
-			"(compare it with the key that others have, and give it with --key)", key)
+func (r *logReport) print(t *cli.Terminal) {
+	for _, v := range r.Verifications {
+		c := v.Counts
+		t.Printf("%s: %s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(int(v.Size), "entry"),
+			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"),
+			cli.Plural(c.Charters, "charter"), cli.Plural(c.Suggestions, "suggestion"), c.Own, cosignedBy(v.Cosigned))
 	}
+	for _, p := range r.Promises {
+		text := p.Name + ": " + p.State
+		if p.By != "" {
+			text += fmt.Sprintf("; promised to be counted by %s, by %s of %s", p.By, p.SignedBy, p.IssuedBy)
+		}
+		if p.Index >= 0 {
+			text += fmt.Sprintf("; entry %d, a %s by verification %s", p.Index, p.Kind, p.Verification)
+		}
+		if p.OtherLog != "" {
+			text += "; it names another log, " + p.OtherLog
+		}
+		if p.CountsAs != p.Kind {
+			text += ", which counts as " + p.CountsAs + " now"
+		}
+		t.Printf("%s", text)
+	}
+	for _, fault := range r.Faults {
+		t.Printf("fault: %s: %s", fault.Path, fault.What)
+		for _, note := range fault.Notes {
+			t.PrintLines("\n" + note)
+		}
+	}
+	verdict := "ok"
+	if !r.OK {
+		verdict = "not ok"
+	}
+	t.Printf("%s: %s: %s of %s, root %s%s; it extends %s; %s read, %s", r.Log, verdict,
+		cli.Plural(int(r.Size), "entry"), r.Origin, r.Root, cosignedBy(r.Cosigned), cli.Plural(r.Kept, "kept checkpoint"),
+		cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
 }
 
-func hintKeys(err error) error {
-	if errors.Is(err, tlog.ErrUnknownKey) {
-		return fmt.Errorf("%w (each tree has a separate key: give every key you trust with --key)", err)
+func cosignedBy(all []tlog.Cosignature) (text string) {
+	for _, s := range all {
+		text += ", cosigned at " + s.At.Format(time.RFC3339) + " by " + s.Witness
 	}
-	return err
+	return text
 }

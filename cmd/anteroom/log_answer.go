@@ -3,10 +3,8 @@ package main
 import (
 	"crypto/ed25519"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"regexp"
 	"strconv"
 	"time"
@@ -24,26 +22,19 @@ const wholeAnswer = "give the whole answer to the registration or charter, uncha
 
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// readRecord returns the hash of a record in the log, and the promise to count it, or nil. The
-// argument is the hash itself, or the file with the answer; "-" is stdin.
-func readRecord(stdin io.Reader, argument string) (hash string, promise *tlog.Promised, err error) {
-	if hash, ok := tlog.ParseHash(argument); ok {
-		return hash, nil, nil
-	}
-	answer, err := readAnswer(stdin, argument)
-	if err == nil {
-		hash, err = hashOfAnswer(answer, argument)
-	}
-	if err == nil && answer.Get("promise").Kind == jsondoc.Object {
-		promise, err = promiseIn(answer, argument)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w (give its file, or a hash of 64 hexadecimal digits)", err)
-	}
+// readPromised returns the record of an answer, with the promise to count it, if any. It verifies
+// that the promise names the record, and is signed by the receipt key it names. Whether that key
+// counts is decided by the service. "-" is stdin.
+func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
+	answer, err := readAnswer(stdin, name)
 	if err != nil {
-		return "", nil, cli.Unusable("read the answer: %w", err)
+		return nil, err
 	}
-	return hash, promise, nil
+	hash, err := hashOfAnswer(answer, name)
+	if err == nil && answer.Get("promise").Kind == jsondoc.Object {
+		return promiseIn(answer, name, hash)
+	}
+	return &tlog.Promised{Name: name, Hash: hash}, err
 }
 
 func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
@@ -79,23 +70,8 @@ func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	return "", fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
 }
 
-func readPromise(stdin io.Reader, name string) (*tlog.Promised, error) {
-	answer, err := readAnswer(stdin, name)
-	if err != nil {
-		return nil, err
-	}
-	return promiseIn(answer, name)
-}
-
-// promiseIn returns the promise in an answer. It verifies that the promise names the answer's
-// record, and is signed by the receipt key it names. Whether that key counts is decided by the
-// service.
-func promiseIn(answer *jsondoc.Value, name string) (*tlog.Promised, error) {
-	hash, err := hashOfAnswer(answer, name)
-	if err != nil {
-		return nil, err
-	}
-	p := &tlog.Promised{Hash: hash}
+func promiseIn(answer *jsondoc.Value, name, hash string) (*tlog.Promised, error) {
+	p := &tlog.Promised{Name: name, Hash: hash}
 	given := answer.Get("promise")
 	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
 	said, err := jsondoc.Parse([]byte(text))

@@ -96,8 +96,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 			deployCommand(t), statusCommand(t), doctorCommand(t), buildCommand(t),
 		}},
 		{"Look after the records:", []*cobra.Command{
-			inboxCommand(t), recordsCommand(t),
-			parent("log", logProveCommand(t), logCheckCommand(t), logWatchCommand(t)),
+			inboxCommand(t), recordsCommand(t), parent("log", logCheckCommand(t)),
 			backupCommand(t), restoreCommand(t),
 		}},
 		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},

@@ -96,7 +96,7 @@ func TestOperations(t *testing.T) {
 	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: {}}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	operate(t, "publish", "--no-commit", "--no-live", "--answers", "answers.yaml", "--yes")
+	operate(t, "publish", "--no-live", "--answers", "answers.yaml", "--yes")
 	operate(t, "generate")
 	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "all records match their verifications", "1 message pending again", "ok      backups: ", "Readers will see of pilot_waitlist.verified_organic_agent_conversions: it was 1, and is 0. A test was counted.")
 }
@@ -105,7 +105,7 @@ func TestOperations(t *testing.T) {
 // of make that they name is there.
 func TestPagesAreTrue(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
-	for page, least := range map[string]int{"OPERATIONS.md": 90, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
+	for page, least := range map[string]int{"OPERATIONS.md": 80, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
 		text := string(mustRead(t, "../../"+page))
 		code := append(blocks(text, "console"), blocks(text, "sh")...)
 		for _, quoted := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {

@@ -84,7 +84,7 @@ func TestPublishReads(t *testing.T) {
 	t.Setenv("STUB", calls)
 	public, snapshot := filepath.Join(folder, "public"), filepath.Join(folder, "build", "snapshot.txt")
 	generated := " --content CONTENT --public " + public
-	s.run(0, s.config, "publish --no-live --no-commit"+generated)
+	s.run(0, s.config, "publish --no-live"+generated)
 	asked := reach
 	t.Cleanup(func() { reach = asked })
 	reach = deployedHost(t, calls, public, snapshot)
@@ -93,7 +93,7 @@ func TestPublishReads(t *testing.T) {
 	files := []string{filepath.Join(s.content, serviceFile), config, filepath.Join(public, "manifest.json")}
 	publish := func(arguments string) string {
 		before, opened := len(s.Calls), watch(t, files...)
-		said := s.run(0, config, "publish --no-commit"+generated+arguments)
+		said := s.run(0, config, "publish"+generated+arguments)
 		opens = 0
 		for _, call := range s.Calls[before:] {
 			opens += strings.Count(call, migrations.Table)

@@ -133,7 +133,7 @@ func TestRemoteCommands(t *testing.T) {
 func TestRemoteTarget(t *testing.T) {
 	s := startRemote(t)
 	s.fill()
-	verify := "publish --no-commit --no-live --public " + t.TempDir() + "/public --content CONTENT --yes --answers " + answers(t)
+	verify := "publish --no-live --public " + t.TempDir() + "/public --content CONTENT --yes --answers " + answers(t)
 	files := func() string {
 		t.Helper()
 		names, err := filepath.Glob(filepath.Join(s.content, "*", "*.yaml"))
@@ -213,10 +213,10 @@ func TestRemotePublish(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	out := t.TempDir()
-	publish := "publish --no-commit --content CONTENT --public " + out + "/public --yes --answers " + answers(t)
+	publish := "publish --content CONTENT --public " + out + "/public --yes --answers " + answers(t)
 	for _, c := range []struct{ arguments, want string }{ // the file of answers is never ignored
-		{" --no-live=false", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\ncommit    left out\nanteroom: find wrangler .*\n.*publish stopped at live`},
-		{" --no-live=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\ncommit    left out\nanteroom: find wrangler`},
+		{" --no-live=false", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --no-live=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\nanteroom: find wrangler`},
 	} {
 		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {
 			t.Errorf("it says\n%s\nwant %s", said, c.want)

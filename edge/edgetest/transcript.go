@@ -115,8 +115,6 @@ func read(t *testing.T) (all []*conversation) {
 				c.published.IndexNowURLs = []string{value}
 			case "receipt-key":
 				c.published.CurrentKey = strings.TrimSuffix(value, "none")
-			case "log-lookup":
-				c.published.LogLookup = value
 			case "in-memory":
 				c.beyond = value == "no"
 			}

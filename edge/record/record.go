@@ -13,7 +13,6 @@ import (
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
 	"anteroom/edge/signing"
-	"anteroom/edge/snapshot"
 	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
 )
@@ -116,18 +115,6 @@ func WriteReplayed(w *jsondoc.Writer, replayed bool) {
 	if replayed {
 		w.Bool("replayed", true)
 	}
-}
-
-// LogEntry returns an action for respond.WriteActions: the file of the public log that will list a
-// record after a hand verification, with the record's hash after "#". It returns nil without a log,
-// and on a dry run.
-func LogEntry(t *turn.Turn, id, payloadSHA256 string) []string {
-	folder := t.Snapshot.LogLookup
-	if folder == "" || id == "" {
-		return nil
-	}
-	hash := sha256.HexOf(id + "\n" + payloadSHA256)
-	return []string{"log-entry", folder + hash[:snapshot.LookupDigits] + "#" + hash}
 }
 
 // UnlessUsed ends the SQL of an insert whose first argument is the id of a record. The insert then

@@ -12,14 +12,12 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/record"
 	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
-	"anteroom/generator/tlog"
 )
 
 // A record is stored with its address and its message, or alone where no address came with it, and
@@ -360,26 +358,6 @@ func TestPromise(t *testing.T) {
 			if dry := h.Do("POST", request[0]+"?dry_run=1", request[1]); strings.Contains(string(dry.Body), "promise") {
 				t.Errorf("%s, %s: a dry run: %s", name, table, dry.Body)
 			}
-		}
-	}
-}
-
-// A record leads to its entry in the public log, under the hash that the log makes of the answer.
-func TestLogEntry(t *testing.T) {
-	for _, table := range []string{"registrations", "charters"} {
-		h, published := edgetest.NewFake(t), edgetest.Snapshot()
-		published.LogLookup = tlog.LookupFolder
-		h.Edge = edgetest.Load(t, published)
-		request := requests()[table]
-		answer, err := jsondoc.Parse(h.Do("POST", request[0], request[1]).Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hash := tlog.RecordHash(answer.Get("record_id").Text, answer.Get("payload_sha256").Text)
-		actions := answer.Get("next_actions").Items
-		last := actions[len(actions)-1]
-		if got, want := last.Get("href").Text, "https://www.example.org"+tlog.LookupPath(hash)+"#"+hash; last.Get("rel").Text != "log-entry" || got != want {
-			t.Errorf("%s: the last action is %s, want %s", table, last.Raw, want)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func writeCapped(w *jsondoc.Writer, name string, entries []string, most int) {
 }
 
 // Kit lists the paths of the programs that check a receipt or a record without the service.
-var Kit = []string{"/verify/verify.py", "/verify/verify.mjs", "/verify/verify.sh"}
+var Kit = []string{"/verify/verify.py", "/verify/verify.mjs"}
 
 // KitMember is the member of an answer that links Kit.
 const KitMember = "verify_kit"

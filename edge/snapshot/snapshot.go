@@ -42,7 +42,6 @@ type Snapshot struct {
 	IndexNowKey   string   // "" if the service has no key for search engines
 	IndexNowURLs  []string // of the search engines' endpoints
 	Sitemap       []string // absolute addresses of the documents to index
-	LogLookup     string   // path before LookupDigits of a hash; "" without a public log
 	LogOrigin     string   // of the newest checkpoint, or ""
 	LogSize       int64    // of the newest checkpoint
 	LogRoot       string   // of the newest checkpoint, in base64
@@ -71,9 +70,6 @@ type Key struct {
 	RetiredOn   string // last day of signing, or "" if unknown
 	Revoked     string // why its receipts are invalid, or ""
 }
-
-// LookupDigits is the number of digits of a hash in the name of its lookup file in the public log.
-const LookupDigits = 3
 
 // ContractPrefix and the ID of an endpoint or an operation are the ID of its contract.
 const ContractPrefix = "contract:"
@@ -233,7 +229,6 @@ func (s *Snapshot) facts() []fact {
 		{"indexnow_key", &s.IndexNowKey},
 		{"indexnow_urls", &s.IndexNowURLs},
 		{"sitemap", &s.Sitemap},
-		{"log_lookup", &s.LogLookup},
 		{"log_origin", &s.LogOrigin},
 		{"log_size", &s.LogSize},
 		{"log_root", &s.LogRoot},

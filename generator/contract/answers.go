@@ -99,12 +99,11 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		made.RetiredKeys = keys[1:]
 	}
 	if stage := g.Stage(); stage != nil {
-		made.LogLookup = tlog.LookupFolder
-		root, err := stage.Tree.Root(stage.Size)
+		root, err := g.Site.Log.Root(stage.Size)
 		if err != nil {
 			return nil, fmt.Errorf("the newest checkpoint of the log: %w", err)
 		}
-		made.LogOrigin, made.LogSize, made.LogRoot = stage.Tree.Origin, stage.Size, root.String()
+		made.LogOrigin, made.LogSize, made.LogRoot = g.Site.Log.Origin(), stage.Size, root.String()
 	}
 	for _, entry := range g.SitemapEntries() { // the edge submits them to search engines
 		made.Sitemap = append(made.Sitemap, entry.Loc)

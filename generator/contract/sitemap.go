@@ -42,13 +42,10 @@ func (g *Answers) Changed(p *site.Page) string {
 		"jobs":       max(g.Site.Jobs.AsOf, g.Site.Auditors.AsOf),
 	}
 	if stage := g.Stage(); stage != nil {
-		shows[LogPage], shows[LogFilesPage] = stage.Entry.AsOf, stage.Entry.AsOf
+		shows[LogPage] = stage.Entry.AsOf
 	}
 	return max(p.Updated, shows[p.Name])
 }
 
-// Names of the pages about the public log, and about its files and entries.
-const (
-	LogPage      = "log"
-	LogFilesPage = "log-files"
-)
+// LogPage is the name of the page about the public log.
+const LogPage = "log"

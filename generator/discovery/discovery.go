@@ -39,16 +39,12 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		g.Add("/"+key+".txt", []byte(key))
 	}
 	g.serverJSON()
-	logKeys, err := a.Site.Log.KeysWithEnds()
-	if err != nil {
-		g.Fail("the keys of the log: %w", err)
-	}
 	var witnesses []string
 	for _, w := range a.Site.Log.Witnesses {
 		witnesses = append(witnesses, w.Key)
 	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), logKeys, witnesses)
+		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), a.Site.Log.Key, witnesses)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}

@@ -104,8 +104,8 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 	}
 	if stage := g.Stage(); stage != nil {
 		manifest.Log = &model.ManifestLog{
-			Origin: stage.Tree.Origin, Key: stage.Tree.Key, Size: stage.Size,
-			Checkpoint: g.URL(tlog.CheckpointPath(stage.Tree.Path())),
+			Origin: g.Site.Log.Origin(), Key: g.Site.Log.Key, Size: stage.Size,
+			Checkpoint: g.URL(tlog.CheckpointPath),
 		}
 	}
 	manifest.Documents = make([]model.ManifestDocument, len(documents))

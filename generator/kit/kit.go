@@ -1,41 +1,32 @@
 // Package kit holds the programs that check a receipt, a registration or a charter without the
-// service: one for Python, one for JavaScript, one for the shell. Each uses only the standard
-// library of its language, or common tools, and is short enough to be read before it is run.
+// service: one for Python, one for JavaScript. Each uses only the standard library of its language,
+// and is short enough to be read before it is run.
 //
 // Each takes the JSON answer unchanged, from a file or from standard input, and prints the result
-// of each step up to the first that fails. All three print the same:
+// of each step up to the first that fails. Both print the same:
 //
 //	ok     fields: they match canonical
 //	ok     hash: payload_sha256 is the SHA-256 of canonical
 //	ok     signature: the receipt is signed
 //	FAILED key: it is not valid for this service at that time
 //
-// With --counted, verify.py and verify.mjs also check that the public log has the registration or
-// the charter. They read the log of the service, a copy of it (--log), or the proof in a file
-// (--proof; see tlog.Stage.Prove):
+// With --counted, they also read the whole public log, of the service or a copy of it (--log), and
+// check that it has the registration or the charter, and that the promise in the answer was kept:
 //
-//	ok     entry: it is in the log's lookup
-//	ok     inclusion: it is entry 12 of the 512 entries under the checkpoint
-//	ok     verification: the last entry of that tree is the verification of 2026-11-20
-//	ok     checkpoint: it is signed by the key of www.base.example/log, with 512 entries
-//	ok     newest: the tree that this host shows now, of 700 entries, is an extension of that tree
+//	ok     checkpoint: it is signed by the key of www.base.example/log, with 700 entries
+//	ok     entries: the signed root is the root of all of them
+//	ok     kept: the tree that the promise names, of 512 entries, is the beginning of the log
 //	witnessed: it existed by 2026-11-20T10:02:11Z, according to witness.example/w1
-//	since then: it counts as own, according to the lookup
-//	counted registration by 2026-11-20, entry 12 of 512 in www.base.example/log
+//	ok     entry: it is entry 520, a record that counts as registration
+//	ok     in time: it is counted by 2026-11-20, as promised by 2026-12-20
+//	since then: it counts as own
+//	counted registration by 2026-11-20, entry 520 of 700
 //
-// Package tlog describes the format. The newest checkpoint is read from the log; with --proof alone
-// it is taken from the proof. The programs contain each replaced key as KEY@SIZE:ROOT. They refuse
-// a log key of small order, under which anyone can sign. They do not verify the root of the lookup;
-// anteroom log check does.
-//
-// The line "witnessed" is a verified cosignature of the checkpoint or of the newest one: by a
-// witness of the service, or by the witnesses of --witness, all of which must have cosigned. A
-// cosignature from before the day of the verification, or from the future, is ignored. Without any,
-// the line is "not witnessed".
-//
-// The line "since then" is about an entry that was corrected, and is not signed. The date is the
-// day of the verification whose checkpoint proves the entry. A check reads at most six files of the
-// log, each of at most 1 MiB and within 20 seconds, and follows no redirect.
+// Package tlog describes the format. --kept is a checkpoint that the log must extend. The programs
+// refuse a log key of small order, under which anyone can sign. They do not recount the boards;
+// anteroom log check does. The line "witnessed" is a verified cosignature of the newest checkpoint:
+// by a witness of the service, or by the witnesses of --witness, all of which must have cosigned.
+// A file of the log has at most 1 MiB, and comes within 20 seconds, without a redirect.
 //
 // An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
 // fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key
@@ -63,21 +54,21 @@ import (
 	"anteroom/generator/tlog"
 )
 
-//go:embed verify.py verify.mjs verify.sh
+//go:embed verify.py verify.mjs
 var programs embed.FS
 
 // Program returns the program with this file name for a service at baseURL. keys are the published
 // receipt keys in base64, the current one first; a retired one is followed by "@FIRST..LAST", the
 // days of its receipts, either of which may be unknown. Without keys the program requires one for a
-// signature. logKeys are the verifier keys of the public log in the order of their use, witnesses
-// the keys of its witnesses; both may be empty.
-func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, error) {
+// signature. logKey is the verifier key of the public log, witnesses are the keys of its witnesses:
+// both may be empty.
+func Program(name, baseURL string, keys []string, logKey string, witnesses []string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
 	}
 	ifLog := func(text string) string {
-		if len(logKeys) == 0 {
+		if logKey == "" {
 			return ""
 		}
 		return text
@@ -91,7 +82,7 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		"base_url":           baseURL,
 		"canonical_host":     host,
 		"receipt_keys":       strings.Join(keys, ","),
-		"log_keys":           strings.Join(logKeys, ","),
+		"log_key":            logKey,
 		"log_witnesses":      strings.Join(witnesses, ","),
 		"receipt_fields":     strings.Join(canon.ReceiptFields, " "),
 		"receipt_nullable":   canon.ReceiptNullable,
@@ -108,10 +99,9 @@ func Program(name, baseURL string, keys, logKeys, witnesses []string) ([]byte, e
 		"kit_no_log_key": noKey,
 		"kit_log":        "the address of the log to read for --counted" + ifLog("; default "+log),
 		"log_url":        log,
-		"kit_proof":      "check with this tlog-proof, without reading the log, that the answer was counted",
+		"kit_kept":       "the file of a checkpoint that the log must extend",
 		"kit_witness":    "the verifier key of a witness that must have cosigned; join several with commas",
-		"kit_log_key": "the verifier key of the log; join several with commas" +
-			ifLog(". The service publishes them at "+baseURL+tlog.KeysPath),
+		"kit_log_key":    "the verifier key of the log" + ifLog(". The service publishes it at "+baseURL+tlog.KeyPath),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)

@@ -192,7 +192,6 @@ var Paths = []Path{
 	{"/*.png", mediaPNG, CacheHour, true},
 	{"/verify/verify.py", mediaText, cacheShort, true},
 	{"/verify/verify.mjs", mediaJavaScript, cacheShort, true},
-	{"/verify/verify.sh", mediaText, cacheShort, true},
 	{VectorsPath, MediaJSON, CacheHour, true},
 	{PromiseVectorsPath, MediaJSON, CacheHour, true},
 	{Pattern: assets.HeadersPath},
@@ -244,17 +243,12 @@ func OpenRule(at string) (broadest *Path) {
 	return broadest
 }
 
-// logPaths are the files of a log, by their paths below the tree's. A star takes slashes too.
+// logPaths are the files of a log, by their paths below its folder. A star takes slashes too.
 var logPaths = []Path{
 	{"/checkpoint", mediaText, cacheCheckpoint, true},
 	{"/checkpoints/*", mediaText, cacheShort, true},
 	{"/tile/*", mediaBytes, cachePermanent, true},
-	{"/lookup/*", mediaText, cacheShort, true},
-	{"/verifications/*", mediaText, cacheShort, true},
-	{"/consistency/*", mediaText, cacheCheckpoint, true},
-	{"/newest.tlog-proof", mediaText, cacheCheckpoint, true},
 	{"/vkey", mediaText, cacheShort, true},
-	{"/policy", mediaText, cacheShort, true},
 }
 
 // KeyPattern matches the IndexNow key, whose name the content decides.
@@ -274,11 +268,10 @@ func As(p string) *Path {
 	return nil
 }
 
-// LogAs returns how a file of a log is served, with the pattern of all such files of its tree.
+// LogAs returns how a file of the log is served.
 func LogAs(p string) *Path {
-	tree := tlog.TreePath(p)
 	for _, served := range logPaths {
-		if served.Pattern = tree + served.Pattern; assets.Matches(served.Pattern, p) {
+		if served.Pattern = tlog.Folder + served.Pattern; assets.Matches(served.Pattern, p) {
 			return &served
 		}
 	}

@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 // Without a script there is a command in its place.
-func logCheckForm(newest string, size int64, command string) templ.Component {
+func logCheckForm(command string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -38,33 +38,7 @@ func logCheckForm(newest string, size int64, command string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div><form id=\"counted\" data-newest=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(newest)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 9, Col: 40}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" data-size=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(size)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 9, Col: 59}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><details><summary>Advanced: add a proof that you kept</summary><div class=\"fields\"><div><label for=\"counted-proof\">A .tlog-proof file</label> <input id=\"counted-proof\" type=\"file\" name=\"proof\"></div></div></details><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests only files of the log from this host; with a proof that you kept, it requests nothing. If it passes, your browser keeps a checkpoint, and compares the log with it on your next visit. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div><form id=\"counted\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests all files of the log from this host. If it passes, your browser keeps the checkpoint, and compares the log with it in your next check. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -73,7 +47,7 @@ func logCheckForm(newest string, size int64, command string) templ.Component {
 }
 
 // checkpoint is the newest one of the log; the verdict of a check comes above it.
-func checkpoint(rows []slipRow, cosigners, folder string) templ.Component {
+func checkpoint(rows []slipRow, cosigners string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -89,12 +63,12 @@ func checkpoint(rows []slipRow, cosigners, folder string) templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var4 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var4 == nil {
-			templ_7745c5c3_Var4 = templ.NopComponent
+		templ_7745c5c3_Var2 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var2 == nil {
+			templ_7745c5c3_Var2 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div><div id=\"verdict\"></div><div class=\"slip\"><h2>Newest checkpoint</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div><div id=\"verdict\"></div><div class=\"slip\"><h2>Newest checkpoint</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -106,20 +80,7 @@ func checkpoint(rows []slipRow, cosigners, folder string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"small\"><a href=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var5 templ.SafeURL
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(templ.URL(folder + "/checkpoint"))
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `log.templ`, Line: 47, Col: 47}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"/log-files.html\">all files and entries</a></p></div><div id=\"kept\"></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"small\"><a href=\"/log/checkpoint\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"#files\">all files and entries</a></p></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -143,12 +104,12 @@ func noCheckpoint() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var6 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var6 == nil {
-			templ_7745c5c3_Var6 = templ.NopComponent
+		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var3 == nil {
+			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"slip\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"slip\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -156,7 +117,7 @@ func noCheckpoint() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Its first checkpoint will be here.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Its first checkpoint will be here.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -171,7 +132,7 @@ var logVerdicts = []outcome{
 		Rows: []slipRow{
 			{Name: "Index", Value: "12, of 17 entries"},
 			{Name: "Counts as", Value: "registration"},
-			{Name: "Newest log", Value: "extends it"},
+			{Name: "Same log since", Value: "2026-11-28"},
 		},
 	},
 	{
@@ -183,7 +144,6 @@ var logVerdicts = []outcome{
 		Verdict: "tampered", Stamp: "Fork",
 		Text: "The log does not extend the checkpoint that you kept. Two signed roots for one size prove a rewrite: " +
 			"keep both, and show them to others.",
-		Rows: []slipRow{{Name: "You kept", Value: "YtNLlkmw…"}, {Name: "Shown now", Value: "0u2YWr6y…"}},
 	},
 }
 

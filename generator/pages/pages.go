@@ -200,7 +200,7 @@ var navigation = []struct {
 var headPages = []string{"quest", "receipts", "business-days", "mcp", referencePage, "scoreboard", contract.LogPage}
 
 func (g *family) navigate() {
-	placed := []string{"index", contract.LogFilesPage}
+	placed := []string{"index"}
 	for _, group := range navigation {
 		g.footer = append(g.footer, frameGroup{group.group, g.pageLinks(group.pages)})
 		placed = append(placed, group.pages...)

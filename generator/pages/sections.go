@@ -54,8 +54,8 @@ func (g *family) makeComponents() map[string][]component {
 	}
 	if stage != nil {
 		rows, cosigners := g.checkpointRows()
-		all["log-state"] = []component{{checkpoint(rows, cosigners, stage.Tree.Path()), beside}}
-		all["log-check"] = here(logCheckForm(stage.Name, stage.Size, g.execute("counted-command", g)))
+		all["log-state"] = []component{{checkpoint(rows, cosigners), beside}}
+		all["log-check"] = here(logCheckForm(g.execute("counted-command", g)))
 	}
 	return all
 }
@@ -71,10 +71,10 @@ func (g *family) parse() *template.Template {
 		"compact": func(text string) string { return string(output.Compact(model.JSON(text))) },
 
 		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
-		"calendarPath": output.CalendarPath, "proofPath": tlog.ProofPath, "checkpointOf": tlog.CheckpointOf,
+		"calendarPath": output.CalendarPath, "checkpointOf": tlog.CheckpointOf,
 
 		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
-		"fieldRules": fieldRules, "shortEntry": shortEntry, "loggedNumbers": loggedNumbers, "numberNames": numberNames,
+		"fieldRules": fieldRules, "loggedNumbers": loggedNumbers,
 
 		"routes":                  constant(api.Routes),
 		"problemTypes":            constant(respond.ProblemTypes),
@@ -82,7 +82,6 @@ func (g *family) parse() *template.Template {
 		"prompts":                 constant(api.Prompts),
 		"historyCounts":           constant(historyCounts),
 		"mainCounts":              constant(mainCounts),
-		"logKinds":                constant(logKinds),
 		"verdicts":                constant(verdicts),
 		"logVerdicts":             constant(logVerdicts),
 		"orgName":                 constant(org.OrgName),

@@ -127,9 +127,9 @@ func (s *Site) faults() error {
 // packageFile makes the shipped content a Go package that the program carries.
 const packageFile = "content.go"
 
-// IgnoredNames are patterns of files and folders that are not content: hidden ones, and the
+// ignoredNames are patterns of files and folders that are not content: hidden ones, and the
 // leftovers of editors, merges and systems.
-var IgnoredNames = []string{
+var ignoredNames = []string{
 	".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
 	"*___jb_???___", // JetBrains, while it saves
 	"491[0-9]",      // Vim, to find out whether a folder can be written
@@ -138,9 +138,9 @@ var IgnoredNames = []string{
 }
 
 // Ignored reports whether the last part of a path in the content folder matches one of
-// IgnoredNames. The hidden folder static/.well-known (RFC 8615) is content.
+// ignoredNames. The hidden folder static/.well-known (RFC 8615) is content.
 func Ignored(name string) bool {
-	return name != StaticFolder+"/.well-known" && slices.ContainsFunc(IgnoredNames, func(pattern string) bool {
+	return name != StaticFolder+"/.well-known" && slices.ContainsFunc(ignoredNames, func(pattern string) bool {
 		is, _ := path.Match(pattern, path.Base(name))
 		return is
 	})

@@ -31,7 +31,7 @@ func (l *loader) log(service *document) {
 	if !service.decoded {
 		return
 	}
-	s.Log = tlog.New(s.Service.Log.Keys, s.Service.Log.Witnesses)
+	s.Log = tlog.New(s.Service.Log.Key, s.Service.Log.Witnesses)
 	if !checkLogKeys(service, &s.Service) {
 		return // the files may be sound
 	}
@@ -67,8 +67,8 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 		l.fault(entries, "missing", logHint)
 	case err != nil:
 		l.fault(entries, "cannot be read: "+withoutPath(err), logHint)
-	case len(l.site.Service.Log.Keys) == 0:
-		l.fault(entries, "service.yaml lists no key of the log", "the keys of a log stay listed, in the order of their use")
+	case l.site.Service.Log.Key == "":
+		l.fault(entries, "service.yaml lists no key of the log", "the key of a log stays listed")
 	case bytes.ContainsRune(lines, '\r'):
 		l.fault(entries, lineends.What, lineends.Restore)
 	case bytes.ContainsRune(note, '\r'):
@@ -84,7 +84,7 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 // apartFrom returns the earlier verification without which a faulty stage would be sound: both were
 // made from the same content in two places, and merged since.
 func (l *loader) apartFrom(name string, earlier []string) string {
-	log := tlog.New(l.site.Service.Log.Keys, l.site.Service.Log.Witnesses)
+	log := tlog.New(l.site.Service.Log.Key, l.site.Service.Log.Witnesses)
 	for _, before := range earlier {
 		if _, good := l.readStage(log.Clone(), name); good {
 			return before
@@ -116,13 +116,12 @@ func (l *loader) checkStages() {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
-		at, entry := slices.IndexFunc(l.site.Scoreboards,
-			func(b Scoreboard) bool { return b.File == name }), &stages[name].Entry
+		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name })
 		if at < 0 {
 			continue
 		}
 		board := &l.site.Scoreboards[at]
-		if board.Logged() != entry.Counts {
+		if board.Logged() != stages[name].Counts {
 			l.fault(entries, "counts differ from scoreboard/"+name+".yaml", logHint)
 		}
 	}
@@ -141,15 +140,12 @@ func (b *Scoreboard) Logged() tlog.Counts {
 
 func checkLogKeys(d *document, service *Service) (good bool) {
 	good = true
-	var names, witnesses []string
-	for i, key := range service.Log.Keys {
-		name, err := tlog.CheckKey(key)
-		if err != nil {
-			d.fault(fmt.Sprintf("log.keys[%d]", i), "this key: "+err.Error(),
-				"anteroom key rotate --log makes a key, and anteroom publish writes the log")
+	var witnesses []string
+	if key := service.Log.Key; key != "" {
+		if _, err := tlog.CheckKey(key); err != nil {
+			d.fault("log.vkey", "this key: "+err.Error(), "anteroom key rotate --log makes a key, and anteroom publish writes the log")
 			good = false
 		}
-		names = append(names, name)
 	}
 	for i, w := range service.Log.Witnesses {
 		if err := w.Check(); err != nil {
@@ -158,7 +154,6 @@ func checkLogKeys(d *document, service *Service) (good bool) {
 		}
 		witnesses = append(witnesses, w.Key)
 	}
-	d.unique("log.keys", names)
 	d.unique("log.witnesses", witnesses)
 	return good
 }

@@ -14,11 +14,11 @@ import (
 // A stage has the counts of the board that was verified with it.
 func TestStageOfAnotherBoard(t *testing.T) {
 	const day = "2026-01-31"
-	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
 	fsys := base(t)
-	fsys["service.yaml"].Data = append(fsys["service.yaml"].Data, "\nlog: {keys: ["+key+"], witnesses: []}\n"...)
+	fsys["service.yaml"].Data = append(fsys["service.yaml"].Data, "\nlog: {vkey: "+key+", witnesses: []}\n"...)
 	sitetest.Verify(fsys)
-	lines, signed, err := tlog.New([]string{key}, nil).Append(day, []tlog.Entry{
+	lines, signed, err := tlog.New(key, nil).Append(day, []tlog.Entry{
 		{Kind: tlog.Registration, Hash: tlog.RecordHash(day, "payload")}, tlog.VerificationOf(day, day, nil),
 	}, signer)
 	if err != nil {
@@ -35,10 +35,10 @@ func TestStageOfAnotherBoard(t *testing.T) {
 // Two verifications that were made of one content in two places, and joined since, are told from a
 // stage that was edited.
 func TestStagesMadeApart(t *testing.T) {
-	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
 	fsys := base(t)
 	service := string(fsys["service.yaml"].Data)
-	fsys["service.yaml"].Data = []byte(strings.TrimSuffix(service, "\n") + "\nlog:\n  keys: [" + key + "]\n  witnesses: []\n")
+	fsys["service.yaml"].Data = []byte(strings.TrimSuffix(service, "\n") + "\nlog:\n  vkey: " + key + "\n  witnesses: []\n")
 	// add adds a stage to a log, and to the content.
 	add := func(log *tlog.Log, day string) *tlog.Log {
 		log = log.Clone()
@@ -66,7 +66,7 @@ func TestStagesMadeApart(t *testing.T) {
 		}
 		return ""
 	}
-	first := add(tlog.New([]string{key}, nil), "2026-01-01")
+	first := add(tlog.New(key, nil), "2026-01-01")
 	here := add(first, "2026-01-02")
 	add(here, "2026-01-04")
 	add(first, "2026-01-03") // elsewhere

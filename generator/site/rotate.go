@@ -25,10 +25,10 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	})
 }
 
-// RotateLogKey returns service.yaml with one more key of the log.
+// RotateLogKey returns service.yaml with the key of a new log.
 func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, key, "log:", "without a key there is no log", func(s *Service) any {
-		s.Log.Keys = append(s.Log.Keys, key)
+		s.Log.Key = key
 		if s.Log.Witnesses == nil {
 			s.Log.Witnesses = []tlog.Witness{} // like a decoded empty list
 		}
@@ -41,7 +41,7 @@ func withBlock(service []byte, key, name, comment string, change func(*Service) 
 	if faults != nil {
 		return nil, faults
 	}
-	if slices.Contains(want.Keys(), key) || slices.Contains(want.Log.Keys, key) {
+	if slices.Contains(want.Keys(), key) || want.Log.Key == key {
 		return nil, errors.New("service.yaml lists this key already")
 	}
 	text, err := dumpYAML(change(&want))

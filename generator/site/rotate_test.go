@@ -12,7 +12,7 @@ const (
 	thirdKey  = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE="
 
 	firstLogKey  = "www.base.example/log+f00902b2+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
-	secondLogKey = "www.base.example/log/2+9e0a330f+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+	secondLogKey = "www.base.example/log-2+2a0d63b3+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 )
 
 // A rotation writes the block of the keys, whatever its layout was, and no other line. Where the
@@ -26,8 +26,7 @@ func TestRotate(t *testing.T) {
 	log := func(text []byte) ([]byte, error) { return RotateLogKey(text, secondLogKey) }
 	const (
 		rotated = "receipt_keys:\n  current: " + firstKey + " # the public half of the signing key; without one, receipts are hash-committed only\n  current_from: '2026-11-20'\n  retired:"
-		logHead = "log:\n  keys: # without a key there is no log\n"
-		second  = "    - " + secondLogKey + "\n  witnesses: []\n"
+		logHead = "log:\n  vkey: " + secondLogKey + " # without a key there is no log\n  witnesses: []\n"
 	)
 	for name, c := range map[string]struct {
 		rotate        func([]byte) ([]byte, error)
@@ -45,10 +44,10 @@ func TestRotate(t *testing.T) {
 		"a faulty key":     {keys, "receipt_keys:\n  current: AAAA\n  retired: []\n", ""},
 		"a name in quotes": {keys, "\"receipt_keys\":\n  retired: []\n", ""},
 
-		"no key of the log":        {log, "log:\n  keys: [] # none\n  witnesses: []\n", logHead + second},
-		"one key of the log":       {log, "log:\n  keys:\n  - " + firstLogKey + " # the first\n  # no more\n  witnesses: []\n", logHead + "    - " + firstLogKey + "\n" + second},
-		"the same key of the log":  {log, "log:\n  keys:\n    - " + secondLogKey + "\n  witnesses: []\n", ""},
-		"a log key that is faulty": {log, "log:\n  keys:\n    - a+b+c\n  witnesses: []\n", ""},
+		"no key of the log":        {log, "log:\n  vkey: \"\" # none\n  witnesses: []\n", logHead},
+		"the key of another log":   {log, "log:\n  vkey: " + firstLogKey + " # the first\n  # no more\n  witnesses: []\n", logHead},
+		"the same key of the log":  {log, "log:\n  vkey: " + secondLogKey + "\n  witnesses: []\n", ""},
+		"a log key that is faulty": {log, "log:\n  vkey: a+b+c\n  witnesses: []\n", ""},
 	} {
 		text := func(block string) string {
 			name, _, _ := strings.Cut(strings.Trim(c.before, `"`), ":")
@@ -73,7 +72,7 @@ func TestRotate(t *testing.T) {
 	before, rest, _ := strings.Cut(string(raw), "\nlog:\n")
 	_, after, _ := strings.Cut(rest, "\n\n")
 	text := strings.TrimRight(before+"\n\n"+after, "\n") // a block that is missing comes at the end
-	if got, err := log([]byte(text)); err != nil || string(got) != text+"\n\n"+logHead+second {
+	if got, err := log([]byte(text)); err != nil || string(got) != text+"\n\n"+logHead {
 		t.Errorf("no block: %v\n%s", err, got)
 	}
 }

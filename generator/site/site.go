@@ -8,7 +8,7 @@
 //	service.yaml  presence.yaml  quest.yaml  aup.yaml  org.yaml
 //	endpoints.yaml  problems.yaml  llms.yaml  mcp.yaml
 //	scoreboard/<date>[-<n>].yaml   the board of each hand verification
-//	verifications/<date>[-<n>].yaml  what it counted, written by anteroom verify
+//	verifications/<date>[-<n>].yaml  what it counted, written by anteroom publish
 //	log/<date>[-<n>].jsonl and .checkpoint  what it added to the public log; see package tlog
 //	jobs.yaml or jobs.json         {as_of, jobs: […]}
 //	auditors.yaml or auditors.json {as_of, ledger: […]}
@@ -112,7 +112,7 @@ type Service struct {
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
 	// Without a key there is no log.
 	Log struct {
-		Keys      []string       `yaml:"keys" is:"line"` // verifier keys in the order of their use; the last one signs
+		Key       string         `yaml:"vkey,omitempty" is:"line"` // the verifier key
 		Witnesses []tlog.Witness `yaml:"witnesses"`
 	} `yaml:"log,omitempty"`
 	Relay struct {
@@ -253,8 +253,7 @@ var Markers = map[string][]string{
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "not-built"},
 	"jobs":        {"jobs", "audits"},
-	"log":         {"log-check", "log-state", "log-verdicts", "log-numbers", "log-keep"},
-	"log-files":   {"log-files", "log-verifications", "log-entries"},
+	"log":         {"log-check", "log-state", "log-verdicts", "log-verifications", "log-files"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},

@@ -6,48 +6,50 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"anteroom/edge/assets"
+	"anteroom/edge/jsondoc"
+
 	"filippo.io/torchwood"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
+
+// Source returns a published file by its path from the root of the host. Its error wraps
+// fs.ErrNotExist if the file does not exist. It must be safe for concurrent use.
+type Source func(path string) ([]byte, error)
 
 // Report is the result of a check.
 type Report struct {
-	Keys          []string       `json:"keys"`
-	Trees         []TreeReport   `json:"trees"`
-	Verifications []StageReport  `json:"verifications"`     // oldest first
-	Since         string         `json:"since"`             // Consistent, Behind or Forked; "" without a comparison
-	Promise       *PromiseReport `json:"promise,omitempty"` // of the promise that was given
-	Forks         []Fork         `json:"forks"`
-	Faults        []PublishFault `json:"faults"`
-	Files         int64          `json:"files"` // read
-	Bytes         int64          `json:"bytes"`
+	Key           string          `json:"key"`
+	Origin        string          `json:"origin"`
+	Size          int64           `json:"size"`
+	Root          string          `json:"root"`
+	Checkpoint    string          `json:"checkpoint"` // validly signed, whatever else is wrong; "" for none
+	Cosigned      []Cosignature   `json:"cosigned"`   // by the witnesses of the reader
+	Verifications []StageReport   `json:"verifications"`
+	Kept          int             `json:"kept"` // checkpoints that the log extends
+	Promises      []PromiseReport `json:"promises"`
+	Faults        []PublishFault  `json:"faults"`
+	Files         int64           `json:"files"` // read
+	Bytes         int64           `json:"bytes"`
+
+	Log *Log `json:"-"` // rebuilt from the entries; whole if the report is OK
 }
 
-// OK reports whether the check found no fault and no fork.
-func (r *Report) OK() bool { return len(r.Faults) == 0 && len(r.Forks) == 0 }
-
-// TreeReport describes the tree of one key.
-type TreeReport struct {
-	Origin   string        `json:"origin"`
-	Size     int64         `json:"size"`
-	Root     string        `json:"root"`
-	Cosigned []Cosignature `json:"cosigned"` // by the witnesses of the published policy and of the reader's
-}
+// OK reports whether the check found no fault.
+func (r *Report) OK() bool { return len(r.Faults) == 0 }
 
 // StageReport describes a verification.
 type StageReport struct {
 	Name     string        `json:"name"`
 	AsOf     string        `json:"as_of"`
-	Origin   string        `json:"origin"`
-	Size     int64         `json:"size"` // of the tree it ends
+	Size     int64         `json:"size"` // of the log that it ends
 	Counts   Counts        `json:"counts"`
 	Cosigned []Cosignature `json:"cosigned"`
-
-	Told           map[string]int `json:"told"`
-	ReceiptKeys    []string       `json:"receipt_keys"`
-	ManifestSHA256 string         `json:"manifest_sha256"`
 }
 
 // PublishFault is a fault of a published file.
@@ -61,66 +63,51 @@ type PublishFault struct {
 const (
 	filesAtOnce = 8
 	maxFaults   = 100
-	maxForks    = 10
-	maxEntries  = 1 << 24 // of a tree: all are kept in memory
+	maxEntries  = 1 << 24         // all are kept in memory
+	maxSkew     = 5 * time.Minute // of the clocks of witnesses
 )
 
 // The errors of a check.
 var (
-	// ErrUnsigned means that a log has keys and no checkpoint: it has not begun, or its
-	// checkpoints are held back.
-	ErrUnsigned = errors.New("no checkpoint published")
-	ErrKept     = errors.New("cannot use the kept checkpoint")
-	ErrTooMany  = fmt.Errorf("the check ended after %d faults", maxFaults)
-)
+	ErrNoLog   = errors.New("no log published")
+	ErrTooMany = fmt.Errorf("the check ended after %d faults", maxFaults)
 
-// errUnreadable ends a check after faults of the entries.
-var errUnreadable = errors.New("the entries cannot be read")
+	errEnded = errors.New("a fault ended the check")
+)
 
 // Checking configures a check of a log.
 type Checking struct {
-	Read Source
-	List func() ([]string, error) // lists the published files below Folder; nil if they cannot be listed
-	Keys []string                 // trusted verifier keys; without any, the published keys are used
-	Kept [][]byte                 // checkpoints, or proofs with one, that the log must extend
-	// Policy decides which cosignatures the newest checkpoint must have; nil requires none.
-	Policy *Policy
-	// Promised names a record that the log must have counted; nil for none. It counts if one of Hosts,
-	// or of the log's keys, issued it, and one of ReceiptKeys, or of the newest verification, signed
-	// it.
-	Promised    *Promised
-	Hosts       []string  // further host names of the service
-	ReceiptKeys []string  // further receipt keys that the service or the reader names: see CountsOn
+	Read      Source
+	List      func() ([]string, error) // lists the published files below Folder; nil if they cannot be listed
+	Key       string                   // the trusted verifier key; "" for the published one
+	Witnesses []Witness                // each must have cosigned the newest checkpoint
+	Kept      [][]byte                 // checkpoints that the log must extend
+	// Promised names records that the log must have counted. A promise counts if one of Hosts, or the
+	// host of the key, issued it, and one of ReceiptKeys, or of the newest verification, signed it.
+	Promised    []*Promised
+	Hosts       []string
+	ReceiptKeys []string
 	Now         time.Time // no verification is later; zero skips this test
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
-// with what the rebuilt log publishes. It verifies the signatures and cosignatures of every
-// checkpoint, and the numbers of every board.
+// with what the rebuilt log publishes. It verifies the signatures of every checkpoint, and the
+// numbers of every board.
 //
 // The report has the faults of the log. The error is about a file that could not be read; the
 // report then has the findings before it.
 func Check(what Checking) (*Report, error) {
 	c := &check{Checking: what, read: map[string]bool{}, report: &Report{
-		Keys: []string{}, Trees: []TreeReport{}, Verifications: []StageReport{}, Forks: []Fork{},
-		Faults: []PublishFault{},
+		Cosigned: []Cosignature{}, Verifications: []StageReport{}, Promises: []PromiseReport{}, Faults: []PublishFault{},
 	}}
 	err := c.run()
-	switch {
-	case len(c.report.Faults) == maxFaults:
-		err = ErrTooMany
-	case errors.Is(err, errUnreadable):
+	if errors.Is(err, errEnded) {
 		err = nil
-	case err == nil && c.report.OK() && len(c.trees) == 0:
-		err = ErrUnsigned
 	}
 	if c.log != nil {
 		for _, s := range c.log.Stages {
 			c.report.Verifications = append(c.report.Verifications,
-				StageReport{
-					s.Name, s.Entry.AsOf, s.Tree.Origin, s.Size, s.Entry.Counts, append([]Cosignature{}, s.Cosigned...),
-					s.Entry.Told, s.Entry.ReceiptKeys, s.Entry.ManifestSHA256,
-				})
+				StageReport{s.Name, s.Entry.AsOf, s.Size, s.Counts, append([]Cosignature{}, s.Cosigned...)})
 		}
 	}
 	return c.report, err
@@ -131,72 +118,25 @@ type check struct {
 	Checking
 	report *Report
 	log    *Log // rebuilt
-	trees  []*checkedTree
+	text   []byte
+	newest *Checkpoint
 	read   map[string]bool // the paths that were read
 }
 
-// checkedTree is a rebuilt tree with its newest checkpoint.
-type checkedTree struct {
-	*Tree
-	witnesses []Witness // of its policy
-	newest    *Checkpoint
-	text      []byte         // of the newest checkpoint
-	whole     bool           // whether the entries have the root of the newest checkpoint
-	lookups   []PublishFault // verifications that sign another lookup
-}
-
 func (c *check) run() error {
-	keys, err := c.readKeys()
-	if err != nil {
-		return err
-	}
-	c.log = New(keys, nil)
-	var kept []*keptProof
-	for _, text := range c.Kept {
-		k, err := c.readKept(keys, text)
-		if err != nil {
+	for _, step := range []func() error{
+		c.readKey, c.readHead, c.readEntries, c.compareKept, c.readCheckpoints, c.compareFiles, c.checkBoards,
+		c.comparePromises,
+	} {
+		if err := step(); err != nil {
 			return err
 		}
-		if k != nil {
-			kept = append(kept, k)
-		}
 	}
-	for _, key := range keys {
-		if err = c.readTree(key); err != nil {
-			break
-		}
-	}
-	if err == nil || errors.Is(err, errUnreadable) {
-		for _, k := range kept {
-			c.compareKept(k)
-		}
-		c.checkQuorum()
-	} else {
-		for _, k := range kept { // with the trees that were read before the error
-			if slices.ContainsFunc(c.trees, func(t *checkedTree) bool { return t.Origin == k.Origin }) {
-				c.compareKept(k)
-			}
-		}
-	}
-	if err == nil {
-		err = c.compareFiles()
-	}
-	if err == nil {
-		err = c.checkBoards()
-	}
-	if err == nil && c.Promised != nil {
-		err = c.comparePromise(c.Promised)
-	}
-	return err
+	return nil
 }
 
-// fault adds a fault of a file to the report. If the report is full, reading the next file ends the
-// check.
-func (c *check) fault(path, format string, args ...any) {
-	c.evidence(path, fmt.Sprintf(format, args...))
-}
-
-func (c *check) evidence(path, what string, notes ...[]byte) {
+// fault adds a fault of a file to the report. notes are its evidence.
+func (c *check) fault(path, what string, notes ...[]byte) {
 	if len(c.report.Faults) == maxFaults {
 		return
 	}
@@ -242,187 +182,111 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 	return nil
 }
 
-// readKeys compares the published keys with the trusted ones, and returns the keys to check with in
-// the order of their use.
-func (c *check) readKeys() (keys []string, err error) {
-	trusted := c.Keys
-	var published []string
-	there := false
-	err = c.each([]string{KeysPath}, func(_ int, text []byte) (err error) {
-		there = true
-		if published, err = parseKeys(text); err != nil {
-			c.fault(KeysPath, "%v", err)
-		}
+func (c *check) readKey() error {
+	published := ""
+	err := c.each([]string{KeyPath}, func(_ int, text []byte) error {
+		published = strings.TrimSuffix(string(text), "\n")
 		return nil
 	})
-	if err == nil && !there && len(trusted) == 0 && len(c.Kept) == 0 && (c.Promised == nil || c.Promised.Head == nil) {
+	switch {
+	case err != nil:
+		return err
+	case c.Key == "" && published == "":
 		c.report.Faults = []PublishFault{}
-		err = ErrNoLog
+		return ErrNoLog
+	case c.Key == "":
+		c.Key = published
+	case published != "" && published != c.Key:
+		c.fault(KeyPath, fmt.Sprintf("has the key %.100q, want %s", published, c.Key))
 	}
-	if err != nil {
-		return nil, err
+	if c.report.Origin, err = CheckKey(c.Key); err != nil {
+		c.fault(KeyPath, err.Error())
+		return errEnded
 	}
-	keys = published
-	if len(trusted) > 0 {
-		keys = slices.Clone(trusted)
-		slices.SortStableFunc(keys, func(a, b string) int { return slices.Index(published, a) - slices.Index(published, b) })
-	}
-	if published != nil {
-		for _, key := range published {
-			if !slices.Contains(keys, key) {
-				c.fault(KeysPath, "lists the key %s, which was not given", key)
-			}
-		}
-		for _, key := range keys {
-			if !slices.Contains(published, key) {
-				c.fault(KeysPath, "does not list the key %s", key)
-			}
-		}
-	}
-	c.report.Keys = append(c.report.Keys, keys...)
-	return keys, nil
+	c.report.Key, c.log = c.Key, New(c.Key, nil)
+	c.report.Log = c.log
+	return nil
 }
 
-func (c *check) readHead(key string) (*checkedTree, error) {
-	origin, err := CheckKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("key %.100q: %w", key, err)
-	}
-	t := &checkedTree{Tree: &Tree{Origin: origin, Key: key}}
-	policyPath, path := PolicyPath(pathOf(origin)), CheckpointPath(pathOf(origin))
-	err = c.each([]string{policyPath}, func(_ int, text []byte) error {
-		published, err := ParsePolicy(text)
-		if err == nil && !bytes.Equal(text, policy(key, published.Witnesses)) {
-			err = errors.New("is not the policy of the tree's key")
+func (c *check) readHead() error {
+	err := c.each([]string{CheckpointPath}, func(_ int, text []byte) (err error) {
+		if c.newest, err = Open(text, c.Key, c.Witnesses); err != nil {
+			c.fault(CheckpointPath, err.Error(), text)
+			return errEnded
 		}
-		if err == nil {
-			t.witnesses = published.Witnesses
-		} else {
-			c.fault(policyPath, "%v", err)
-		}
+		c.text = text
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	if c.Policy != nil {
-		t.witnesses = union(t.witnesses, c.Policy.Witnesses)
-	}
-
-	c.read[path] = true
-	t.text, err = c.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.report.Files++
-	c.report.Bytes += int64(len(t.text))
-	t.newest, err = Open(t.text, []string{key}, t.witnesses)
-	if err == nil && t.newest.Size == 0 {
-		err = errors.New("signs an empty tree")
-	}
-	if err != nil {
-		c.fault(path, "%v", err)
-		return nil, errUnreadable
-	}
-	c.report.Trees = append(c.report.Trees, TreeReport{
-		origin, t.newest.Size, t.newest.Root.String(),
-		append([]Cosignature{}, t.newest.Cosigned...),
-	})
-	return t, nil
-}
-
-func (c *check) readTree(key string) error {
-	t, err := c.readHead(key)
-	if t == nil || err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.newest == nil: // not published
+		return errEnded
+	case c.newest.Size > maxEntries:
+		return fmt.Errorf("%s: got %d entries, want at most %d", CheckpointPath, c.newest.Size, maxEntries)
 	}
-	path := CheckpointPath(t.Path())
-	size := t.newest.Size
-	if size > maxEntries {
-		return fmt.Errorf("%s: got %d entries, want at most %d", path, size, maxEntries)
-	}
-	if t.Tree, err = c.log.tree(t.Origin); err != nil {
-		return err
-	}
-	c.trees = append(c.trees, t)
-
-	stages := len(c.log.Stages)
-	if err := c.readEntries(t); err != nil {
-		return err
-	}
-	root, err := t.Root(size)
-	if err != nil {
-		return err
-	}
-	if t.whole = root == t.newest.Root; !t.whole {
-		c.fault(path, "does not match the published entries")
-		if err := c.compareHashes(t); err != nil {
-			return err
+	c.report.Size, c.report.Root = c.newest.Size, c.newest.Root.String()
+	c.report.Checkpoint, c.report.Cosigned = string(c.text), append(c.report.Cosigned, c.newest.Cosigned...)
+	for i := range c.Witnesses {
+		name := c.Witnesses[i].Name()
+		if !slices.ContainsFunc(c.newest.Cosigned, func(s Cosignature) bool { return s.Witness == name }) {
+			c.fault(CheckpointPath, "is not cosigned by "+name)
 		}
-		return errUnreadable
-	}
-	for _, wrong := range t.lookups {
-		c.fault(wrong.Path, "%s", wrong.What)
-	}
-	return c.readCheckpoints(t, c.log.Stages[stages:])
-}
-
-func (c *check) readEntries(t *checkedTree) error {
-	size := t.newest.Size
-	for t.Size() < size {
-		from := t.Size() / tileWidth
-		var paths []string
-		for n := from; n < from+filesAtOnce && n*tileWidth < size; n++ {
-			paths = append(paths, t.bundlePath(n, size))
-		}
-		to := min(size, (from+filesAtOnce)*tileWidth)
-		if err := c.each(paths, func(i int, text []byte) error { return c.bundle(t, paths[i], text, from+int64(i)) }); err != nil {
-			return err
-		}
-		if t.Size() < to {
-			return errUnreadable
-		}
-	}
-	if last := c.log.Current(); last == nil || last.Tree != t.Tree || last.Size != size {
-		c.fault(CheckpointPath(t.Path()), "ends with an entry that is not a verification")
-		return errUnreadable
 	}
 	return nil
 }
 
-func (c *check) bundle(t *checkedTree, path string, text []byte, n int64) error {
-	end := n*tileWidth + int64(tileAt(-1, n, t.newest.Size).W)
-	if t.Size() < n*tileWidth {
-		return errUnreadable // an earlier bundle is missing
+// readEntries rebuilds the log. Only entries that have the signed root are evidence: anyone can
+// publish others.
+func (c *check) readEntries() error {
+	var paths []string
+	for n := int64(0); n*tileWidth < c.newest.Size; n++ {
+		paths = append(paths, pathOf(tileAt(-1, n, c.newest.Size)))
 	}
-	for len(text) > 0 || t.Size() < end {
+	err := c.each(paths, func(i int, text []byte) error { return c.bundle(paths[i], text, int64(i)) })
+	if err != nil {
+		return err
+	}
+	root, err := c.log.Root(c.log.Size())
+	switch {
+	case err != nil:
+		return err
+	case c.log.Size() < c.newest.Size: // a bundle is not published
+		return errEnded
+	case root != c.newest.Root:
+		c.fault(CheckpointPath, "does not match the published entries", c.text)
+		return errEnded
+	}
+	if last := c.log.Current(); last == nil || last.Size != c.newest.Size {
+		c.fault(CheckpointPath, "ends with an entry that is not a verification", c.text)
+		return errEnded
+	}
+	return nil
+}
+
+func (c *check) bundle(path string, text []byte, n int64) error {
+	end := min(c.newest.Size, (n+1)*tileWidth)
+	if c.log.Size() < n*tileWidth {
+		return errEnded // an earlier bundle is missing
+	}
+	for len(text) > 0 || c.log.Size() < end {
 		line, rest, err := torchwood.ReadTileEntry(text)
-		if err != nil || t.Size() == end {
-			c.fault(path, "is not a bundle of %d entries", end-n*tileWidth)
-			return errUnreadable
+		if err != nil || c.log.Size() == end {
+			c.fault(path, fmt.Sprintf("is not a bundle of %d entries", end-n*tileWidth))
+			return errEnded
 		}
-		index := t.Size()
-		if err := c.entry(t, line); err != nil {
-			c.fault(path, "entry %d: %v", index, err)
-			return errUnreadable
+		index := c.log.Size()
+		if err := c.entry(line); err != nil {
+			c.fault(path, fmt.Sprintf("entry %d: %v", index, err), c.text)
+			return errEnded
 		}
 		text = rest
 	}
 	return nil
 }
 
-func (c *check) entry(t *checkedTree, line []byte) error {
-	e, err := c.log.addLine(t.Tree, line)
-	if err != nil && e.Kind == Previous && len(c.trees) > 1 {
-		before := c.trees[len(c.trees)-2]
-		if signed, err := Open([]byte(e.Checkpoint), []string{before.Key}, nil); err == nil {
-			c.compare(before, []byte(e.Checkpoint), signed)
-		}
-	}
+func (c *check) entry(line []byte) error {
+	e, err := c.log.add(line)
 	if err != nil || e.Kind != Verification {
 		return err
 	}
@@ -433,9 +297,138 @@ func (c *check) entry(t *checkedTree, line []byte) error {
 	if last := c.log.Current(); last != nil && CompareNames(last.Name, name) >= 0 {
 		return fmt.Errorf("verification %s follows verification %s, which is not earlier", name, last.Name)
 	}
-	if wrong := c.log.wrongLookup(&e); wrong != "" {
-		t.lookups = append(t.lookups, PublishFault{Path: ProofPath(name), What: wrong})
-	}
-	c.log.Stages = append(c.log.Stages, Stage{Name: name, Tree: t.Tree, Size: t.Size(), Entry: e})
+	c.log.Stages = append(c.log.Stages, Stage{Name: name, Size: c.log.Size(), Entry: e, Counts: c.log.counts})
 	return nil
+}
+
+// compare compares the log with a checkpoint, or the tree that a promise names.
+func (c *check) compare(path, what string, size int64, root merkle.Hash, notes ...[]byte) (same bool) {
+	if size > c.log.Size() {
+		c.fault(path, fmt.Sprintf("has %d entries, but %s has %d: old copy, or fork", c.log.Size(), what, size), notes...)
+		return false
+	}
+	is, err := c.log.Root(size)
+	if err != nil || is != root {
+		c.fault(path, fmt.Sprintf("FORK: does not begin with the %d entries of %s (keep both: they prove it)",
+			size, what), notes...)
+		return false
+	}
+	return true
+}
+
+func (c *check) compareKept() error {
+	for _, text := range c.Kept {
+		kept, err := Open(text, c.Key, nil)
+		if err != nil {
+			return fmt.Errorf("use the kept checkpoint: %w", err)
+		}
+		if c.compare(CheckpointPath, "the kept checkpoint", kept.Size, kept.Root, c.text, text) {
+			c.report.Kept++
+		}
+	}
+	return nil
+}
+
+func (c *check) readCheckpoints() error {
+	var paths []string
+	for i := range c.log.Stages {
+		paths = append(paths, CheckpointOf(c.log.Stages[i].Size))
+	}
+	return c.each(paths, func(i int, text []byte) error {
+		s := &c.log.Stages[i]
+		signed, err := Open(text, c.Key, c.Witnesses)
+		switch {
+		case err != nil:
+			c.fault(paths[i], err.Error())
+			return nil
+		case signed.Size != s.Size:
+			c.fault(paths[i], fmt.Sprintf("has a checkpoint of size %d, want %d", signed.Size, s.Size))
+			return nil
+		}
+		c.compare(paths[i], "the checkpoint", signed.Size, signed.Root, c.text, text)
+		s.Checkpoint, s.Cosigned = text, signed.Cosigned
+		day, _ := time.Parse(time.DateOnly, s.Entry.AsOf)
+		for _, w := range s.Cosigned {
+			if w.At.Before(day) || !c.Now.IsZero() && w.At.After(c.Now.Add(maxSkew)) {
+				c.fault(paths[i], fmt.Sprintf("was cosigned by %s at %s, which is before its day or in the future",
+					w.Witness, w.At.Format(time.RFC3339)))
+			}
+		}
+		return nil
+	})
+}
+
+func (c *check) compareFiles() error {
+	c.log.Current().Checkpoint = c.text // with the newest cosignatures
+	files, err := c.log.Files()
+	if err != nil {
+		return err
+	}
+	wanted := map[string][]byte{}
+	var paths []string
+	for _, f := range files {
+		if wanted[f.Path] = f.Bytes; !c.read[f.Path] {
+			paths = append(paths, f.Path)
+		}
+	}
+	if c.List != nil {
+		listed, err := c.List()
+		if err != nil {
+			return err
+		}
+		for _, path := range listed {
+			if wanted[path] == nil {
+				c.fault(path, "does not belong to the log")
+			}
+		}
+	}
+	return c.each(paths, func(i int, text []byte) error {
+		if !bytes.Equal(text, wanted[paths[i]]) {
+			c.fault(paths[i], "differs from the rebuilt log")
+		}
+		return nil
+	})
+}
+
+// scoreboardPath is the newest board.
+const scoreboardPath = "/scoreboard.json"
+
+func (c *check) checkBoards() error {
+	stages := append(slices.Clone(c.log.Stages), *c.log.Current())
+	paths := make([]string, len(stages))
+	for i := range stages {
+		paths[i] = stages[i].Entry.Board
+	}
+	paths[len(paths)-1] = scoreboardPath
+	return c.each(paths, func(i int, text []byte) error {
+		e := &stages[i].Entry
+		if sum := assets.SumOf(text); paths[i] == e.Board && sum != e.BoardSHA256 {
+			c.fault(e.Board, fmt.Sprintf("SHA-256 does not match its verification: got %s, want %s", sum, e.BoardSHA256))
+		}
+		if today := c.Now.UTC().AddDate(0, 0, 1).Format(time.DateOnly); !c.Now.IsZero() && e.AsOf > today {
+			c.fault(e.Board, fmt.Sprintf("is dated %s, which is in the future", e.AsOf))
+		}
+		c.checkBoard(paths[i], text, &stages[i])
+		return nil
+	})
+}
+
+// checkBoard compares the numbers of a board with a verification. It parses the board strictly,
+// because readers differ about duplicate members.
+func (c *check) checkBoard(file string, text []byte, s *Stage) {
+	board, err := jsondoc.Parse(text)
+	if err != nil {
+		c.fault(file, fmt.Sprintf("is not a board: %v", err))
+		return
+	}
+	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != s.Entry.AsOf {
+		c.fault(file, fmt.Sprintf("as_of does not match its verification: got %.20q, want %s", asOf.Text, s.Entry.AsOf))
+	}
+	numbers := s.Counts.places()
+	for _, place := range Recounted {
+		part, name, _ := strings.Cut(place, ".")
+		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(numbers[place]) {
+			c.fault(file, fmt.Sprintf("%s does not match the log: got %.20q, want %d", place, is, numbers[place]))
+		}
+	}
 }

@@ -3,7 +3,6 @@ package tlog
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -63,27 +62,32 @@ func parseBody(text string) (*Checkpoint, error) {
 	return &Checkpoint{Origin: signed.Origin, Size: signed.N, Root: signed.Hash}, nil
 }
 
-// ErrUnknownKey means that none of the keys has signed a checkpoint.
-var ErrUnknownKey = errors.New("not signed by a known key")
+// ErrUnknownKey means that the key has not signed a checkpoint.
+var ErrUnknownKey = errors.New("not signed by the key of the log")
 
-// Open reads a checkpoint and verifies it: one of the keys must have signed it, and the name of
-// that key is its origin. The result lists the given witnesses that have cosigned it.
-func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) {
+// Open reads a checkpoint and verifies it: the key must have signed it, and the name of the key is
+// its origin. The result lists the given witnesses that have cosigned it.
+func Open(text []byte, key string, witnesses []Witness) (*Checkpoint, error) {
+	c, err := open(text, key, witnesses)
+	if err != nil {
+		return nil, fmt.Errorf("open checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+func open(text []byte, key string, witnesses []Witness) (*Checkpoint, error) {
 	if len(text) > maxCheckpoint {
-		return nil, fmt.Errorf("open checkpoint: longer than %d bytes", maxCheckpoint)
+		return nil, fmt.Errorf("longer than %d bytes", maxCheckpoint)
 	}
-	var known []note.Verifier
-	for _, key := range keys {
-		v, err := note.NewVerifier(key)
-		if err != nil {
-			return nil, fmt.Errorf("open checkpoint: key %.100q: %w", key, err)
-		}
-		known = append(known, v)
+	own, err := note.NewVerifier(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %.100q: %w", key, err)
 	}
+	known := []note.Verifier{own}
 	for i := range witnesses {
 		v, err := witnesses[i].verifier()
 		if err != nil {
-			return nil, fmt.Errorf("open checkpoint: %w", err)
+			return nil, err
 		}
 		known = append(known, v)
 	}
@@ -92,27 +96,26 @@ func Open(text []byte, keys []string, witnesses []Witness) (*Checkpoint, error) 
 		err = ErrUnknownKey
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open checkpoint: %w", err)
+		return nil, err
 	}
 	c, err := parseBody(n.Text)
 	if err != nil {
-		return nil, fmt.Errorf("open checkpoint: %w", err)
+		return nil, err
 	}
 	signed := false
 	for _, sig := range n.Sigs {
-		i := slices.IndexFunc(known, func(v note.Verifier) bool { return v.Name() == sig.Name && v.KeyHash() == sig.Hash })
-		if i < len(keys) {
-			signed = signed || sig.Name == c.Origin
-		} else {
-			cosigned, err := cosignature(sig)
-			if err != nil {
-				return nil, fmt.Errorf("open checkpoint: %w", err)
-			}
-			c.Cosigned = append(c.Cosigned, cosigned)
+		if sig.Name == own.Name() && sig.Hash == own.KeyHash() {
+			signed = sig.Name == c.Origin
+			continue
 		}
+		cosigned, err := cosignature(sig)
+		if err != nil {
+			return nil, err
+		}
+		c.Cosigned = append(c.Cosigned, cosigned)
 	}
 	if !signed {
-		return nil, fmt.Errorf("open checkpoint: not signed by the key of %.100q", c.Origin)
+		return nil, ErrUnknownKey
 	}
 	return c, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +23,6 @@ const (
 	Vouched      = "vouched"      // an agent that the operator vouches for
 	Correction   = "correction"   // changes what an earlier entry counts as
 	Verification = "verification" // ends a hand verification
-	Previous     = "log"          // begins a tree under a new key with the last checkpoint of the tree before
 )
 
 // None is the kind of an entry that was corrected to no longer count.
@@ -40,49 +38,22 @@ func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
 // Entry is one entry of a log. Its kind decides which other members it has.
 type Entry struct {
-	Kind           string         `json:"kind"`
-	Hash           string         `json:"entry"`
-	Index          int64          `json:"index"`
-	To             string         `json:"to"`
-	AsOf           string         `json:"as_of"`
-	Counts         Counts         `json:"counts"`
-	Board          string         `json:"board"`
-	BoardSHA256    string         `json:"board_sha256"`
-	Told           map[string]int `json:"told"`
-	ReceiptKeys    []string       `json:"receipt_keys"`
-	ManifestSHA256 string         `json:"manifest_sha256"`
-	LookupSHA256   string         `json:"lookup_sha256"` // set by Log.Append
-	Checkpoint     string         `json:"checkpoint"`
-
-	first bool // a Verification of version 1, which ends with board_sha256
+	Kind           string   `json:"kind"`
+	Hash           string   `json:"entry"`
+	Index          int64    `json:"index"`
+	To             string   `json:"to"`
+	AsOf           string   `json:"as_of"`
+	Board          string   `json:"board"`
+	BoardSHA256    string   `json:"board_sha256"`
+	ReceiptKeys    []string `json:"receipt_keys"`
+	ManifestSHA256 string   `json:"manifest_sha256"`
 }
 
-// Version is the version of the Verification entries that this package writes. The first has no
-// version, and is read for ever.
-const Version = 2
-
-// VerificationOf returns the entry of a verification. board is the published document. Log.Append
-// sets the counts and the lookup of the entry.
+// VerificationOf returns the entry of a verification. board is the published document.
 func VerificationOf(name, asOf string, board []byte) Entry {
-	document, _ := jsondoc.Parse(board) // without a valid board there are no numbers
 	return Entry{
-		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board),
-		Told: told(document), ReceiptKeys: []string{},
+		Kind: Verification, AsOf: asOf, Board: BoardPath(name), BoardSHA256: assets.SumOf(board), ReceiptKeys: []string{},
 	}
-}
-
-// told returns the numbers of a board that cannot be recounted from the entries, by their places.
-func told(board jsondoc.Value) map[string]int {
-	numbers := map[string]int{}
-	for _, part := range board.Members {
-		for _, m := range part.Value.Members {
-			n, err := strconv.Atoi(string(m.Value.Raw))
-			if path := part.Name + "." + m.Name; err == nil && m.Value.Kind == jsondoc.Number && !IsRecounted(path) {
-				numbers[path] = n
-			}
-		}
-	}
-	return numbers
 }
 
 func (e *Entry) isOf(name string) bool {
@@ -120,24 +91,13 @@ func (e *Entry) Append(b []byte) []byte {
 		return fmt.Appendf(b, `{"kind":"vouched","index":%d}`, e.Index)
 	case Correction:
 		return fmt.Appendf(b, `{"kind":"correction","index":%d,"to":%s}`, e.Index, text(e.To))
-	case Verification:
-		counts, _ := json.Marshal(e.Counts) // numbers: it does not fail
-		b = fmt.Appendf(b, `{"kind":"verification","as_of":%s,"counts":%s,"board":%s,"board_sha256":%s`,
-			text(e.AsOf), counts, text(e.Board), text(e.BoardSHA256))
-		if e.first {
-			return append(b, '}')
-		}
-		told, keys := []byte("{}"), []byte("[]")
-		if len(e.Told) > 0 {
-			told, _ = json.Marshal(e.Told) // which sorts the places
-		}
-		if len(e.ReceiptKeys) > 0 {
-			keys, _ = json.Marshal(e.ReceiptKeys)
-		}
-		return fmt.Appendf(b, `,"version":%d,"told":%s,"receipt_keys":%s,"manifest_sha256":%s,"lookup_sha256":%s}`,
-			Version, told, keys, text(e.ManifestSHA256), text(e.LookupSHA256))
 	}
-	return fmt.Appendf(b, `{"kind":%s,"checkpoint":%s}`, text(e.Kind), text(e.Checkpoint))
+	keys := []byte("[]")
+	if len(e.ReceiptKeys) > 0 {
+		keys, _ = json.Marshal(e.ReceiptKeys)
+	}
+	return fmt.Appendf(b, `{"kind":%s,"as_of":%s,"board":%s,"board_sha256":%s,"receipt_keys":%s,"manifest_sha256":%s}`,
+		text(e.Kind), text(e.AsOf), text(e.Board), text(e.BoardSHA256), keys, text(e.ManifestSHA256))
 }
 
 // ParseEntry parses an entry. It accepts only the canonical text.
@@ -151,26 +111,17 @@ func ParseEntry(line []byte) (Entry, error) {
 			return Entry{Kind: kind, Hash: string(hash)}, nil
 		}
 	}
-	read := struct {
-		Entry
-		Version int `json:"version"`
-	}{}
-	err := json.Unmarshal(line, &read)
-	e := read.Entry
-	e.first = e.Kind == Verification && read.Version == 0
+	var e Entry
+	err := json.Unmarshal(line, &e)
 	switch {
 	case err != nil:
 		return Entry{}, fmt.Errorf("entry is not a JSON object: %w", err)
-	case !IsRecord(e.Kind) && !slices.Contains([]string{Vouched, Correction, Verification, Previous}, e.Kind):
+	case !IsRecord(e.Kind) && !slices.Contains([]string{Vouched, Correction, Verification}, e.Kind):
 		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
-	case e.Kind == Verification && read.Version > Version:
-		return Entry{}, fmt.Errorf("entry version %d, newest supported %d (install a later anteroom)",
-			read.Version, Version)
-	case e.Kind == Verification && !e.first &&
-		(e.Told == nil || e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
-		return Entry{}, errors.New("told, receipt_keys or manifest_sha256 is missing or malformed")
+	case e.Kind == Verification && (e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
+		return Entry{}, errors.New("receipt_keys or manifest_sha256 is missing or malformed")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("entry is not in canonical form")
 	}
@@ -192,9 +143,6 @@ var Recounted = []string{
 	"orgs.charters_filed",
 	"suggestions.received_external", "excluded_from_counts.development_seed_and_test_records",
 }
-
-// IsRecounted reports whether the number at a place in a board can be recounted from the entries.
-func IsRecounted(place string) bool { return slices.Contains(Recounted, place) }
 
 func (c *Counts) places() map[string]int {
 	places := map[string]int{}

@@ -19,54 +19,17 @@ import (
 // Folder is the published folder of the log.
 const Folder = "/log"
 
-// KeysPath lists the verifier keys of all trees, in the order of their use, one a line.
-const KeysPath = Folder + "/vkey"
+// The published files that stay where they are.
+const (
+	KeyPath        = Folder + "/vkey"
+	CheckpointPath = Folder + "/checkpoint" // the newest
+)
 
-// PolicyPath returns the path of the policy (C2SP tlog-policy) of the tree at a path.
-func PolicyPath(tree string) string { return tree + "/policy" }
-
-// ProofPath returns the path of the proof of a verification under its own checkpoint.
-func ProofPath(name string) string { return Folder + "/verifications/" + name + ".tlog-proof" }
-
-// ConsistencyPath returns the path of the proof of a verification under the newest checkpoint of
-// its tree.
-func ConsistencyPath(name string) string { return Folder + "/consistency/" + name + ".tlog-proof" }
-
-// NewestPath is the path of the proof of the newest verification.
-const NewestPath = Folder + "/newest.tlog-proof"
-
-// CheckpointPath returns the path of the newest checkpoint of the tree at a path.
-func CheckpointPath(tree string) string { return tree + "/checkpoint" }
-
-// CheckpointOf returns the path of the checkpoint of one size of the tree at a path.
-func CheckpointOf(tree string, size int64) string {
-	return tree + "/checkpoints/" + strconv.FormatInt(size, 10)
-}
+// CheckpointOf returns the path of the checkpoint of one size.
+func CheckpointOf(size int64) string { return Folder + "/checkpoints/" + strconv.FormatInt(size, 10) }
 
 // Published reports whether a published path belongs to the log.
 func Published(p string) bool { return strings.HasPrefix(p, Folder+"/") }
-
-// IsCheckpoint reports whether a published path has the newest checkpoint of a tree.
-func IsCheckpoint(p string) bool { return p == CheckpointPath(TreePath(p)) }
-
-var laterTrees = regexp.MustCompile(`^` + Folder + `/[0-9]+/`)
-
-// TreePath returns the tree a published file belongs to: /log, or /log/2 for a later key.
-func TreePath(p string) string {
-	if later := laterTrees.FindString(p); later != "" {
-		return path.Clean(later)
-	}
-	return Folder
-}
-
-// TreeOf returns the path of the tree of a verifier key.
-func TreeOf(key string) (string, error) {
-	origin, err := CheckKey(key)
-	if err != nil {
-		return "", err
-	}
-	return pathOf(origin), nil
-}
 
 // BoardPath returns the path of the scoreboard of a verification.
 func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
@@ -101,83 +64,76 @@ func CompareNames(a, b string) int {
 	return cmp.Or(cmp.Compare(a[:day], b[:day]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-func (t *Tree) bundlePath(n, size int64) string {
-	return t.Path() + "/" + torchwood.TilePath(tileAt(-1, n, size))
+// A full tile has tileWidth hashes, and a full bundle tileWidth entries (C2SP tlog-tiles).
+const (
+	tileHeight = torchwood.TileHeight
+	tileWidth  = torchwood.TileWidth
+)
+
+// tileAt returns tile n of a level, or bundle n if level is -1, of a tree of the given size.
+func tileAt(level int, n, size int64) merkle.Tile {
+	width := min(tileWidth, size>>(tileHeight*max(level, 0))-n*tileWidth)
+	return merkle.Tile{H: tileHeight, L: level, N: n, W: int(width)}
 }
 
-// LastBundle returns the path of the bundle with the verification of a stage.
-func (s *Stage) LastBundle() string { return s.Tree.bundlePath((s.Size-1)/tileWidth, s.Size) }
+func pathOf(tile merkle.Tile) string { return Folder + "/" + torchwood.TilePath(tile) }
+
+func (l *Log) data(tile merkle.Tile) (b []byte, err error) {
+	if tile.L >= 0 {
+		return merkle.ReadTileData(tile, l)
+	}
+	for i := range int64(tile.W) {
+		if b, err = torchwood.AppendTileEntry(b, l.entries[tile.N*tileWidth+i].Append(nil)); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// LastBundle returns the path of the bundle with the newest verification.
+func (l *Log) LastBundle() string { return pathOf(tileAt(-1, (l.Size()-1)/tileWidth, l.Size())) }
 
 // Files returns all published files of the log.
-func (l *Log) Files() ([]assets.File, error) {
-	if len(l.Keys) == 0 {
+func (l *Log) Files() (files []assets.File, err error) {
+	if l.Key == "" {
 		return nil, nil
 	}
-	var files []assets.File
 	add := func(path string, text []byte) { files = append(files, assets.File{Path: path, Bytes: text}) }
-	add(KeysPath, []byte(strings.Join(l.Keys, "\n")+"\n"))
-	for _, key := range l.Keys {
-		tree, err := TreeOf(key)
-		if err != nil {
-			return nil, fmt.Errorf("publish the log: key %.100q: %w", key, err)
-		}
-		add(PolicyPath(tree), policy(key, l.Witnesses))
-	}
-	for i := range l.Stages {
-		s := &l.Stages[i]
-		tree := s.Tree.Path()
-		proof, err := s.Proof()
-		if err != nil {
-			return nil, fmt.Errorf("publish the log: %w", err)
-		}
-		add(CheckpointOf(tree, s.Size), s.Checkpoint)
-		add(ProofPath(s.Name), proof.Append(nil))
-		if s == l.end(i) {
-			add(CheckpointPath(tree), s.Checkpoint)
-		}
-		if i+1 == len(l.Stages) {
-			add(NewestPath, proof.Append(nil))
-		}
-		if proof, err = l.consistency(i); err != nil {
-			return nil, fmt.Errorf("publish the log: %w", err)
-		}
-		add(ConsistencyPath(s.Name), proof.Append(nil))
-		for _, tile := range newTiles(l.before(i), s.Size) {
-			text, err := s.Tree.data(tile)
-			if err != nil {
-				return nil, fmt.Errorf("publish the log: %w", err)
+	add(KeyPath, []byte(l.Key+"\n"))
+	before := int64(0)
+	for _, s := range l.Stages {
+		add(CheckpointOf(s.Size), s.Checkpoint)
+		for _, tile := range merkle.NewTiles(tileHeight, before, s.Size) {
+			levels := []int{tile.L}
+			if tile.L == 0 {
+				levels = []int{0, -1} // the entries too
 			}
-			add(tree+"/"+torchwood.TilePath(tile), text)
+			for _, tile.L = range levels {
+				text, err := l.data(tile)
+				if err != nil {
+					return nil, fmt.Errorf("publish the log: %w", err)
+				}
+				add(pathOf(tile), text)
+			}
 		}
+		before = s.Size
 	}
-	if len(l.Stages) == 0 {
-		return files, nil
+	if before > 0 {
+		add(CheckpointPath, l.Current().Checkpoint)
 	}
-	lookup, err := l.lookup.files()
-	return append(files, lookup...), err
+	return files, nil
 }
 
-// Edge returns the paths of the last tiles and the last bundle of the tree at a path, which a
-// checkpoint of some size needs.
-func Edge(tree string, size int64) (paths []string) {
+// Edge returns the paths of the last tiles and the last bundle, which a checkpoint of some size
+// needs.
+func Edge(size int64) (paths []string) {
 	for level, n := 0, size; n > 0; level, n = level+1, n/tileWidth {
 		tile := tileAt(level, (n-1)/tileWidth, size)
-		paths = append(paths, tree+"/"+torchwood.TilePath(tile))
+		paths = append(paths, pathOf(tile))
 		if level == 0 {
 			tile.L = -1
-			paths = append(paths, tree+"/"+torchwood.TilePath(tile))
+			paths = append(paths, pathOf(tile))
 		}
 	}
 	return paths
-}
-
-func newTiles(from, to int64) []merkle.Tile {
-	tiles := merkle.NewTiles(tileHeight, from, to)
-	for _, tile := range tiles {
-		if tile.L == 0 {
-			tile.L = -1
-			tiles = append(tiles, tile)
-		}
-	}
-	return tiles
 }

@@ -17,10 +17,10 @@ import (
 
 const host = "www.base.example"
 
-// keyOf gives the n-th key of the logs of tests, which is always the same.
-func keyOf(t testing.TB, n int) (signer note.Signer, key string) {
+// keyOf gives the key of the logs of tests, which is always the same.
+func keyOf(t testing.TB) (signer note.Signer, key string) {
 	t.Helper()
-	return namedKey(t, tlog.Origin(host, n), byte(n))
+	return namedKey(t, host+"/log", 1)
 }
 
 func namedKey(t testing.TB, name string, seed byte) (signer note.Signer, key string) {
@@ -66,48 +66,37 @@ type book struct {
 	receiptKeys []string // of the next verification
 }
 
-// empty is a log without entries, with so many keys.
-func empty(t testing.TB, keys int) *book {
+// empty is a log without entries.
+func empty(t testing.TB) *book {
 	t.Helper()
-	b := &book{Log: tlog.New(nil, nil), boards: map[string][]byte{}}
-	for n := range keys {
-		_, key := keyOf(t, n+1)
-		b.Keys = append(b.Keys, key)
+	_, key := keyOf(t)
+	return &book{Log: tlog.New(key, nil), boards: map[string][]byte{}}
+}
+
+// add adds a stage, as a hand verification does, with its board.
+func (b *book) add(t testing.TB, name string, entries ...tlog.Entry) *book {
+	t.Helper()
+	if err := b.try(t, name, entries...); err != nil {
+		t.Fatal(err)
 	}
 	return b
 }
 
-// add adds a stage, signed with the n-th key. Its verification follows the entries; there is no
-// board of it.
-func (b *book) add(t testing.TB, n int, name string, entries ...tlog.Entry) {
+func (b *book) try(t testing.TB, name string, entries ...tlog.Entry) error {
 	t.Helper()
-	signer, _ := keyOf(t, n)
-	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), verification(name)), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.stages = append(b.stages, stage{name, lines, checkpoint})
-}
-
-// count adds a stage as a hand verification does, with its board.
-func (b *book) count(t testing.TB, n int, name string, entries ...tlog.Entry) *book {
-	t.Helper()
-	signer, _ := keyOf(t, n)
+	signer, _ := keyOf(t)
 	asOf := name[:len("2026-11-20")]
 	trial := b.Clone() // which tells the counts
 	if _, _, err := trial.Append(name, append(slices.Clip(entries), tlog.VerificationOf(name, asOf, nil)), signer); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	text := board(asOf, trial.Counts())
-	b.boards[tlog.BoardPath(name)], b.boards["/scoreboard.json"] = text, text
 	verified := tlog.VerificationOf(name, asOf, text)
 	verified.ReceiptKeys = append(verified.ReceiptKeys, b.receiptKeys...)
 	lines, checkpoint, err := b.Append(name, append(slices.Clip(entries), verified), signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.boards[tlog.BoardPath(name)], b.boards["/scoreboard.json"] = text, text
 	b.stages = append(b.stages, stage{name, lines, checkpoint})
-	return b
+	return err
 }
 
 // board is a document with the numbers of a verification.
@@ -131,49 +120,39 @@ func records(series int, kind string, n int) (entries []tlog.Entry) {
 	return entries
 }
 
-func verification(name string) tlog.Entry {
-	e := tlog.VerificationOf(name, name[:len("2026-11-20")], []byte(`{"suggestions":{"shipped":4}}`))
-	e.BoardSHA256, e.ReceiptKeys, e.ManifestSHA256 = tlog.RecordHash(name, ""), []string{"AAA=", "BBB=@2026-01-01..2026-10-31"}, tlog.RecordHash(name, "manifest")
-	return e
-}
-
 func correction(index int64, to string) tlog.Entry {
 	return tlog.Entry{Kind: tlog.Correction, Index: index, To: to}
 }
 
 func vouched(index int64) tlog.Entry { return tlog.Entry{Kind: tlog.Vouched, Index: index} }
 
-// treeOf makes a log of one tree with stages of these sizes, of registrations.
+// treeOf makes a log with stages of these sizes, of registrations.
 func treeOf(t testing.TB, sizes ...int64) *book {
 	t.Helper()
-	b := empty(t, 1)
+	b := empty(t)
 	for day, size := range sizes {
 		var entries []tlog.Entry
 		for n := b.Size(); n < size-1; n++ {
 			entries = append(entries, recordOf(tlog.Registration, int(n)))
 		}
-		b.count(t, 1, fmt.Sprintf("2026-11-%02d", day+1), entries...)
+		b.add(t, fmt.Sprintf("2026-11-%02d", day+1), entries...)
 	}
 	return b
 }
 
-// sizesFrom are those of three checkpoints, of which the first has n entries.
-func sizesFrom(n int64) []int64 { return []int64{n, n + 1, n + 256} }
-
-// years is a log of five verifications and two keys, with corrections of earlier entries.
+// years is a log of four verifications, with corrections of earlier entries.
 func years(t testing.TB) *book {
 	t.Helper()
-	b := empty(t, 2)
-	b.count(t, 1, "2026-11-20", slices.Concat(records(1, tlog.Registration, 300), records(2, tlog.Charter, 2), records(3, tlog.Suggestion, 1), records(4, tlog.Own, 4))...)
-	b.count(t, 1, "2026-11-21", append(records(5, tlog.Registration, 400), correction(7, tlog.Own), vouched(12))...)
-	b.count(t, 1, "2026-11-21-2", records(6, tlog.Registration, 53)...)
-	b.count(t, 1, "2026-11-25", append(records(7, tlog.Charter, 5), records(8, tlog.Registration, 500)...)...)
-	return b.count(t, 2, "2027-01-02", append(records(9, tlog.Registration, 20), correction(8, tlog.None), vouched(13))...)
+	b := empty(t)
+	b.add(t, "2026-11-20", slices.Concat(records(1, tlog.Registration, 300), records(2, tlog.Charter, 2), records(3, tlog.Suggestion, 1), records(4, tlog.Own, 4))...)
+	b.add(t, "2026-11-21", append(records(5, tlog.Registration, 400), correction(7, tlog.Own), vouched(12))...)
+	b.add(t, "2026-11-21-2", records(6, tlog.Registration, 53)...)
+	return b.add(t, "2027-01-02", append(records(7, tlog.Charter, 5), correction(8, tlog.None))...)
 }
 
 // readAll reads the content of a log, up to the first fault.
-func readAll(keys []string, witnesses []tlog.Witness, stages []stage) (*tlog.Log, *tlog.Fault) {
-	l := tlog.New(keys, witnesses)
+func readAll(key string, witnesses []tlog.Witness, stages []stage) (*tlog.Log, *tlog.Fault) {
+	l := tlog.New(key, witnesses)
 	for _, s := range stages {
 		if fault := l.Read(s.name, s.lines, s.checkpoint); fault != nil {
 			return l, fault

@@ -11,16 +11,19 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The name of a log key is the host that the log began on and /log, with a number for each key
-// after the first.
-var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(/[2-9]|/[1-9][0-9]+)?$`)
+// The name of a log key is the host that the log began on and /log, with a number for each further
+// log of the host.
+var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(-[2-9]|-[1-9][0-9]+)?$`)
 
-// Origin returns the name of the n-th key of a log on a host, from 1 on.
-func Origin(host string, n int) string {
-	if n > 1 {
-		return fmt.Sprintf("%s/log/%d", host, n)
+// Origin returns the name of the next log key of a host, after a key, which may be "".
+func Origin(host, key string) string {
+	name, _, _ := strings.Cut(key, "+")
+	if name == "" {
+		return host + "/log"
 	}
-	return host + "/log"
+	n := 1
+	_, _ = fmt.Sscanf(name[strings.LastIndex(name, "/"):], "/log-%d", &n)
+	return fmt.Sprintf("%s/log-%d", host, n+1)
 }
 
 // CheckKey returns the origin of a verifier key of a log, or an error if the key is invalid.
@@ -30,9 +33,18 @@ func CheckKey(key string) (origin string, err error) {
 		return "", errors.New("want a verifier key: a name, a hash and a key, joined with +")
 	}
 	if !origins.MatchString(v.Name()) {
-		return "", fmt.Errorf("name of the key: got %.80q, want the host and /log, or /log/2 for a second key", v.Name())
+		return "", fmt.Errorf("name of the key: got %.80q, want the host and /log, or /log-2 for a second log", v.Name())
 	}
 	return v.Name(), nil
+}
+
+// PublishedKey returns the verifier key in the file at KeyPath.
+func PublishedKey(text []byte) (string, error) {
+	key := strings.TrimSuffix(string(text), "\n")
+	if _, err := CheckKey(key); err != nil {
+		return "", fmt.Errorf("%s: %w", KeyPath, err)
+	}
+	return key, nil
 }
 
 func validPoint(key string) bool {

@@ -12,7 +12,7 @@ import (
 
 // A key that was made is read again, and is the one that its public half belongs to.
 func TestKey(t *testing.T) {
-	origin := tlog.Origin("www.base.example", 2)
+	origin := "www.base.example/log-2"
 	text, public, err := tlog.NewKey(origin)
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func TestKey(t *testing.T) {
 // The key of a log is named after its host.
 func TestCheckKey(t *testing.T) {
 	for name, good := range map[string]bool{
-		"www.base.example/log": true, "www.base.example/log/2": true, "www.base.example/log/10": true,
-		"www.base.example/log/1": false, "www.base.example/log/0": false, "www.base.example/log/02": false, "www.base.example/log/": false,
+		"www.base.example/log": true, "www.base.example/log-2": true, "www.base.example/log-10": true,
+		"www.base.example/log-1": false, "www.base.example/log-0": false, "www.base.example/log-02": false, "www.base.example/log/2": false,
 		"www.base.example/logs": false, "www.base.example": false, "https://base.example/log": false, "WWW.base.example/log": false,
 	} {
 		_, key := namedKey(t, name, 1)
@@ -50,7 +50,7 @@ func TestCheckKey(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, origin, err)
 		}
 	}
-	_, key := keyOf(t, 1)
+	_, key := keyOf(t)
 	for _, wrong := range []string{"www.base.example/log", strings.Replace(key, "log+", "log+0", 1)} {
 		if _, err := tlog.CheckKey(wrong); err == nil || !strings.HasPrefix(err.Error(), "want a verifier key") {
 			t.Errorf("%s: %v", wrong, err)
@@ -73,9 +73,9 @@ func TestCheckKey(t *testing.T) {
 	if err := (&tlog.Witness{Key: "witness.base.example/w2+6cce8db8+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}).Check(); err == nil || !strings.Contains(err.Error(), "anyone can sign under this key") {
 		t.Errorf("a witness: %v", err)
 	}
-	for n, want := range map[int]string{1: "h.example/log", 2: "h.example/log/2", 12: "h.example/log/12"} {
-		if got := tlog.Origin("h.example", n); got != want {
-			t.Errorf("key %d is named %s, want %s", n, got, want)
+	for before, want := range map[string]string{"": "h.example/log", "old.example/log+0+A": "h.example/log-2", "h.example/log-11+0+A": "h.example/log-12"} {
+		if got := tlog.Origin("h.example", before); got != want {
+			t.Errorf("the key after %s is named %s, want %s", before, got, want)
 		}
 	}
 }

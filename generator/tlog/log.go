@@ -10,63 +10,59 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Log is a whole log: a tree for each key that has signed, and the hand verifications that added
-// entries. New returns an empty one.
+// Log is a whole log: its entries with the hashes of their tree (RFC 6962, section 2.1), and the
+// hand verifications that added them. New returns an empty one.
 type Log struct {
-	Keys      []string // verifier keys in the order of their use
+	Key       string // the verifier key; "" without a log
 	Witnesses []Witness
-	Trees     []*Tree
 	Stages    []Stage // one for each hand verification, oldest first
 
+	entries  []Entry
+	hashes   []merkle.Hash // in the order of package merkle
 	counts   Counts
 	countsAs []string         // by index: the kind of the entry since its last correction
+	records  map[string]int64 // index of the entry, by the hash of the record
 	vouched  map[int64]int64  // by index of a registration: the index of the Vouched entry about it
 	own      map[int64]string // by index of an Own entry: the first kind it was corrected to
-	lookup   lookup           // of all stages
 }
 
 // Stage holds the entries that a hand verification added to a log.
 type Stage struct {
 	Name       string // of the verification: 2026-11-20, 2026-11-20-2
-	Tree       *Tree
-	Size       int64 // of the tree up to this stage, whose last entry is the verification
+	Size       int64  // of the log up to this stage, whose last entry is the verification
 	Checkpoint []byte
 	Cosigned   []Cosignature
 	Entry      Entry // the verification
+	Counts     Counts
 }
 
-// New returns a log without entries. keys are in the order of their use; the last one signs new
-// stages.
-func New(keys []string, witnesses []Witness) *Log {
+// New returns a log without entries.
+func New(key string, witnesses []Witness) *Log {
 	return &Log{
-		Keys: keys, Witnesses: witnesses, vouched: map[int64]int64{}, own: map[int64]string{},
-		lookup: lookup{lines: map[string][]string{}, sums: map[string]string{}},
+		Key: key, Witnesses: witnesses, records: map[string]int64{}, vouched: map[int64]int64{}, own: map[int64]string{},
 	}
 }
 
 // Clone returns a copy. Appending to it leaves the original unchanged.
 func (l *Log) Clone() *Log {
 	c := *l
-	c.Trees, c.Stages, c.countsAs, c.vouched = slices.Clone(l.Trees), slices.Clone(l.Stages),
-		slices.Clone(l.countsAs), maps.Clone(l.vouched)
-	c.own, c.lookup = maps.Clone(l.own), l.lookup.clone()
-	if n := len(l.Trees) - 1; n >= 0 {
-		last := *l.Trees[n]
-		last.entries, last.hashes = slices.Clip(last.entries), slices.Clip(last.hashes)
-		c.Trees[n] = &last
-		for i := range c.Stages {
-			if c.Stages[i].Tree == l.Trees[n] {
-				c.Stages[i].Tree = &last
-			}
-		}
-	}
+	c.Stages, c.countsAs = slices.Clone(l.Stages), slices.Clone(l.countsAs)
+	c.entries, c.hashes = slices.Clip(l.entries), slices.Clip(l.hashes)
+	c.records, c.vouched, c.own = maps.Clone(l.records), maps.Clone(l.vouched), maps.Clone(l.own)
 	return &c
 }
 
-// Size returns the number of entries in all trees.
-func (l *Log) Size() int64 { return int64(len(l.countsAs)) }
+// Origin returns the name of the log in its checkpoints (C2SP tlog-checkpoint).
+func (l *Log) Origin() string {
+	name, _, _ := strings.Cut(l.Key, "+")
+	return name
+}
+
+// Size returns the number of entries.
+func (l *Log) Size() int64 { return int64(len(l.entries)) }
 
 // Counts returns the counts of all entries.
 func (l *Log) Counts() Counts { return l.counts }
@@ -79,75 +75,39 @@ func (l *Log) Current() *Stage {
 	return &l.Stages[len(l.Stages)-1]
 }
 
-func (l *Log) entry(index int64) *Entry {
-	t := l.Trees[slices.IndexFunc(l.Trees, func(t *Tree) bool { return index < t.First+t.Size() })]
-	return &t.entries[index-t.First]
+// StageOf returns the stage that added an entry.
+func (l *Log) StageOf(index int64) *Stage {
+	return &l.Stages[slices.IndexFunc(l.Stages, func(s Stage) bool { return index < s.Size })]
 }
 
-func (l *Log) end(i int) *Stage {
-	for i+1 < len(l.Stages) && l.Stages[i+1].Tree == l.Stages[i].Tree {
-		i++
-	}
-	return &l.Stages[i]
-}
+// Entry returns an entry by its index.
+func (l *Log) Entry(index int64) *Entry { return &l.entries[index] }
 
-// Ends returns the last checkpoints of the trees whose keys were replaced. Such a key counts up to
-// its last checkpoint.
-func (l *Log) Ends() (ends []Checkpoint, err error) {
-	for i := range l.Stages {
-		if s := &l.Stages[i]; s == l.end(i) && s.Tree.Origin != currentOrigin(l.Keys) {
-			root, err := s.Tree.Root(s.Size)
-			if err != nil {
-				return nil, err
-			}
-			ends = append(ends, Checkpoint{Origin: s.Tree.Origin, Size: s.Size, Root: root})
-		}
-	}
-	return ends, nil
-}
+// Records returns the indexes of the entries of records, by the hashes of these.
+func (l *Log) Records() map[string]int64 { return maps.Clone(l.records) }
 
-func (l *Log) before(i int) int64 {
-	if i > 0 && l.Stages[i-1].Tree == l.Stages[i].Tree {
-		return l.Stages[i-1].Size
-	}
-	return 0
-}
-
-// Find returns the indexes, through all trees, of the entries with the wanted hashes. Hashes that
-// the log does not have are left out.
-func (l *Log) Find(wanted map[string]bool) map[string]int64 {
-	found := map[string]int64{}
-	for _, t := range l.Trees {
-		for i := range t.entries {
-			if e := &t.entries[i]; IsRecord(e.Kind) && wanted[e.Hash] {
-				found[e.Hash] = t.First + int64(i)
-			}
-		}
-	}
-	return found
-}
-
-// IsRecordAt reports whether the entry at an index, through all trees, stands for a record.
-func (l *Log) IsRecordAt(index int64) bool { return IsRecord(l.entry(index).Kind) }
-
-// CountsAs returns the kind of the entry at an index, through all trees, since its last correction:
-// its first kind, another, or None.
+// CountsAs returns the kind of an entry since its last correction: its first kind, another, or
+// None.
 func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
-
-// HashAt returns the hash of the record at an index, through all trees.
-func (l *Log) HashAt(index int64) string { return l.entry(index).Hash }
 
 // VouchedAt returns the index of the Vouched entry about each registration that was ever vouched
 // for.
 func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
 
-// Next returns the index, through all trees, of the next entry under the key of this name.
-func (l *Log) Next(origin string) int64 {
-	if n := len(l.Trees); n > 0 && l.Trees[n-1].Origin != origin {
-		return l.Size() + 1 // after the checkpoint of the tree before
+// ReadHashes implements merkle.HashReader.
+func (l *Log) ReadHashes(indexes []int64) ([]merkle.Hash, error) {
+	hashes := make([]merkle.Hash, len(indexes))
+	for i, index := range indexes {
+		if index >= int64(len(l.hashes)) {
+			return nil, fmt.Errorf("read hash %d: beyond the tree of %d entries", index, l.Size())
+		}
+		hashes[i] = l.hashes[index]
 	}
-	return l.Size()
+	return hashes, nil
 }
+
+// Root returns the Merkle tree hash of the first size entries.
+func (l *Log) Root(size int64) (merkle.Hash, error) { return merkle.TreeHash(size, l) }
 
 // Fault is an error in the files of a stage.
 type Fault struct {
@@ -155,20 +115,10 @@ type Fault struct {
 	What string
 }
 
-var (
-	errAfter    = errors.New("an entry follows the verification, which must be the last entry")
-	errPrevious = errors.New("a new tree must begin with the previous tree's last checkpoint")
-	errNotFirst = errors.New("a log entry must be the first entry of a new tree")
-)
-
 // Read adds a stage from its files in a content folder: the entries, one a line, and the
 // checkpoint. After a fault the log must not be used.
 func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
-	c, err := Open(checkpoint, l.Keys, l.Witnesses)
-	var t *Tree
-	if err == nil {
-		t, err = l.tree(c.Origin)
-	}
+	c, err := Open(checkpoint, l.Key, l.Witnesses)
 	if err != nil {
 		return &Fault{0, err.Error()}
 	}
@@ -179,17 +129,17 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 		text, ended := bytes.CutSuffix(line, []byte("\n"))
 		switch {
 		case last.Kind == Verification:
-			err = errAfter
+			err = errors.New("an entry follows the verification, which must be the last entry")
 		case !ended:
 			err = errors.New("entry does not end with a line feed")
 		default:
-			last, err = l.addLine(t, text)
+			last, err = l.add(text)
 		}
 		if err != nil {
 			return &Fault{number, err.Error()}
 		}
 	}
-	root, err := t.Root(t.Size())
+	root, err := l.Root(l.Size())
 	switch {
 	case last.Kind != Verification:
 		return &Fault{max(number, 1), "the last entry is not a verification"}
@@ -197,107 +147,52 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 		return &Fault{number, fmt.Sprintf("last entry is verification %s of %s, want %s", last.Board, last.AsOf, name)}
 	case err != nil:
 		return &Fault{0, err.Error()}
-	case c.Size != t.Size():
-		return &Fault{0, fmt.Sprintf("signed size is %d, but there are %d entries", c.Size, t.Size())}
+	case c.Size != l.Size():
+		return &Fault{0, fmt.Sprintf("signed size is %d, but there are %d entries", c.Size, l.Size())}
 	case c.Root != root:
 		return &Fault{0, "signed root does not match: an entry up to here was changed"}
 	}
-	if wrong := l.wrongLookup(&last); wrong != "" {
-		return &Fault{number, wrong}
-	}
-	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, c.Cosigned, last})
+	l.Stages = append(l.Stages, Stage{name, l.Size(), checkpoint, c.Cosigned, last, l.counts})
 	return nil
 }
 
-// Append adds the stage of a verification, signed with a key of the log. The verification is the
-// last of the entries; Append sets its counts. Append also adds the first entry of a tree under a
-// new key. It returns the files of the stage for a content folder: the entries, one a line, and the
+// Append adds the stage of a verification, which is the last of the entries, signed with the key of
+// the log. It returns the files of the stage for a content folder: the entries, one a line, and the
 // checkpoint. After an error the log must not be used.
 func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, checkpoint []byte, err error) {
-	defer func() {
-		if err != nil {
-			lines, checkpoint, err = nil, nil, fmt.Errorf("append to log: %w", err)
+	for _, e := range entries {
+		lines = append(e.Append(lines), '\n')
+	}
+	signed := l.Clone()
+	for _, e := range entries {
+		if _, err := signed.add(e.Append(nil)); err != nil {
+			return nil, nil, fmt.Errorf("append to log: %w", err)
 		}
-	}()
-	t, err := l.tree(signer.Name())
+	}
+	root, err := signed.Root(signed.Size())
+	if err == nil {
+		checkpoint, err = (&Checkpoint{Origin: signer.Name(), Size: signed.Size(), Root: root}).sign(signer)
+	}
+	if err == nil {
+		if fault := l.Read(name, lines, checkpoint); fault != nil {
+			err = errors.New(fault.What)
+		}
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("append to log: %w", err)
 	}
-	if l.begins(t) {
-		entries = slices.Insert(slices.Clone(entries), 0, Entry{Kind: Previous, Checkpoint: bare(l.Current().Checkpoint)})
-	}
-	var last Entry
-	for i, e := range entries {
-		if e.Kind == Verification {
-			if e.Counts, err = l.counts, l.lookUp(name); err != nil {
-				return nil, nil, err
-			}
-			e.LookupSHA256 = l.lookup.sum()
-		}
-		line := e.Append(nil)
-		if last.Kind == Verification {
-			err = errAfter
-		} else {
-			last, err = l.addLine(t, line)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("entry %d: %w", i, err)
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	if !last.isOf(name) {
-		return nil, nil, fmt.Errorf("last entry: want verification %s", name)
-	}
-	root, err := t.Root(t.Size())
-	if err != nil {
-		return nil, nil, err
-	}
-	if checkpoint, err = (&Checkpoint{Origin: t.Origin, Size: t.Size(), Root: root}).sign(signer); err != nil {
-		return nil, nil, err
-	}
-	if _, err = Open(checkpoint, l.Keys, nil); err != nil { // signed with another key of the same name
-		return nil, nil, err
-	}
-	l.Stages = append(l.Stages, Stage{name, t, t.Size(), checkpoint, nil, last})
 	return lines, checkpoint, nil
 }
 
-// tree returns the tree of the key of this name: the last one, or a new one for a later key.
-func (l *Log) tree(origin string) (*Tree, error) {
-	key := slices.IndexFunc(l.Keys, func(key string) bool { return strings.HasPrefix(key, origin+"+") })
-	last := -1
-	if n := len(l.Trees); n > 0 {
-		if l.Trees[n-1].Origin == origin {
-			return l.Trees[n-1], nil
-		}
-		last = slices.Index(l.Keys, l.Trees[n-1].Key)
-	}
-	if key <= last {
-		return nil, fmt.Errorf("key %s is not in log.keys, or was replaced", origin)
-	}
-	t := &Tree{Origin: origin, Key: l.Keys[key], First: l.Size()}
-	l.Trees = append(l.Trees, t)
-	return t, nil
-}
-
-func (l *Log) begins(t *Tree) bool { return t.Size() == 0 && t.First > 0 }
-
-func (l *Log) addLine(t *Tree, line []byte) (e Entry, err error) {
+func (l *Log) add(line []byte) (e Entry, err error) {
 	if e, err = ParseEntry(line); err != nil {
 		return e, err
 	}
-	begins := l.begins(t)
-	switch {
-	case begins && e.Kind != Previous:
-		return e, errPrevious
-	case !begins && e.Kind == Previous:
-		return e, errNotFirst
-	case begins && e.Checkpoint != bare(l.Current().Checkpoint):
-		return e, errors.New("checkpoint differs from the last one of the previous tree")
+	if err = l.count(&e); err != nil {
+		return e, err
 	}
-	if err = l.count(&e); err == nil {
-		err = t.add(&e, line)
-	}
+	hashes, err := merkle.StoredHashes(l.Size(), line, l)
+	l.entries, l.hashes = append(l.entries, e), append(l.hashes, hashes...)
 	return e, err
 }
 
@@ -305,28 +200,37 @@ func (l *Log) count(e *Entry) error {
 	if (e.Kind == Vouched || e.Kind == Correction) && (e.Index < 0 || e.Index >= l.Size()) {
 		return fmt.Errorf("index %d: want one of the %d entries before it", e.Index, l.Size())
 	}
+	as := None
 	switch e.Kind {
 	case Vouched:
-		if kind := l.entry(e.Index).Kind; kind != Registration && kind != Own {
+		if kind := l.entries[e.Index].Kind; kind != Registration && kind != Own {
 			return fmt.Errorf("entry %d is vouched for, but is not a registration", e.Index)
 		}
 		if _, twice := l.vouched[e.Index]; twice {
 			return fmt.Errorf("entry %d is already vouched for", e.Index)
 		}
-		l.vouched[e.Index] = l.Size()
+		as, l.vouched[e.Index] = Vouched, l.Size()
 	case Correction:
 		if err := l.correct(e); err != nil {
 			return err
 		}
 	case Verification:
-		return l.verified(e)
+		if n := l.astray(); n > 0 {
+			return fmt.Errorf("%d agents are vouched for, but their registrations do not count", n)
+		}
+	default:
+		if before, twice := l.records[e.Hash]; twice {
+			return fmt.Errorf("entry %d repeats the record of entry %d", l.Size(), before)
+		}
+		as, l.records[e.Hash] = e.Kind, l.Size()
 	}
-	l.push(e.Kind)
+	l.counts.add(as, 1)
+	l.countsAs = append(l.countsAs, as)
 	return nil
 }
 
 func (l *Log) correct(e *Entry) error {
-	about, was := l.entry(e.Index), l.countsAs[e.Index]
+	about, was := l.entries[e.Index], l.countsAs[e.Index]
 	kind := about.Kind
 	if first := l.own[e.Index]; kind == Own && IsRecord(e.To) && e.To != Own {
 		kind = cmp.Or(first, e.To)
@@ -353,41 +257,4 @@ func (l *Log) astray() (n int) {
 		}
 	}
 	return n
-}
-
-func (l *Log) verified(e *Entry) error {
-	if err := l.lookUp(nameOf(e.Board)); err != nil {
-		return err
-	}
-	switch {
-	case e.Counts != l.counts:
-		said, counted := e.Counts.Unlike(l.counts)
-		return fmt.Errorf("verification counts %s, entries add up to %s", said, counted)
-	case e.first && l.Current() != nil && !l.Current().Entry.first:
-		return fmt.Errorf("entry version 1 after version %d", Version)
-	case !e.first && l.astray() > 0:
-		return l.errAstray()
-	}
-	l.push(e.Kind)
-	return nil
-}
-
-// wrongLookup describes how a verification differs from the lookup, or returns "" if it matches.
-func (l *Log) wrongLookup(e *Entry) string {
-	if is := l.lookup.sum(); e.LookupSHA256 != is && !e.first {
-		return fmt.Sprintf("lookup_sha256: got %.64s, want %s", e.LookupSHA256, is)
-	}
-	return ""
-}
-
-func (l *Log) errAstray() error {
-	return fmt.Errorf("%d agents are vouched for, but their registrations do not count", l.astray())
-}
-
-func (l *Log) push(kind string) {
-	if !IsRecord(kind) && kind != Vouched {
-		kind = None
-	}
-	l.counts.add(kind, 1)
-	l.countsAs = append(l.countsAs, kind)
 }

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// Promised is a service's signed promise to count a record. Its signature is verified already.
+// Promised is a record, with the service's signed promise to count it. The signature is verified
+// already.
 type Promised struct {
+	Name string // of the file with the answer
 	Hash string // of the record: see RecordHash
-	By   string // the day, YYYY-MM-DD, by which a verification counts it
+	By   string // the day, YYYY-MM-DD, by which a verification counts it; "" without a promise
 	// Head is the newest checkpoint when the promise was made; nil if the service kept no log.
 	Head *Checkpoint
 
@@ -27,17 +29,23 @@ const (
 	Broken     = "broken"
 	SetApart   = "the operator's own record" // counted as own: neither kept nor broken
 	Unverified = "unverified"                // evidence of nothing
+	Counted    = "counted"                   // without a promise
+	NotCounted = "not counted"
 )
 
 // PromiseReport describes how a promise was kept.
 type PromiseReport struct {
-	State        string `json:"state"` // Kept, StillTime, Late, Broken, SetApart or Unverified
+	Name         string `json:"name"`
+	State        string `json:"state"` // one of the states above
 	By           string `json:"by"`
 	Verification string `json:"verification"` // that counted the record; "" if none has
+	Index        int64  `json:"index"`        // of the record's entry; -1 without one
 	Kind         string `json:"kind"`         // of the record's entry
+	CountsAs     string `json:"counts_as"`    // since its last correction
 	SignedBy     string `json:"signed_by"`    // the receipt key
 	IssuedBy     string `json:"issued_by"`    // the host
 	Why          string `json:"why"`          // the reason if the state is Unverified; otherwise ""
+	OtherLog     string `json:"other_log"`    // the origin of the log that the promise names, if it is not this one
 }
 
 // CountsOn reports whether a receipt key counts for a receipt or a record of a day. keys have the
@@ -65,68 +73,54 @@ func (p *Promised) Unverified(hosts, keys []string) string {
 	return ""
 }
 
-// hosts returns the host names of a service by the names of its log keys, after known ones.
-func hosts(known, logKeys []string) []string {
-	all := slices.Clip(known)
-	for _, key := range logKeys {
-		host, _, _ := strings.Cut(key, "/")
-		all = append(all, host)
-	}
-	return all
-}
-
-func (c *check) comparePromise(p *Promised) error {
-	r := &PromiseReport{State: Broken, By: p.By, SignedBy: p.Signer, IssuedBy: p.Host}
-	c.report.Promise = r
-	keys := c.ReceiptKeys
-	if last := c.log.Current(); last != nil { // a key that is missing there was revoked
-		keys = slices.Concat(keys, last.Entry.ReceiptKeys)
-	}
-	if r.Why = p.Unverified(hosts(c.Hosts, c.report.Keys), keys); r.Why != "" {
-		r.State = Unverified
-		return nil
-	}
-	if head := p.Head; head != nil {
-		i := slices.IndexFunc(c.trees, func(t *checkedTree) bool { return t.Origin == head.Origin })
-		path := CheckpointPath(pathOf(head.Origin))
-		switch {
-		case i < 0:
-			c.fault(path, "is not published, but the promise names its tree of %d entries", head.Size)
-		case head.Size > c.trees[i].Size():
-			c.fault(path, "has %d entries, but the promise names its tree of %d", c.trees[i].Size(), head.Size)
-		default:
-			root, err := c.trees[i].Root(head.Size)
-			if err != nil {
-				return err
-			}
-			if root != head.Root {
-				c.fault(path, "does not begin with the %d entries that the promise names (keep both: they prove it)",
-					head.Size)
-			}
-		}
-	}
-	index, counted := c.log.Find(map[string]bool{p.Hash: true})[p.Hash]
-	if !counted {
-		if c.Now.UTC().Format(time.DateOnly) <= p.By {
-			r.State = StillTime
-			return nil
-		}
-		c.fault(LookupPath(p.Hash), "lacks the record that was promised to be counted by %s "+
-			"(the signed promise proves it)", p.By)
-		return nil
-	}
-	s := c.log.Stages[slices.IndexFunc(c.log.Stages, func(s Stage) bool { return index < s.Tree.First+s.Size })]
-	e, err := ParseEntry(s.Tree.Entry(index - s.Tree.First))
-	if err != nil {
-		return err
-	}
-	r.State, r.Verification, r.Kind = Kept, s.Name, e.Kind
-	switch {
-	case e.Kind == Own:
-		r.State = SetApart
-	case s.Entry.AsOf > p.By:
-		r.State = Late
-		c.fault(BoardPath(s.Name), "is dated %s, but the record was promised to be counted by %s", s.Entry.AsOf, p.By)
+func (c *check) comparePromises() error {
+	for _, p := range c.Promised {
+		r := PromiseReport{Name: p.Name, Index: -1, By: p.By, SignedBy: p.Signer, IssuedBy: p.Host}
+		c.comparePromise(p, &r)
+		c.report.Promises = append(c.report.Promises, r)
 	}
 	return nil
+}
+
+func (c *check) comparePromise(p *Promised, r *PromiseReport) {
+	if p.By != "" {
+		host, _, _ := strings.Cut(c.report.Origin, "/")
+		// A key that the newest verification does not name was revoked.
+		keys := slices.Concat(c.ReceiptKeys, c.log.Current().Entry.ReceiptKeys)
+		if r.Why = p.Unverified(append(slices.Clip(c.Hosts), host), keys); r.Why != "" {
+			r.State = Unverified
+			return
+		}
+	}
+	if head := p.Head; head != nil && head.Origin != c.report.Origin {
+		r.OtherLog = head.Origin
+	} else if head != nil {
+		c.compare(CheckpointPath, "the tree that the promise names", head.Size, head.Root, c.text)
+	}
+	index, counted := c.log.records[p.Hash]
+	if !counted {
+		switch {
+		case p.By == "":
+			r.State = NotCounted
+		case c.Now.UTC().Format(time.DateOnly) <= p.By:
+			r.State = StillTime
+		default:
+			r.State = Broken
+			c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, and is not (the signed promise proves it)", p.By))
+		}
+		return
+	}
+	s := c.log.StageOf(index)
+	r.Index, r.Verification, r.Kind, r.CountsAs = index, s.Name, c.log.entries[index].Kind, c.log.CountsAs(index)
+	switch {
+	case r.Kind == Own:
+		r.State = SetApart
+	case p.By == "":
+		r.State = Counted
+	case s.Entry.AsOf > p.By:
+		r.State = Late
+		c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, and was by %s", p.By, s.Entry.AsOf))
+	default:
+		r.State = Kept
+	}
 }

@@ -58,8 +58,8 @@ const (
 
 var errSplit = errors.New("cosigned another tree: that log, or this one, was forked")
 
-func (s *Stage) cosigned(checkpoint []byte, w *Witness) bool {
-	c, err := Open(checkpoint, []string{s.Tree.Key}, []Witness{*w})
+func (l *Log) cosigned(checkpoint []byte, w *Witness) bool {
+	c, err := Open(checkpoint, l.Key, []Witness{*w})
 	return err == nil && len(c.Cosigned) > 0
 }
 
@@ -81,7 +81,7 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 	var asking sync.WaitGroup
 	for i := range asked {
 		w := &l.Witnesses[i]
-		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: s.cosigned(s.Checkpoint, w)}
+		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: l.cosigned(s.Checkpoint, w)}
 		if asked[i].Cosigned {
 			continue
 		}
@@ -96,7 +96,7 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 	}
 	asking.Wait()
 	checkpoint = slices.Concat(s.Checkpoint, slices.Concat(lines...))
-	_, err = Open(checkpoint, l.Keys, l.Witnesses)
+	_, err = Open(checkpoint, l.Key, l.Witnesses)
 	return asked, checkpoint, err
 }
 
@@ -108,7 +108,7 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 	s := l.Current()
 	seen := int64(0) // the size that the witness has seen
 	for range maxAsked {
-		body, err := s.addition(seen)
+		body, err := l.addition(seen)
 		if err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 		case err != nil:
 			return nil, err
 		case status == http.StatusOK:
-			return s.cosignature(w, answer)
+			return l.cosignature(w, answer)
 		case status != http.StatusConflict:
-			return nil, fmt.Errorf("status %d: %s", status, s.refusal(status))
+			return nil, fmt.Errorf("status %d: %s", status, l.refusal(status))
 		}
 		text := strings.TrimSuffix(string(answer), "\n")
 		size, err := strconv.ParseInt(text, 10, 64)
@@ -137,10 +137,11 @@ func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line
 	return nil, fmt.Errorf("did not accept the size it named in %d requests", maxAsked)
 }
 
-func (s *Stage) addition(seen int64) ([]byte, error) {
+func (l *Log) addition(seen int64) ([]byte, error) {
+	s := l.Current()
 	b := fmt.Appendf(nil, "old %d\n", seen)
 	if 0 < seen && seen < s.Size {
-		proof, err := merkle.ProveTree(s.Size, seen, s.Tree)
+		proof, err := merkle.ProveTree(s.Size, seen, l)
 		if err != nil {
 			return nil, fmt.Errorf("prove that the tree extends the tree of %d entries: %w", seen, err)
 		}
@@ -151,10 +152,10 @@ func (s *Stage) addition(seen int64) ([]byte, error) {
 	return append(append(b, '\n'), bare(s.Checkpoint)...), nil
 }
 
-func (s *Stage) refusal(status int) string {
+func (l *Log) refusal(status int) string {
 	switch {
 	case status == http.StatusForbidden || status == http.StatusNotFound:
-		return "does not know the log (ask the witness's operator to add " + s.Tree.Key + ", and check the url)"
+		return "does not know the log (ask the witness's operator to add " + l.Key + ", and check the url)"
 	case status == http.StatusUnprocessableEntity:
 		return errSplit.Error() + " (compare the checkpoints it has cosigned)"
 	case status == http.StatusTooManyRequests || status/100 == 5:
@@ -192,10 +193,10 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 	return status, answer, err
 }
 
-func (s *Stage) cosignature(w *Witness, answer []byte) ([]byte, error) {
+func (l *Log) cosignature(w *Witness, answer []byte) ([]byte, error) {
 	for line := range bytes.Lines(answer) { // a witness may sign with further keys
 		whole := bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) && bytes.HasSuffix(line, []byte("\n"))
-		if whole && s.cosigned(slices.Concat([]byte(bare(s.Checkpoint)), line), w) {
+		if whole && l.cosigned(slices.Concat([]byte(bare(l.Current().Checkpoint)), line), w) {
 			return line, nil
 		}
 	}

@@ -1,8 +1,8 @@
 // Checks a receipt, registration or charter of https://www.anteroom.example on its own, in Node 20 or
 // later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
-// charter was counted. A page can import KEYS, LOG_KEYS, read, check and counted.
+// charter was counted. A page can import KEYS, LOG_KEY, read, check and counted.
 export const KEYS = "".split(",").filter(Boolean); // the current one first
-export const LOG_KEYS = "".split(",").filter(Boolean), LOG = "";
+export const LOG_KEY = "", LOG = "";
 const WITNESSES = "".split(",").filter(Boolean);
 const HOST = "www.anteroom.example";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
@@ -105,17 +105,11 @@ export async function check({ kind, o, whole }, keys, tell) {
   const ok = await signed(raw(key), over, raw(good ? signature : ""));
   return show("signature", `${isReceipt ? "canonical" : "its text"} is signed by ${key}`, ok);
 }
-// The public log: no file is trusted before it matches a signature of the log's key.
+// The public log: its newest checkpoint is signed, and all entries together have the signed root.
 const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take
-const NUMBER = "(0|[1-9][0-9]{0,8})", HASH = "[A-Za-z0-9+/]{43}=";
 const KEY = /^[A-Za-z0-9+/]{43}=(@|$)/;
-const DATE = "([0-9]{4}-[0-9]{2}-[0-9]{2})", NAME = `(${DATE}(?:-[1-9][0-9]{0,2})?)`;
-const ENTRY = RegExp(`^([0-9a-f]{64}) ${NUMBER} ${NAME} ([a-z]+)(?: ([a-z]+))?\n$`);
-const BOARD = RegExp(`"board":"/scoreboard/${NAME}[.]json"`);
-const CONSISTENT = (log, name) => `${log}/consistency/${name}.tlog-proof`;
-const CHECKPOINT = `(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n${NUMBER}\n(${HASH})\n)\n`;
-const PROOF = RegExp(`^c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex ${NUMBER}\n` +
-  `((?:${HASH}\n){0,63})\n${CHECKPOINT}((?:\u2014 [^ \n]+ [^ \n]+\n)+)$`);
+const CHECKPOINT = RegExp("^(([a-z0-9.-]+/log(?:-[1-9][0-9]{0,3})?)\n(0|[1-9][0-9]{0,7})\n" +
+  "([A-Za-z0-9+/]{43}=)\n)\n((?:\u2014 [^ \n]+ [^ \n]+\n)+)$");
 const bytes = (text) => new TextEncoder().encode(text);
 const textOf = (data, ignoreBOM = true) =>
   new TextDecoder("utf-8", { fatal: true, ignoreBOM }).decode(data);
@@ -128,7 +122,8 @@ const signed = async (key, message, signature) => {
   return subtle.verify(kind, imported, signature, message);
 };
 async function sha256(...parts) {
-  const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
+  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
   return new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
 }
 function strict(base64) { // the bytes of canonical base64
@@ -141,68 +136,40 @@ function smallOrder(key) { // whether it is such a point: under one, anybody can
   const y = BigInt(`0x${hex(key.toReversed())}`) % 2n ** 255n, y2 = y * y % p;
   return y2 < 2n || (d * y2 * y2 + 2n * y2 - 1n) % p === 0n;
 }
-async function logKey(text, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
-  const [vkey, end] = text.split("@"); // behind @ the size and root at which its tree ended
+async function logKey(vkey, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
   const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33 &&
     !smallOrder(key.subarray(1));
-  if (good) return { name, id, key: key.subarray(1), end };
+  if (good) return { name, id, key: key.subarray(1) };
   throw new Error(`not a key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
 }
-function proofIn(file) { // what a tlog-proof (C2SP) and the checkpoint in it say
-  const m = bytes(file).length <= MOST && PROOF.exec(file);
-  if (!m) throw new Error("not a tlog-proof with extra data");
-  const lines = (text) => text.split("\n").slice(0, -1);
-  const [, , , , text, origin, folder] = m, signatures = lines(m[9]).map((s) => s.split(" "));
-  return { text, note: `${text}\n${m[9]}`, origin, folder, signatures, extra: strict(m[1]),
-    index: Number(m[2]), path: lines(m[3]).map(strict), size: Number(m[7]), root: strict(m[8]) };
+async function checkpointIn(note, { name, id, key }) { // C2SP tlog-checkpoint
+  const m = CHECKPOINT.exec(note);
+  if (!m) throw new Error("not a checkpoint");
+  const [, text, origin, size, root] = m, lines = m[5].split("\n").slice(0, -1);
+  const signatures = lines.map((s) => s.split(" ")).map((s) => [s[1], strict(s[2])]);
+  const own = signatures.find((s) => s[0] === name && hex(s[1].subarray(0, 4)) === id);
+  const authentic = origin === name && !!own && await signed(key, bytes(text), own[1].subarray(4));
+  return { note, text, origin, size: +size, root: strict(root), signatures, authentic };
 }
-async function authentic(proof, keys) { // by a key of its origin: the first signature counts
-  for (const { name, id, key } of keys.filter((k) => k.name === proof.origin)) {
-    const own = proof.signatures.filter((s) => s[1] === name).map((s) => strict(s[2]));
-    const first = own.find((s) => hex(s.subarray(0, 4)) === id);
-    if (first && await signed(key, bytes(proof.text), first.subarray(4))) return true;
-  }
-  return false;
-}
-// cosigned returns the time at which a witness cosigned the checkpoint of a proof (C2SP
-// tlog-cosignature), if not before the day of its verification; otherwise undefined.
-async function cosigned({ text, signatures }, { name, id, key }, day) {
-  for (const s of signatures.filter((s) => s[1] === name).map((s) => strict(s[2]))) {
+async function cosigned({ text, signatures }, { name, id, key }) { // when (C2SP tlog-cosignature)
+  for (const [, s] of signatures.filter((s) => s[0] === name)) {
     if (s.length !== 76 || hex(s.subarray(0, 4)) !== id) continue;
     const time = new DataView(s.buffer).getBigUint64(4), soon = Date.now() / 1000 + 300;
     const over = bytes(`cosignature/v1\ntime ${time}\n${text}`);
     if (time > soon || !await signed(key, over, s.subarray(12))) continue;
-    const at = new Date(Number(time) * 1000).toISOString().replace(".000", "");
-    if (at.slice(0, 10) >= day) return at;
+    return new Date(Number(time) * 1000).toISOString().replace(".000", "");
   }
 }
-// A tree has a hash for each entry at level 0, and at each level above one over every two below it.
-// At its right edge a level may have one without a sibling, which is the same at the level above.
-function beside(index, size) { // the levels, from the leaves up, at which a subtree has a sibling
-  const levels = [];
-  for (let k = 0; size - 1 >> k; k++) if ((index >> k ^ 1) <= size - 1 >> k) levels.push(k);
-  return levels;
-}
-async function climb(entry, index, size, path) { // RFC 9162, 2.1.3.2: subtrees, last the root
-  const levels = beside(index, size), subtrees = [await sha256([0], entry)];
-  if (index >= size || path.length !== levels.length) return [];
-  for (let k = 0; size - 1 >> k; k++) {
-    const own = subtrees[k], sibling = path[levels.indexOf(k)];
-    const pair = index >> k & 1 ? [sibling, own] : [own, sibling];
-    subtrees.push(sibling ? await sha256([1], ...pair) : own);
+async function rootOf(hashes) { // of a tree over the hashes of entries (RFC 6962, 2.1)
+  while (hashes.length > 1) {
+    const pairs = hashes.flatMap((h, i) => i % 2 ? [] : [[h, hashes[i + 1]]]);
+    hashes = await Promise.all(pairs.map(([a, b]) => b ? sha256([1], a, b) : a));
   }
-  return subtrees;
+  return hashes[0] ?? sha256();
 }
-function before({ index, size, path }) { // the left siblings in a path
-  return path.filter((_, k) => index >> beside(index, size)[k] & 1);
-}
-async function over(h) { // the subtree over hashes of a tile
-  const half = h.length / 2;
-  return half < 32 ? h : sha256([1], await over(h.subarray(0, half)), await over(h.subarray(half)));
-}
-async function fetched(get, url, absent) { // no redirect: it could lead anywhere
+async function fetched(get, url) { // no redirect: it could lead anywhere
   const parts = [], stop = new AbortController(), { signal } = stop;
   let reader, slow; // a signal alone is not enough: Node may drop it as garbage before its time
   const late = new Promise((_, reject) => { slow = setTimeout(reject, SECONDS * 1000,
@@ -210,7 +177,6 @@ async function fetched(get, url, absent) { // no redirect: it could lead anywher
   try {
     const answer = await Promise.race([get(url, { signal, redirect: "error" }), late]);
     reader = answer.body?.getReader();
-    if (answer.status === 404 && absent) return absent;
     if (answer.status !== 200) throw new Error(`it answers ${answer.status}`);
     for (let size = 0, part; ; parts.push(part.value)) {
       part = await Promise.race([reader.read(), late]);
@@ -226,134 +192,91 @@ async function fetched(get, url, absent) { // no redirect: it could lead anywher
     stop.abort();
   }
 }
-async function tile(get, url, level, n, size) { // the hashes of a tile (C2SP tlog-tiles)
-  const width = Math.min(256, (size >> 8 * level) - 256 * n), digits = String(n);
-  const name = digits.padStart(Math.ceil(digits.length / 3) * 3, "0").replace(/...(?=.)/g, "x$&/");
-  const at = `${url}/tile/${level}/${name}${width === 256 ? "" : `.p/${width}`}`;
-  const hashes = await fetched(get, at);
-  if (hashes.length === 32 * width) return hashes;
-  throw new Error(`${at}: not ${width} hashes`);
-}
-// siblings returns the path of an entry from tiles, and from the right edge of the tree.
-async function siblings(get, url, index, size, edge) {
-  const path = [], tiles = [];
-  for (const k of index < size ? beside(index, size) : []) {
-    const level = k >> 3, n = index >> k ^ 1, width = 32 << k % 8, at = n * width % 8192;
-    tiles[level] ??= await tile(get, url, level, index >> 8 * level + 8, size);
-    const part = tiles[level].subarray(at, at + width);
-    path.push(n < size - 1 >> k ? await over(part) : edge[k]);
+async function rebuilt(get, log, size) { // the entries, from their bundles (C2SP tlog-tiles)
+  const entries = [];
+  while (entries.length < size) {
+    const n = entries.length / 256, digits = String(n);
+    const width = Math.min(256, size - entries.length);
+    const name = digits.padStart(Math.ceil(digits.length / 3) * 3, "0").replace(/...(?=.)/g, "x$&/");
+    const at = `${log}/tile/entries/${name}${width === 256 ? "" : `.p/${width}`}`;
+    const file = await fetched(get, at);
+    let end = 0;
+    for (let i = 0; i < width; i++) {
+      const begin = end + 2;
+      end = begin + file[end] * 256 + file[end + 1];
+      entries.push(file.subarray(begin, end));
+    }
+    if (end !== file.length) throw new Error(`${at}: not ${width} entries`);
   }
-  return path;
+  return entries;
 }
-// joined reports whether a newer tree begins with the tree of a verification's checkpoint. The left
-// siblings in a path do not change when a tree grows.
-async function joined(last, newest, keys) {
-  const grown = await climb(last.extra, newest.index, newest.size, newest.path);
-  const kept = before(newest);
-  return same(grown.at(-1), newest.root) && newest.index === last.index &&
-    newest.origin === last.origin && kept.length === last.path.length &&
-    kept.every((h, k) => same(h, last.path[k])) && authentic(newest, keys);
-}
-async function beyond(get, log, name) {
-  return proofIn(textOf(await fetched(get, CONSISTENT(log, name))));
-}
-async function published(get, log, { folder, text }) { // whether the host shows it now
-  const seen = await fetched(get, `${log.slice(0, -3) + folder}/checkpoint`);
-  return textOf(seen).startsWith(`${text}\n`);
-}
-// continued compares the log at an address with the checkpoint of a verification that was kept. It
-// resolves to the newest checkpoint, its size, and ok: whether it continues the one that was kept.
-export async function continued(log, name, checkpoint, get = (...request) => fetch(...request)) {
-  const keys = await Promise.all(LOG_KEYS.map((key) => logKey(key)));
-  const newest = await beyond(get, log, name), last = proofIn(textOf(newest.extra));
-  const ok = checkpoint.startsWith(`${last.text}\n`) && await joined(last, newest, keys) &&
-    await published(get, log, newest);
-  return { ok, checkpoint: newest.note, size: newest.size };
-}
-// counted checks an answer and whether the public log has it: by the text of a proof, or else by
-// the log at an address. It calls tell as check does; ok is undefined for a mere note. It resolves
-// to where the log has the answer, or to false after a step that fails.
+// counted checks an answer, the whole log at an address, and that the log has the answer, as it was
+// promised. kept are checkpoints that the log must extend. It calls tell as check does; ok is
+// undefined for a mere note. It resolves to where the log has the answer, or to false after a step
+// that fails.
 export async function counted({ kind, o, whole }, where, tell) {
-  let { log: address, proof: file, keys, fetch: get } = where;
-  const id = o.record_id, known = await Promise.all(keys.map((key) => logKey(key)));
-  const witnesses = await Promise.all((where.witnesses ?? WITNESSES).map((key) => logKey(key, 4)));
+  const { log = LOG, keys = KEYS, kept = [] } = where;
+  const get = where.fetch ?? ((...request) => fetch(...request));
+  const id = o.record_id, show = worded(tell), vkey = where.logKey ?? LOG_KEY;
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
   const why = kind === "receipt" ? "only registrations and charters are counted" :
     id === null ? "a dry run is not recorded" :
     typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id) ? "invalid record_id" :
-    !known.length ? "this service keeps no log" :
-    !web.test(address ?? LOG) ? "want the http or https address of a log, ending in /log" : "";
+    !vkey ? "this service keeps no log" :
+    !web.test(log) ? "want the http or https address of a log, ending in /log" : "";
   if (why) throw new Error(why);
-  if (!await check({ kind, o, whole }, null, tell)) return false;
-  const show = worded(tell);
-  get ??= (...request) => fetch(...request);
-  const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
-  const online = file === undefined || address !== undefined, log = address ?? LOG;
-  let kinds = [kind, "own"], name, since, proof, last, newest, index, path;
-  if (file !== undefined) {
-    proof = proofIn(file);
-    last = proofIn(textOf(proof.extra));
-    // In the extra data of the proof under the newest checkpoint; "{" begins the verification.
-    if (last.extra[0] !== 123) [newest, last] = [last, proofIn(textOf(last.extra))];
-    ({ index, path } = proof);
-    name = BOARD.exec(textOf(last.extra))?.[1];
-    if (online && name) newest = await beyond(get, log, name);
-  } else {
-    const at = `${log}/lookup/${record.slice(0, 3)}`;
-    const lines = textOf(await fetched(get, at, new Uint8Array())).match(/[^\n]*\n|[^\n]+/g);
-    const found = (lines ?? []).map((line) => ENTRY.exec(line));
-    if (found.includes(null)) throw new Error(`${at}: invalid lookup line`);
-    const line = found.find((m) => m[1] === record);
-    const missing = "not counted by a hand verification yet";
-    if (!show("entry", line ? "it is in the log's lookup" : missing, !!line)) return false;
-    [, , index, name, , , since] = line;
-    kinds = kinds.filter((k) => k === line[5]);
-    newest = await beyond(get, log, name);
-    proof = last = proofIn(textOf(newest.extra));
-    index = +index;
+  const key = await logKey(vkey);
+  const witnesses = await Promise.all((where.witnesses ?? WITNESSES).map((key) => logKey(key, 4)));
+  const earlier = [];
+  for (const note of kept) {
+    const { size, root, authentic } = await checkpointIn(note, key);
+    if (!authentic) throw new Error("the kept checkpoint is not signed by the key of the log");
+    earlier.push(["the kept checkpoint", size, root]);
   }
-  const { size, origin, folder } = proof;
-  const edge = await climb(last.extra, last.index, last.size, last.path);
-  const ends = same(edge.at(-1), last.root) && last.index === size - 1 && last.text === proof.text;
-  path ??= ends ? await siblings(get, log.slice(0, -3) + folder, index, size, edge) : [];
-  let entry;
-  for (const k of kinds) {
-    const way = await climb(bytes(`{"kind":"${k}","entry":"${record}"}`), index, size, path);
-    if (same(way.at(-1), proof.root)) entry ??= k;
-  }
-  const number = `it is entry ${index} of the ${size} entries under the checkpoint`;
-  if (!show("inclusion", number, !!entry)) return false;
-  const day = RegExp(`^[{]"kind":"verification","as_of":"${DATE}"`).exec(textOf(last.extra));
-  const date = day?.[1] ?? "any date", good = !!day && ends && (name ?? date).startsWith(date);
-  const what = `the last entry of that tree is the verification of ${date}`;
-  if (!show("verification", what, good)) return false;
+  if (!await check({ kind, o, whole }, keys, tell)) return false;
+  const { counted_by: due, log: named, size: grown, root } = promised(o);
+  const then = "the tree that the promise names";
+  if (due && named === key.name) earlier.push([then, grown, strict(root)]);
+  else if (due && named) show("another log", `the promise names ${named}`);
+  const head = await checkpointIn(textOf(await fetched(get, `${log}/checkpoint`)), key);
+  const { size, origin } = head;
   const by = `it is signed by the key of ${origin}, with ${size} entries`;
-  if (!show("checkpoint", by, await authentic(proof, known))) return false;
-  const head = newest ?? proof;
-  const goes = !newest || await joined(last, newest, known) &&
-    (!online || await published(get, log, newest));
-  const shown = online ? "the tree that this host shows now" : "the newest tree in the proof";
-  const longer = `${shown}, of ${head.size} entries, is an extension of that tree`;
-  if (newest && !show("newest", longer, goes)) return false;
-  // The thief of a replaced key can sign with it: only proofs under its last checkpoint count.
-  const { end } = known.filter((k) => k.name === origin).at(-1), newer = known.at(-1).name;
-  const replaced = newer !== origin && newer.split("/")[0] === origin.split("/")[0];
-  const at = `${head.size}:${btoa(String.fromCharCode(...head.root))}`;
-  const led = "the proof's newest checkpoint is the last one of its key, which was replaced";
-  if ((end || replaced && !online) && !show("key", led, end === at)) return false;
-  const times = [];
+  if (!show("checkpoint", by, head.authentic)) return false;
+  const texts = await rebuilt(get, log, size);
+  const hashes = await Promise.all(texts.map((text) => sha256([0], text)));
+  const all = same(await rootOf(hashes), head.root);
+  if (!show("entries", "the signed root is the root of all of them", all)) return false;
+  for (const [what, n, was] of earlier) {
+    const begins = n <= size && same(await rootOf(hashes.slice(0, n)), was);
+    if (!show("kept", `${what}, of ${n} entries, is the beginning of the log`, begins)) return false;
+  }
+  let times = 0;
   for (const w of witnesses) {
-    const at = await cosigned(proof, w, date) ?? await cosigned(head, w, date);
-    if (at) times.push(at);
-    if (at) show("witnessed", `it existed by ${at}, according to ${w.name}`);
+    const at = await cosigned(head, w);
+    if (at) times++, show("witnessed", `it existed by ${at}, according to ${w.name}`);
     const by = `it is cosigned by ${w.name}`;
     if (!at && where.witnesses && !show("witnessed", by, false)) return false;
   }
-  if (!times.length) show("not witnessed", "no given witness has cosigned it");
-  if (since) show("since then", `it counts as ${since}, according to the lookup`);
+  if (!times) show("not witnessed", "no given witness has cosigned it");
+  const entries = texts.map((text) => JSON.parse(textOf(text)));
+  const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
+  const index = entries.findIndex(({ entry }) => entry === record);
+  if (index < 0) {
+    const late = due < new Date().toISOString().slice(0, 10);
+    const by = due ? (late ? ": BROKEN PROMISE, due by " : ", promised by ") + due : "";
+    return show("entry", `not counted by a hand verification yet${by}`, false);
+  }
+  const after = entries.slice(index), said = entries[index].kind;
+  const date = after.find((e) => e.kind === "verification").as_of;
+  const since = after.findLast((e) => e.kind === "correction" && e.index === index)?.to;
+  const what = `it is entry ${index}, a record that counts as ${said}`;
+  if (!show("entry", what, said === kind || said === "own")) return false;
+  const inTime = `it is counted by ${date}, as promised by ${due}`;
+  if (due && !show("in time", inTime, date <= due)) return false;
+  if (since) show("since then", `it counts as ${since}`);
   const apart = `the operator's own record, set apart on ${date}`;
-  const found = { date, index, size, origin, kind, name, checkpoint: proof.note, newest: head };
-  return entry === "own" ? show("counted", apart, false) : found;
+  if (said === "own") return show("counted", apart, false);
+  return { date, index, size, origin, kind, checkpoint: head.note };
 }
 // main runs if this file is the program, under any name, and not if it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
@@ -365,10 +288,10 @@ const isProgram = import.meta.main || process?.versions?.node && (
 if (isProgram) {
   const { parseArgs } = await import("node:util"), files = await import("node:fs");
   const string = { type: "string" }, options = {
-    key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEYS.join() },
-    counted: { type: "boolean" }, log: string, proof: string, witness: string,
+    key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEY },
+    counted: { type: "boolean" }, log: string, kept: string, witness: string,
     help: { type: "boolean" } };
-  const usage = "usage: [--key KEY] [--counted] [--log URL] [--proof FILE] [--log-key VKEY] " +
+  const usage = "usage: [--key KEY] [--counted] [--log URL] [--kept FILE] [--log-key VKEY] " +
     "[--witness VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
@@ -379,23 +302,17 @@ if (isProgram) {
     const [file] = positionals;
     if (values.help || positionals.length > 1) throw new Error(`${usage}. Exit status: 0 valid, 1 not valid, 2 not checked`);
     const answer = read(textOf(files.readFileSync(file ?? 0), false));
-    const { log } = values, parts = [];
-    const keysIn = (list) => list.split(",").filter(Boolean);
-    const { witness } = values, about = [values.counted, log, values.proof, witness];
-    if (about.some((v) => v !== undefined)) {
-      const path = values.proof; // of which no more is read than a proof may have
-      if (path !== undefined) {
-        for await (const part of files.createReadStream(path, { end: MOST })) parts.push(part);
-      }
-      const proof = path === undefined ? path :
-        textOf(await new Blob(parts).arrayBuffer(), false).replaceAll("\r\n", "\n");
-      const where = { log, proof, keys: keysIn(values["log-key"]) };
+    const { log, witness, kept } = values, keysIn = (list) => list.split(",").filter(Boolean);
+    const keys = keysIn(values.key);
+    if ([values.counted, log, witness, kept].some((v) => v !== undefined)) {
+      const where = { log, keys, logKey: values["log-key"] };
       if (witness !== undefined) where.witnesses = keysIn(witness);
+      if (kept !== undefined) where.kept = [textOf(files.readFileSync(kept), false)];
       const found = await counted(answer, where, show);
-      const { kind, date, index, origin, size } = found;
-      if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${size} in ${origin}`);
+      const { kind, date, index, size } = found;
+      if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${size}`);
       else process.exitCode = 1;
-    } else if (await check(answer, keysIn(values.key), show)) {
+    } else if (await check(answer, keys, show)) {
       const { counted_by: day } = answer.kind === "receipt" ? {} : promised(answer.o);
       console.log(`valid ${answer.kind}${day ? `, promised to be counted by ${day}` : ""}`);
     } else process.exitCode = 1;

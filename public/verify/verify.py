@@ -56,62 +56,44 @@ def step(name, what, passed):
     if passed: return print("ok    ", name + ":", what)
     print("FAILED", name + ":", what.replace(" is ", " is not ", 1))
     sys.exit(1)
-# The public log: of a file nothing is believed before it fits what the key of the log has signed.
+# The public log: its newest checkpoint is signed, and all entries together have the signed root.
 MOST, LEVELS, SECONDS = 2**20, 32, 20  # what a file may have, and how long it may take
-NUMBER, DATE, HASH = "(0|[1-9][0-9]{0,8})", "([0-9]{4}-[0-9]{2}-[0-9]{2})", "[A-Za-z0-9+/]{43}="
-ENTRY = "([0-9a-f]{64}) %s (%s(?:-[1-9][0-9]{0,2})?) ([a-z]+)(?: ([a-z]+))?\n" % (NUMBER, DATE)
-CHECKPOINT = "(([a-z0-9.-]+/(log(?:/[1-9][0-9]{0,3})?))\n%s\n(%s)\n)\n" % (NUMBER, HASH)
-PROOF = ("c2sp[.]org/tlog-proof@v1\nextra ([^ \n]+)\nindex %s\n((?:%s\n){0,63})\n" % (NUMBER, HASH)
-         + CHECKPOINT + "((?:\u2014 [^ \n]+ [^ \n]+\n)+)")
+CHECKPOINT = ("(([a-z0-9.-]+/log(?:-[1-9][0-9]{0,3})?)\n(0|[1-9][0-9]{0,7})\n"
+              "([A-Za-z0-9+/]{43}=)\n)\n((?:\u2014 [^ \n]+ [^ \n]+\n)+)")
 def sha256(data): return hashlib.sha256(data).digest()
 def strict(base64):  # the bytes, where they are written in the one form that there is
     data = b64decode(base64)
     return data if b64encode(data).decode() == base64 else refuse("not strict base64")
-def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 key; behind @ its end
-    vkey, _, end = vkey.partition("@")
+def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 key
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
     good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
     good = good and strict(key)[:1] == bytes([kind]) and len(strict(key)) == 33
     a = point(strict(key)[1:]) if good else None
     good = a and times(8, a)[0] % P  # under a point of small order anybody can sign
-    return (name, number, strict(key)[1:], end) if good else refuse(
+    return (name, number, strict(key)[1:]) if good else refuse(
         "not a key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
-class Proof:  # what a tlog-proof (C2SP) and the checkpoint in it say
-    def __init__(self, file):
-        m = len(file) <= MOST and re.fullmatch(PROOF, file.decode("utf-8"))
-        if not m: refuse("not a tlog-proof with extra data")
-        extra, index, path, self.text, self.origin, self.folder, size, root, notes = m.groups()
-        self.extra, self.index = strict(extra), int(index)
+class Checkpoint:  # C2SP tlog-checkpoint
+    def __init__(self, file, key):
+        m = re.fullmatch(CHECKPOINT, file.decode("utf-8")) or refuse("not a checkpoint")
+        self.text, self.origin, size, root, notes = m.groups()
         self.size, self.root = int(size), strict(root)
-        self.path = [strict(line) for line in path.splitlines()]
-        self.signatures = re.findall(" ([^ \n]+) ([^ \n]+)\n", notes)
-    def authentic(self, keys):  # by a key of its origin: its first signature counts
-        for name, number, key, _ in keys:
-            own = [strict(s) for n, s in self.signatures if n == name == self.origin]
-            own = [s[4:] for s in own if s[:4].hex() == number]
-            if own and signed(key, self.text.encode("utf-8"), own[0]): return True
-    def cosigned(self, witness, day):  # when it was, from that day on (C2SP tlog-cosignature)
-        for s in [strict(s) for n, s in self.signatures if n == witness[0]]:
+        signatures = re.findall(" ([^ \n]+) ([^ \n]+)\n", notes)
+        self.signatures = [(name, strict(s)) for name, s in signatures]
+        own = [s for name, s in self.signatures if name == key[0] and s[:4].hex() == key[1]]
+        self.authentic = self.origin == key[0] and own != [] and signed(
+            key[2], self.text.encode("utf-8"), own[0][4:])
+    def cosigned(self, witness):  # when it was (C2SP tlog-cosignature)
+        for s in [s for name, s in self.signatures if name == witness[0]]:
             at = int.from_bytes(s[4:12], "big")
             if len(s) != 76 or s[:4].hex() != witness[1] or at > time.time() + 300: continue
-            over, said = "cosignature/v1\ntime %d\n%s" % (at, self.text), time.gmtime(at)
-            said = time.strftime("%Y-%m-%dT%H:%M:%SZ", said)
-            if said[:10] >= day and signed(witness[2], over.encode("utf-8"), s[12:]): return said
-# A tree has a hash for each entry at level 0, and at each level above one over every two below it.
-# At its right edge a level may have one without a sibling, which is the same at the level above.
-def beside(index, size):  # the levels, from the leaves up, at which a subtree has a sibling
-    return [k for k in range((size - 1).bit_length()) if index >> k ^ 1 <= size - 1 >> k]
-def climb(entry, index, size, path):  # RFC 9162, 2.1.3.2: an entry's subtrees, the last is the root
-    if index >= size or len(path) != len(beside(index, size)): return [None]
-    subtrees, path = [sha256(b"\0" + entry)], dict(zip(beside(index, size), path))
-    for k in range((size - 1).bit_length()):
-        pair = (path.get(k), subtrees[k]) if index >> k & 1 else (subtrees[k], path.get(k))
-        subtrees.append(sha256(b"\1" + b"".join(pair)) if k in path else subtrees[k])
-    return subtrees
-def before(p):  # the hashes of a path that are of subtrees before the entry
-    return [h for k, h in zip(beside(p.index, p.size), p.path) if p.index >> k & 1]
-def over(h):  # the subtree over hashes of a tile
-    return h if len(h) == 32 else sha256(b"\1" + over(h[:len(h) // 2]) + over(h[len(h) // 2:]))
+            over = "cosignature/v1\ntime %d\n%s" % (at, self.text)
+            if signed(witness[2], over.encode("utf-8"), s[12:]):
+                return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+def root(hashes):  # of a tree over the hashes of entries (RFC 6962, 2.1)
+    while len(hashes) > 1:
+        odd = hashes[len(hashes) & ~1:]
+        hashes = [sha256(b"\1" + a + b) for a, b in zip(hashes[::2], hashes[1::2])] + odd
+    return hashes[0] if hashes else sha256(b"")
 class Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_): pass  # it could lead anywhere, and is a fault like any other
 OPENER = urllib.request.build_opener(Stay)
@@ -131,101 +113,74 @@ def fetch(url, absent="it answers 404"):
     thread.join(SECONDS)
     file = got[0] if got else "no answer in time"
     return file if type(file) is bytes else refuse("%s: %s" % (url, file))
-def tile(url, level, n, size):  # the hashes of a tile of C2SP tlog-tiles in a tree of some size
-    width, name = min(256, (size >> 8 * level) - 256 * n), "%03d" % (n % 1000)
-    while n >= 1000: n //= 1000; name = "x%03d/%s" % (n % 1000, name)
-    url = "%s/tile/%d/%s%s" % (url, level, name, "" if width == 256 else ".p/%d" % width)
-    hashes = fetch(url)
-    return hashes if len(hashes) == 32 * width else refuse("%s: not %d hashes" % (url, width))
-def siblings(url, index, size, edge):  # the path of an entry, from tiles and the tree's right edge
-    path, tiles = [], {}
-    for k in beside(index, size) if index < size else []:
-        level, n, width = k // 8, index >> k ^ 1, 32 << k % 8
-        if level not in tiles: tiles[level] = tile(url, level, index >> 8 * level + 8, size)
-        part = tiles[level][n * width % 8192:][:width]
-        path.append(over(part) if n < size - 1 >> k else edge[k])
-    return path
-def countable(kind, o, url, vkeys):  # what an answer must be, and the keys
+def rebuilt(url, size):  # the entries, from their bundles (C2SP tlog-tiles)
+    entries = []
+    while len(entries) < size:
+        n, width = len(entries) // 256, min(256, size - len(entries))
+        name = "%03d" % (n % 1000)
+        while n >= 1000: n //= 1000; name = "x%03d/%s" % (n % 1000, name)
+        at = "%s/tile/entries/%s%s" % (url, name, "" if width == 256 else ".p/%d" % width)
+        file, end = fetch(at), 0
+        for _ in range(width):
+            end, begin = end + 2 + int.from_bytes(file[end:end + 2], "big"), end + 2
+            entries.append(file[begin:end])
+        end == len(file) or refuse("%s: not %d entries" % (at, width))
+    return entries
+def countable(kind, o, url, vkey):  # what an answer must be, and the key
     if kind == "receipt": refuse("only registrations and charters are counted")
     if o.get("record_id", "") is None: refuse("a dry run is not recorded")
     re.fullmatch("[0-9a-f]{32}", text(o.get("record_id"))) or refuse("invalid record_id")
-    known = [log_key(k) for k in vkeys if k] or refuse("this service keeps no log")
+    vkey or refuse("this service keeps no log")
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("want the http or https address of a log, ending in /log")
-    return known
-def counted(kind, o, url, file, keys, witnesses, every, online):  # by a proof, or by the log
-    record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
-    kinds, name, since, newest = [kind, "own"], "", None, None
-    def beyond(name): return Proof(fetch("%s/consistency/%s.tlog-proof" % (url, name)))
-    if file is not None:
-        proof = Proof(file)
-        last, index = Proof(proof.extra), proof.index
-        if last.extra[:1] != b"{": newest, last = last, Proof(last.extra)
-        m = re.search('"board":"/scoreboard/(%s(?:-[1-9][0-9]{0,2})?)[.]json"' % DATE,
-                      last.extra.decode("utf-8"))
-        if m: name = m.group(1)
-        if online and name: newest = beyond(name)
-    else:
-        lines = fetch(url + "/lookup/" + record[:3], b"").decode("utf-8").splitlines(True)
-        lines = [re.fullmatch(ENTRY, s) or refuse("invalid lookup line: %.80r" % s) for s in lines]
-        line = next((m.groups() for m in lines if m.group(1) == record), None)
-        missing = "not counted by a hand verification yet"
-        step("entry", "it is in the log's lookup" if line else missing, line)
-        _, index, name, _, said, since = line
-        newest = beyond(name)
-        proof = last = Proof(newest.extra)
-        index, kinds = int(index), [k for k in kinds if k == said]
-    edge, size = climb(last.extra, last.index, last.size, last.path), proof.size
-    ends = edge[-1] == last.root and last.index == size - 1 and last.text == proof.text
-    path = proof.path
-    if file is None: path = siblings(url[:-3] + proof.folder, index, size, edge) if ends else []
-    entries = [(k, ('{"kind":"%s","entry":"%s"}' % (k, record)).encode("utf-8")) for k in kinds]
-    entry = [k for k, e in entries if climb(e, index, size, path)[-1] == proof.root]
-    step("inclusion", "it is entry %d of the %d entries under the checkpoint" % (index, size), entry)
-    day = re.match('{"kind":"verification","as_of":"%s"' % DATE, last.extra.decode("utf-8"))
-    date = day.group(1) if day else "any date"
-    good = day and ends and (name or date).startswith(date)
-    step("verification", "the last entry of that tree is the verification of " + date, good)
-    what = "it is signed by the key of %s, with %d entries" % (proof.origin, size)
-    step("checkpoint", what, proof.authentic(keys))
-    head = newest or proof
-    if newest:  # the hashes before an entry stay as they are when a tree grows
-        good = climb(last.extra, newest.index, newest.size, newest.path)[-1] == newest.root
-        good = good and newest.index == last.index and newest.origin == proof.origin
-        good = good and before(newest) == last.path and newest.authentic(keys)
-        seen = online and fetch(url[:-3] + newest.folder + "/checkpoint").decode("utf-8")
-        good = good and (not online or seen.startswith(newest.text + "\n"))
-        what = "the tree that this host shows now" if online else "the newest tree in the proof"
-        what += ", of %d entries, is an extension of that tree" % newest.size
-        step("newest", what, good)
-    # Who has stolen a replaced key can sign with it: nothing counts but what led to its end.
-    end = [k[3] for k in keys if k[0] == proof.origin][-1]
-    newer = keys[-1][0] != proof.origin and keys[-1][0].split("/")[0] == proof.origin.split("/")[0]
-    if end or newer and not online:
-        what = "the proof's newest checkpoint is the last one of its key, which was replaced"
-        step("key", what, end == "%d:%s" % (head.size, b64encode(head.root).decode()))
-    times = [(w[0], proof.cosigned(w, date) or head.cosigned(w, date)) for w in witnesses]
+    return log_key(vkey)
+def logged(url, key, kept, witnesses, every):  # the entries of the whole log, which is checked
+    head = Checkpoint(fetch(url + "/checkpoint"), key)
+    what = "it is signed by the key of %s, with %d entries" % (head.origin, head.size)
+    step("checkpoint", what, head.authentic)
+    entries = rebuilt(url, head.size)
+    hashes = [sha256(b"\0" + e) for e in entries]
+    step("entries", "the signed root is the root of all of them", root(hashes) == head.root)
+    for what, size, is_root in kept:
+        what += ", of %d entries, is the beginning of the log" % size
+        step("kept", what, size <= head.size and root(hashes[:size]) == is_root)
+    times = [(w[0], head.cosigned(w)) for w in witnesses]
     for by, at in times:
         if at: print("witnessed: it existed by %s, according to %s" % (at, by))
         elif every: step("witnessed", "it is cosigned by " + by, False)
-    if not any(at for _, at in times):
-        print("not witnessed: no given witness has cosigned it")
-    if since: print("since then: it counts as %s, according to the lookup" % since)
-    what = "the operator's own record, set apart on " + date
-    if entry[0] == "own": step("counted", what, False)
-    print("counted %s by %s, entry %d of %d in %s" % (kind, date, index, size, proof.origin))
+    if not any(at for _, at in times): print("not witnessed: no given witness has cosigned it")
+    return [json.loads(e.decode("utf-8")) for e in entries]
+def counted(kind, o, entries):  # the entry of an answer, and how its promise was kept
+    record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
+    due = json.loads(o["promise"]["text"])["counted_by"] if o.get("promise") else ""
+    index = next((i for i, e in enumerate(entries) if e.get("entry") == record), None)
+    if index is None:
+        late = due and due < time.strftime("%Y-%m-%d", time.gmtime())
+        what = "not counted by a hand verification yet"
+        if due: what += (": BROKEN PROMISE, due by " if late else ", promised by ") + due
+        step("entry", what, False)
+    after = entries[index:]
+    day = next(e["as_of"] for e in after if e["kind"] == "verification")
+    changes = [e["to"] for e in after if e["kind"] == "correction" and e["index"] == index]
+    said = entries[index]["kind"]
+    what = "it is entry %d, a record that counts as %s" % (index, said)
+    step("entry", what, said in (kind, "own"))
+    if due: step("in time", "it is counted by %s, as promised by %s" % (day, due), day <= due)
+    if changes: print("since then: it counts as " + changes[-1])
+    if said == "own": step("counted", "the operator's own record, set apart on " + day, False)
+    print("counted %s by %s, entry %d of %d" % (kind, day, index, len(entries)))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
     cli.add_argument("--key", default="", help="the public key to check receipts with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="also check that the public log has this registration or charter; this service keeps no log")
     cli.add_argument("--log", metavar="URL", help="the address of the log to read for --counted")
-    cli.add_argument("--proof", metavar="FILE", help="check with this tlog-proof, without reading the log, that the answer was counted")
-    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log; join several with commas")
+    cli.add_argument("--kept", metavar="FILE", help="the file of a checkpoint that the log must extend")
+    cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log")
     cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; default standard input")
     cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; join several with commas")
-    args, kind, canonical, proof = cli.parse_args(), "receipt", None, None
+    args, kind, canonical, kept = cli.parse_args(), "receipt", None, []
     url = "" if args.log is None else args.log
-    count = args.counted or args.log is not None or args.proof is not None
+    count = args.counted or args.log is not None or args.kept is not None
     count = count or args.witness is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
@@ -240,27 +195,23 @@ def main():
         keys = [k.partition("@") for k in args.key.split(",") if k]
         good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k, _, _ in keys)
         good or refuse("a key has 32 bytes, in base64")
-        if count: log_keys = countable(kind, o, url, args.log_key.split(","))
+        if count: key = countable(kind, o, url, args.log_key)
         witnesses = "" if args.witness is None else args.witness
         witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
-        if args.proof is not None:
-            proof = open(args.proof, "rb").read(MOST + 1).replace(b"\r\n", b"\n")
-            proof = proof.removeprefix(b"\xef\xbb\xbf")
+        if args.kept is not None:
+            note = Checkpoint(open(args.kept, "rb").read(MOST), key)
+            note.authentic or refuse("the kept checkpoint is not signed by the key of the log")
+            kept.append(("the kept checkpoint", note.size, note.root))
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
         canonical = rebuild(kind, o)
-    if kind != "receipt" and o.get("promise") is None and not count:
+    if kind != "receipt" and o.get("promise") is None:
         print("unsigned: it has no promise, so anyone could have made this " + kind)
     same = canonical and canonical == o.get("canonical")
     step("fields", "they %smatch canonical" % ("" if same else "do not "), same)
     digest = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     step("hash", "payload_sha256 is the SHA-256 of canonical", digest == o.get("payload_sha256"))
-    if count:
-        online = args.proof is None or args.log is not None
-        every = args.witness is not None
-        try: return counted(kind, o, url, proof, log_keys, witnesses, every, online)
-        except (OSError, ValueError) as fault: cli.error("not checked: %s" % fault)
     by, what, message, at, until = o, "canonical", canonical, o.get("issued_at"), ""
     if kind == "receipt":
         step("signature", "the receipt is signed", o.get("signature") is not None)
@@ -277,16 +228,23 @@ def main():
             until = ", promised to be counted by " + text(said["counted_by"])
             good = said["issued_by"] == "www.anteroom.example"
         if not until or not good: cli.error("unverified: the promise is not from www.anteroom.example")
-    else: return print("valid " + kind)
-    if not keys: cli.error("no key to check against: give one with --key")
-    named = by.get("public_key_b64")
-    if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
-    days = next((days for k, _, days in keys if k == named), None)
-    good = days is not None and counts(days, at)
-    if until and not good: cli.error("unverified: the key was not valid at that time")
-    step("key", "it is valid for this service at that time", good)
-    raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
-    good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
-    step("signature", "%s is signed by %s" % (what, named), good)
-    print("valid " + kind + until)
+    elif not count: return print("valid " + kind)
+    if kind == "receipt" or until:
+        if not keys: cli.error("no key to check against: give one with --key")
+        named = by.get("public_key_b64")
+        if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
+        days = next((days for k, _, days in keys if k == named), None)
+        good = days is not None and counts(days, at)
+        if until and not good: cli.error("unverified: the key was not valid at that time")
+        step("key", "it is valid for this service at that time", good)
+        raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
+        good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
+        step("signature", "%s is signed by %s" % (what, named), good)
+    if not count: return print("valid " + kind + until)
+    if until and said.get("log") == key[0]:
+        kept.append(("the tree that the promise names", said["size"], strict(said["root"])))
+    elif until and said.get("log"): print("another log: the promise names", said["log"])
+    try: counted(kind, o, logged(url, key, kept, witnesses, args.witness is not None))
+    except (OSError, ValueError, TypeError, LookupError) as fault:
+        cli.error("not checked: %s" % fault)
 if __name__ == "__main__": main()

@@ -76,7 +76,6 @@ type Answer struct {
 	Canonicalization string  `json:"canonicalization" doc:"Identifier of the rule that canonical follows."`
 
 	record.Members `flat:"true"`
-	NextActions    []respond.Action `json:"next_actions,omitempty" doc:"If the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash after #."`
 }
 
 // Charter is a charter as filed.
@@ -124,9 +123,6 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 		w.Str("canonical", canonical)
 		w.Str("canonicalization", canon.CharterRule)
 		record.WriteMembers(t, w, in, stored)
-		if entry := record.LogEntry(t, stored.ID, hash); entry != nil {
-			respond.WriteActions(t, w, entry...)
-		}
 	})
 }
 

@@ -36,7 +36,7 @@ type Answer struct {
 	Registration     Registration `json:"registration" doc:"The registration, verbatim. It never has an e-mail address."`
 
 	record.Members `flat:"true"`
-	NextActions    []respond.Action `json:"next_actions" doc:"Next links. If the service has a public log, log-entry is the file that lists this record after the next hand verification, under the hash after #."`
+	NextActions    []respond.Action `json:"next_actions" doc:"Next links."`
 }
 
 // Registration holds the committed fields of a registration.
@@ -70,12 +70,8 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 		w.StrOrNull("pubkey", key)
 		w.Close('}')
 		record.WriteMembers(t, w, in, stored)
-		var next []string
 		if !t.Embedded {
-			next = []string{"scoreboard", "/api/roster", "terms", "/api/aup", "receipt", "/api/receipt"}
-		}
-		if next = append(next, record.LogEntry(t, stored.ID, hash)...); next != nil {
-			respond.WriteActions(t, w, next...)
+			respond.WriteActions(t, w, "scoreboard", "/api/roster", "terms", "/api/aup", "receipt", "/api/receipt")
 		}
 	})
 }

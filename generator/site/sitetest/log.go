@@ -24,16 +24,16 @@ func Log(t testing.TB, fsys fstest.MapFS, document func(path string) []byte, reg
 	if err := yaml.Unmarshal(file.Data, &service); err != nil {
 		t.Fatal(err)
 	}
-	key, signer := tlogtest.Key(t, tlog.Origin(service.Host, 1))
+	key, signer := tlogtest.Key(t, tlog.Origin(service.Host, ""))
 	text, rest, found := strings.Cut(string(file.Data), "\nlog:\n")
 	if found {
-		rest = strings.Replace(rest, "  keys: []", "  keys: ["+key+"]", 1)
+		rest = strings.Replace(rest, "  vkey: \"\"", "  vkey: "+key, 1)
 	} else {
-		rest = "  keys: [" + key + "]\n  witnesses: []\n"
+		rest = "  vkey: " + key + "\n  witnesses: []\n"
 	}
 	fsys["service.yaml"] = &fstest.MapFile{Data: []byte(text + "\nlog:\n" + rest)}
 
-	log := tlog.New([]string{key}, nil)
+	log := tlog.New(key, nil)
 	have, indexes := map[string]int{}, []int64{} // records by kind; indexes of registrations
 	for _, name := range boards(fsys) {
 		is := read(fsys["scoreboard/"+name+".yaml"])

@@ -98,7 +98,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "unknown log", http.StatusNotFound)
 		return
 	}
-	c, err := tlog.Open([]byte(checkpoint), []string{w.log}, nil)
+	c, err := tlog.Open([]byte(checkpoint), w.log, nil)
 	switch {
 	case err != nil:
 		http.Error(rw, "unknown key", http.StatusForbidden)

@@ -17,7 +17,7 @@ import (
 const (
 	ExitOK      = 0
 	ExitFailure = 1
-	ExitUsage   = 2 // the command line is wrong, or receipt verify has no receipt or key
+	ExitUsage   = 2 // the command line is wrong, or there is nothing to check
 )
 
 // Failure is the error of a command that was called correctly. Any other error is about the command

@@ -103,18 +103,15 @@ func (d *Deployment) note() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s, size := d.Artifact.Snapshot, int64(0)
+	s := d.Artifact.Snapshot
 	facts, err := continuity.FromFiles(d.Artifact.Files, s)
 	if err != nil {
 		return "", err
-	}
-	for _, n := range facts.Trees() {
-		size += n
 	}
 	key := "none"
 	if s.CurrentKey != "" {
 		key = fmt.Sprintf("%.4x", sha256.Sum([]byte(s.CurrentKey)))
 	}
-	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, size, len(all))
+	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, facts.LogSize(), len(all))
 	return text + notes(d.Allowances), nil
 }

@@ -110,7 +110,7 @@ func (d *Deployment) checkArtifact() error {
 	if public := receiptkey.Public(d.Key); d.Key != nil && public != d.Artifact.Snapshot.CurrentKey {
 		return fmt.Errorf("public/ does not publish the receipt key as the current one: its public half is %s "+
 			"(give the secret of receipt_keys.current, or list this one there and run anteroom generate; anteroom "+
-			"key check compares them)", public)
+			"doctor compares them)", public)
 	}
 	expires := output.SecurityTxtExpires(d.Artifact.File(output.SecurityTxtPath))
 	if expired, notice := project.Expiry(expires, d.Now); expired {

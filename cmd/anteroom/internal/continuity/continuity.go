@@ -45,8 +45,8 @@ type Facts struct {
 	Keys        []string          // the receipt keys: the current and the retired ones
 	Revoked     []string          // the ones among these whose receipts are invalid
 	Policy      Rules             // of acceptable use
-	LogKeys     []string          // the verifier keys of the public log
-	Checkpoints map[string][]byte // of the log, by path: the newest of each tree, and one for each known size
+	LogKey      string            // the verifier key of the public log
+	Checkpoints map[string][]byte // of the log, by path: the newest, and one for each known size
 }
 
 // Rules are the part of the answer of GET /api/aup that its version stands for. Encoding/json reads
@@ -57,15 +57,12 @@ type Rules struct {
 	Prohibited []model.Prohibited `json:"prohibited"`
 }
 
-// Trees returns the sizes of the trees of the log, by their paths.
-func (f Facts) Trees() map[string]int64 {
-	sizes := map[string]int64{}
-	for p, text := range f.Checkpoints {
-		if c, err := tlog.Open(text, f.LogKeys, nil); err == nil && tlog.IsCheckpoint(p) {
-			sizes[tlog.TreePath(p)] = c.Size
-		}
+// LogSize returns the number of entries of the log, 0 if it cannot be read.
+func (f Facts) LogSize() int64 {
+	if c, err := tlog.Open(f.Checkpoints[tlog.CheckpointPath], f.LogKey, nil); err == nil {
+		return c.Size
 	}
-	return sizes
+	return 0
 }
 
 // Regression is a published fact that would be withdrawn.
@@ -109,7 +106,7 @@ const (
 		"with a line revoked: REASON"
 	hintRevoked = "under receipt_keys.retired of service.yaml, give it the line revoked: REASON again"
 	hintPolicy  = "set the next version in aup.yaml"
-	hintLog     = "bring back log/ of the content, and log.keys of its service.yaml, from version control; if they exist, " +
+	hintLog     = "bring back log/ of the content, and log.vkey of its service.yaml, from version control; if they exist, " +
 		"a file of the published log is damaged: git restore --source HEAD -- public/log"
 )
 
@@ -158,49 +155,42 @@ func Check(published, next Facts) []Regression {
 }
 
 // checkLog compares each published checkpoint with the next log's one of the same size. It reports
-// one fault a tree.
+// the first fault.
 func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
-	if len(published.LogKeys) > 0 && len(next.LogKeys) == 0 {
-		add(tlog.KeysPath, hintLog, "a public log is published, and would vanish")
+	if published.LogKey != "" && next.LogKey == "" {
+		add(tlog.KeyPath, hintLog, "a public log is published, and would vanish")
 		return
 	}
-	faulty := map[string]bool{}
-	// the newest checkpoint of a tree sorts before the ones by size
+	// the newest checkpoint sorts before the ones by size
 	for _, p := range slices.Sorted(maps.Keys(published.Checkpoints)) {
-		tree, text := tlog.TreePath(p), published.Checkpoints[p]
-		if now := next.Checkpoints[p]; faulty[tree] || bytes.Equal(now, text) {
-			continue
-		}
-		if err := next.extends(tree, text); err != nil {
-			faulty[tree] = true
+		if err := next.extends(published.Checkpoints[p]); err != nil {
 			add(p, hintLog, "%s is published: %v", p, err)
+			return
 		}
 	}
 }
 
-func (f *Facts) extends(tree string, checkpoint []byte) error {
-	c, err := tlog.Open(checkpoint, f.LogKeys, nil)
+func (f *Facts) extends(checkpoint []byte) error {
+	c, err := tlog.Open(checkpoint, f.LogKey, nil)
 	if err != nil {
 		return err
 	}
-	own := f.Checkpoints[tlog.CheckpointOf(tree, c.Size)]
+	own := f.Checkpoints[tlog.CheckpointOf(c.Size)]
 	if own == nil {
-		own = f.Checkpoints[tlog.CheckpointPath(tree)]
+		own = f.Checkpoints[tlog.CheckpointPath]
 	}
 	if own == nil {
-		return errors.New("its tree would vanish")
+		return errors.New("it would vanish")
 	}
-	have, err := tlog.Open(own, f.LogKeys, nil)
+	have, err := tlog.Open(own, f.LogKey, nil)
 	switch {
 	case err != nil:
 		return err
 	case have.Size < c.Size:
 		return fmt.Errorf("it has %d entries, the next log %d: published entries are missing", c.Size, have.Size)
 	case have.Root != c.Root:
-		return &tlog.Fork{
-			Origin: c.Origin, Notes: []string{string(own), string(checkpoint)},
-			What: fmt.Sprintf("its key has signed two trees of %d entries: this one and the content's", c.Size),
-		}
+		return fmt.Errorf("the log is forked: its key has signed two trees of %d entries, this one and the content's\n%s\n%s",
+			c.Size, own, checkpoint)
 	}
 	return nil
 }
@@ -232,12 +222,11 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 			if err := facts.addManifest(f.Content()); err != nil {
 				return Facts{}, err
 			}
-		case f.Path == tlog.KeysPath:
-			keys, err := tlog.PublishedKeys(func(string) ([]byte, error) { return f.Content(), nil })
-			if err != nil {
-				return Facts{}, fmt.Errorf("read the keys of the log: %w", err)
+		case f.Path == tlog.KeyPath:
+			var err error
+			if facts.LogKey, err = tlog.PublishedKey(f.Content()); err != nil {
+				return Facts{}, err
 			}
-			facts.LogKeys = keys
 		case isCheckpoint(f.Path):
 			facts.Checkpoints[f.Path] = f.Content()
 		}
@@ -248,7 +237,7 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 // FromSite returns the facts of a content's boards and log.
 func FromSite(s *site.Site) Facts {
 	facts := Facts{
-		AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKeys: s.Log.Keys,
+		AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKey: s.Log.Key,
 		Checkpoints: map[string][]byte{},
 	}
 	for i := range s.Scoreboards {
@@ -257,8 +246,8 @@ func FromSite(s *site.Site) Facts {
 	}
 	for i := range s.Log.Stages {
 		stage := &s.Log.Stages[i]
-		facts.Checkpoints[tlog.CheckpointOf(stage.Tree.Path(), stage.Size)] = stage.Checkpoint
-		facts.Checkpoints[tlog.CheckpointPath(stage.Tree.Path())] = stage.Checkpoint
+		facts.Checkpoints[tlog.CheckpointOf(stage.Size)] = stage.Checkpoint
+		facts.Checkpoints[tlog.CheckpointPath] = stage.Checkpoint
 	}
 	return facts
 }
@@ -271,7 +260,7 @@ func (f Facts) Counted() Facts {
 }
 
 func isCheckpoint(p string) bool {
-	return tlog.IsCheckpoint(p) || tlog.Published(p) && path.Dir(p) == tlog.TreePath(p)+"/checkpoints"
+	return p == tlog.CheckpointPath || path.Dir(p) == tlog.Folder+"/checkpoints"
 }
 
 func (f *Facts) addManifest(text []byte) error {
@@ -301,8 +290,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	folder := os.DirFS(public)
 	var files []assets.File
 	for _, pattern := range []string{
-		manifestPath, tlog.KeysPath, tlog.Folder + "/checkpoint", tlog.Folder + "/*/checkpoint",
-		tlog.Folder + "/checkpoints/*", tlog.Folder + "/*/checkpoints/*", "/scoreboard/*.json",
+		manifestPath, tlog.KeyPath, tlog.CheckpointPath, tlog.Folder + "/checkpoints/*", "/scoreboard/*.json",
 	} {
 		names, err := fs.Glob(folder, pattern[1:])
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 // forks apart.
 func logFiles(t *testing.T, key string, signer note.Signer, payload string, sizes ...int) []assets.File {
 	t.Helper()
-	log := tlog.New([]string{key}, nil)
+	log := tlog.New(key, nil)
 	for day, n := range sizes {
 		name := fmt.Sprintf("2026-11-%02d", day+1)
 		var entries []tlog.Entry
@@ -46,15 +46,15 @@ func logFiles(t *testing.T, key string, signer note.Signer, payload string, size
 // TestCheck: each thing that is withdrawn is found, by its kind and its path, and nothing else is.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
-	otherKey, otherSigner := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
+	otherKey, otherSigner := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
 	withLog := func(files []assets.File) func(*continuity.Facts) {
 		return func(f *continuity.Facts) {
 			facts, err := continuity.FromFiles(files, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.LogKeys, f.Checkpoints = facts.LogKeys, facts.Checkpoints
+			f.LogKey, f.Checkpoints = facts.LogKey, facts.Checkpoints
 		}
 	}
 	published := continuity.Facts{
@@ -90,7 +90,7 @@ func TestCheck(t *testing.T) {
 		"newest lost":  {func(f *continuity.Facts) { delete(f.Checkpoints, "/log/checkpoint") }, `^$`},
 		"log forked":   {withLog(logFiles(t, key, signer, "x", 3, 400, 7)), `^log /log/checkpoint .*forked: .*405 entries.*\n(?s:.*\n.*— .*— )`},
 		"other stages": {withLog(logFiles(t, key, signer, "", 3, 200, 300)), `^log /log/checkpoint .*forked: `},
-		"another key":  {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*not signed by a known key`},
+		"another key":  {withLog(logFiles(t, otherKey, otherSigner, "", 3, 400)), `^log /log/checkpoint .*not signed by the key of the log`},
 	} {
 		next := published
 		next.Documents, next.Checkpoints = maps.Clone(published.Documents), maps.Clone(published.Checkpoints)
@@ -126,7 +126,7 @@ func TestCheck(t *testing.T) {
 // them whatever its manifest lists: a run of generate that was killed may have left one.
 func TestFromFolder(t *testing.T) {
 	t.Parallel()
-	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
 	const board = "/scoreboard/2026-11-20.json"
 	sum := assets.SumOf([]byte("{}"))
 	const unlisted = "/scoreboard/2026-11-21.json"
@@ -145,7 +145,7 @@ func TestFromFolder(t *testing.T) {
 	}
 	want.Documents[unlisted] = sum
 	got, err := continuity.FromFolder(dir, filepath.Join(dir, "snapshot.txt"))
-	if err != nil || len(want.Checkpoints) != 3 || len(want.LogKeys) != 1 || !slices.Equal(want.Keys, []string{"k"}) {
+	if err != nil || len(want.Checkpoints) != 3 || want.LogKey != key || !slices.Equal(want.Keys, []string{"k"}) {
 		t.Fatalf("%+v, %v", want, err)
 	}
 	if !maps.Equal(got.Documents, want.Documents) || len(continuity.Check(want, got))+len(continuity.Check(got, want)) > 0 {
@@ -172,7 +172,7 @@ func TestFromFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "log", "vkey"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "read the keys of the log: ") {
+	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "/log/vkey: ") {
 		t.Errorf("a key that is damaged: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "manifest.json"), 0o700); err != nil {

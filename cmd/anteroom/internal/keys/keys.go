@@ -200,42 +200,34 @@ func parseLog(text string) (*tlog.Key, error) {
 	return tlog.ParseKey(text)
 }
 
-// Signer reads the key that signs the next stage of a log, which service.yaml, the file, must list
-// last. It returns nil without a log.
-func Signer(t *cli.Terminal, secret *Log, listed []string, file string) (*tlog.Key, error) {
+// Signer reads the key that signs the log, which service.yaml, the file, must list. It returns nil
+// without a log.
+func Signer(t *cli.Terminal, secret *Log, listed, file string) (*tlog.Key, error) {
 	key, err := secret.Read(t)
 	switch {
-	case err != nil || key == nil && len(listed) == 0:
+	case err != nil || key == nil && listed == "":
 		return nil, err
 	case key == nil:
-		return nil, fmt.Errorf("%s lists log keys, of which the last one must sign (name its file with "+
-			"--log-key-file, or give it in %s; if it is lost, anteroom key rotate --log lists a new one)", file, logs.variable)
+		return nil, fmt.Errorf("%s has the log key %s, which must sign (name its file with --log-key-file, or give it in "+
+			"%s; if it is lost, see anteroom key rotate --help)", file, listed, logs.variable)
 	}
-	_, err = CheckLog(key.Public, listed, file)
-	return key, err
+	return key, CheckLog(key.Public, listed, file)
 }
 
-// CheckLog returns "last", "earlier" or "none", as service.yaml, the file, lists a verifier key for
-// the log. A key that is not the last one is an error.
-func CheckLog(public string, listed []string, file string) (as string, err error) {
-	if len(listed) == 0 {
-		return "none", fmt.Errorf("%s lists no log key (anteroom key rotate --log makes one and lists it)", file)
+// CheckLog checks that service.yaml, the file, has a verifier key for the log.
+func CheckLog(public, listed, file string) error {
+	switch listed {
+	case public:
+		return nil
+	case "":
+		return fmt.Errorf("%s lists no log key (anteroom key rotate --log makes one and lists it)", file)
 	}
-	last := strings.Join(strings.SplitN(listed[len(listed)-1], "+", 3)[:2], "+") // its name and its hash
-	switch slices.Index(listed, public) {
-	case len(listed) - 1:
-		return "last", nil
-	case -1:
-		return "none", fmt.Errorf("%s does not list this log key (sign with the secret of the last, %s, "+
-			"or make and list a new one with anteroom key rotate --log)", file, last)
-	}
-	return "earlier", fmt.Errorf("%s lists a newer log key than this one (sign with the secret of the last, %s)",
-		file, last)
+	return fmt.Errorf("%s lists another log key (sign with the secret of %s)", file, listed)
 }
 
-// NewLog makes the next log key of a service in the file out, and returns its public half.
+// NewLog makes a log key of a service in the file out, and returns its public half.
 func NewLog(out string, service *site.Service) (public string, err error) {
-	text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, len(service.Log.Keys)+1))
+	text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, service.Log.Key))
 	if err != nil {
 		return "", err
 	}

@@ -36,17 +36,15 @@ const (
 )
 
 // sample selects the requested documents of a log, which has thousands: those that every
-// verification changes, and the tiles of the newest checkpoints. anteroom log check reads all.
+// verification changes, and the tiles of the newest checkpoint. anteroom log check reads all.
 func (i *inspection) sample() map[string]bool {
 	chosen := map[string]bool{}
-	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // no trees if the log cannot be read
-	for tree, size := range facts.Trees() {
-		for _, p := range tlog.Edge(tree, size) {
-			chosen[p] = true
-		}
+	facts, _ := continuity.FromFiles(i.artifact.Files, nil) // no size if the log cannot be read
+	for _, p := range tlog.Edge(facts.LogSize()) {
+		chosen[p] = true
 	}
 	for _, f := range i.artifact.Files {
-		if tlog.Published(f.Path) && path.Dir(f.Path) == tlog.TreePath(f.Path) {
+		if tlog.Published(f.Path) && path.Dir(f.Path) == tlog.Folder {
 			chosen[f.Path] = true
 		}
 	}

@@ -59,17 +59,12 @@ func another(s *site.Site) {
 	s.Source, s.Service.Name = bytes.Repeat([]byte{0xab}, len(s.Source)), "Another"
 }
 
-// withLog adds a log of stages with so many registrations each. A second key signs those
-// from the third on.
+// withLog adds a log of stages with so many registrations each.
 func withLog(t *testing.T, a *output.Artifact, stages ...int) *output.Artifact {
 	t.Helper()
-	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", 1))
-	second, next := tlogtest.Key(t, tlog.Origin("www.base.example", 2))
-	log := tlog.New([]string{key, second}, nil)
+	key, signer := tlogtest.Key(t, tlog.Origin("www.base.example", ""))
+	log := tlog.New(key, nil)
 	for day, n := range stages {
-		if day == 2 {
-			signer = next
-		}
 		name := fmt.Sprintf("2026-11-%02d", day+1)
 		var entries []tlog.Entry
 		for i := range n {
@@ -217,7 +212,7 @@ func TestNothingDiffers(t *testing.T) {
 			if compared == nil {
 				continue
 			}
-			newest := append(tlog.Edge(tlog.Folder, 602), tlog.KeysPath, tlog.NewestPath, tlog.PolicyPath(tlog.Folder), tlog.PolicyPath("/log/2"), tlog.CheckpointPath(tlog.Folder))
+			newest := append(tlog.Edge(602), tlog.KeyPath, tlog.CheckpointPath)
 			n := 0
 			for path, is := range asked {
 				if is && !slices.Contains(newest, path) {
@@ -251,7 +246,7 @@ func TestWhatDiffers(t *testing.T) {
 		{replaced("/scoreboard/2026-11-20.json", "2", "3"), "documents", "/scoreboard/2026-11-20.json", "differ from byte", true},
 		{replaced("/manifest.json", `"documents": [`, `"documents": [`+strings.Repeat("{},", maxDocuments)), "documents", "/manifest.json", "lists more than 10000", true},
 		{answered("/", 404, "gone"), "documents", "/", "responds with 404", true},
-		{answered(tlog.KeysPath, 200, "x"), "documents", tlog.KeysPath, "differs from the generated document", false},
+		{answered(tlog.KeyPath, 200, "x"), "documents", tlog.KeyPath, "differs from the generated document", false},
 		{edited("/privacy.html", func(r *httptest.ResponseRecorder) { r.Code = 307; r.Header().Set("Location", "/privacy") }), "documents", "/privacy.html", "redirects with 307 to /privacy", true},
 		{replaced("/manifest.json", `"documents": [`, `"documents": [{"path":"/llms2.txt","sha256":"00"},`), "documents", "/llms2.txt", "the live manifest lists it", true},
 		{replaced("/manifest.json", `"/llms.txt"`, `"/robots.txt"`), "documents", "/llms.txt", "is not in the live manifest", false},
@@ -531,10 +526,9 @@ func TestFacts(t *testing.T) {
 		{replaced("/api/receipt", `"retired_keys":[]`, `"retired_keys":[{"public_key_b64":"`+retired+`"}]`), "[key /manifest.json]"},
 		{replaced("/api/receipt", public, retired), "[key /manifest.json]"},
 		{replaced("/manifest.json", public, retired), "[key /manifest.json]"},
-		{answered(tlog.KeysPath, 404, ""), "[]"},
-		{answered(tlog.CheckpointPath(tlog.Folder), 404, ""), "[]"},
-		{answered(tlog.CheckpointPath(tlog.Folder), 200, "x"), "[log /log/checkpoint]"},
-		{answered(tlog.CheckpointPath("/log/2"), 200, "x"), "[log /log/2/checkpoint]"},
+		{answered(tlog.KeyPath, 404, ""), "[]"},
+		{answered(tlog.CheckpointPath, 404, ""), "[]"},
+		{answered(tlog.CheckpointPath, 200, "x"), "[log /log/checkpoint]"},
 	} {
 		facts, err := serve(t, h, c.with).Facts(t.Context())
 		got := []string{}
@@ -555,9 +549,9 @@ func TestFacts(t *testing.T) {
 		{answered("/manifest.json", 404, ""), nil},
 		{answered("/scoreboard.json", 200, "<html>"), nil},
 		{answered("/api/receipt", 403, "{}"), nil},
-		{answered(tlog.KeysPath, 200, "<html>"), nil},
-		{answered(tlog.KeysPath, 403, ""), nil},
-		{answered(tlog.CheckpointPath(tlog.Folder), 403, ""), nil},
+		{answered(tlog.KeyPath, 200, "<html>"), nil},
+		{answered(tlog.KeyPath, 403, ""), nil},
+		{answered(tlog.CheckpointPath, 403, ""), nil},
 	} {
 		_, err := serve(t, h, c.with).Facts(t.Context())
 		one(t, fmt.Sprint("case ", n), err, c.want)

@@ -371,25 +371,22 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 	return errors.Join(errs...)
 }
 
-func (a *asker) logs(ctx context.Context, facts *continuity.Facts) (err error) {
-	facts.LogKeys, err = tlog.PublishedKeys(func(path string) ([]byte, error) { return a.File(ctx, path) })
-	if errors.Is(err, tlog.ErrNoLog) {
-		return nil
-	}
-	for _, key := range facts.LogKeys {
-		tree, err := tlog.TreeOf(key)
-		if err != nil {
+func (a *asker) logs(ctx context.Context, facts *continuity.Facts) error {
+	for _, path := range []string{tlog.KeyPath, tlog.CheckpointPath} {
+		text, err := a.File(ctx, path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // no log, or one that has not begun
+		case err != nil:
 			return err
-		}
-		at := tlog.CheckpointPath(tree)
-		checkpoint, err := a.File(ctx, at)
-		if err == nil {
-			facts.Checkpoints[at] = checkpoint
-		} else if !errors.Is(err, fs.ErrNotExist) { // a key may have signed nothing yet
-			return err
+		case path == tlog.KeyPath:
+			if facts.LogKey, err = tlog.PublishedKey(text); err != nil {
+				return err
+			}
+		default:
+			facts.Checkpoints[path] = text
 		}
 	}
-	return err
+	return nil
 }
 
 func (a *asker) optional(ctx context.Context, path string, into any) error {

@@ -32,8 +32,6 @@ func (l *logged) String() string {
 	}
 	for i, kind := range kinds {
 		switch kind {
-		case tlog.Previous:
-			kinds[i] = "the end of the tree before"
 		case tlog.Own, tlog.Vouched: // not nouns
 			kinds[i] = fmt.Sprintf("%d %s", n[kind], kind)
 		default:
@@ -44,7 +42,7 @@ func (l *logged) String() string {
 }
 
 func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, signer note.Signer) (*logged, error) {
-	s := &stage{log: v.site.Log, next: v.site.Log.Next(signer.Name()), logged: map[string]int64{}}
+	s := &stage{log: v.site.Log, next: v.site.Log.Size(), logged: v.site.Log.Records()}
 	err := s.records(v, d)
 	if err == nil {
 		err = s.vouched(d.ledger)
@@ -56,14 +54,11 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, 
 		e.ReceiptKeys, e.ManifestSHA256 = v.site.Service.InForce(), v.manifest
 		s.entries = append(s.entries, e)
 		lines, checkpoint, err = log.Append(v.name, s.entries, signer)
-		if log.Size()-v.site.Log.Size() > int64(len(s.entries)) {
-			s.entries = append([]tlog.Entry{{Kind: tlog.Previous}}, s.entries...)
-		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
-	if got, want := log.Current().Entry.Counts, board.Logged(); got != want {
+	if got, want := log.Counts(), board.Logged(); got != want {
 		gotText, wantText := got.Unlike(want)
 		return nil, fmt.Errorf("verify: the log would count %s, the board %s "+
 			"(run anteroom records audit, and bring back content/log from git)", gotText, wantText)
@@ -82,11 +77,6 @@ type stage struct {
 }
 
 func (s *stage) records(v *survey, d *decided) error {
-	for at := range s.log.Size() {
-		if s.log.IsRecordAt(at) {
-			s.logged[s.log.HashAt(at)] = at
-		}
-	}
 	lost, stored := d.verification.Lost != "", map[string]bool{}
 	for _, k := range v.kinds {
 		ids := map[string]bool{}

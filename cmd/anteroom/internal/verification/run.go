@@ -120,7 +120,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, r records.Reader, s
 	*site.Site, error,
 ) {
 	var key note.Signer
-	signer, keyless := keys.Signer(t, &o.LogKey, s.Service.Log.Keys, filepath.Join(o.Content, "service.yaml"))
+	signer, keyless := keys.Signer(t, &o.LogKey, s.Service.Log.Key, filepath.Join(o.Content, "service.yaml"))
 	if signer != nil {
 		key = signer
 	}
