@@ -301,10 +301,8 @@ type recorder struct {
 }
 
 func (r recorder) Handle(t *turn.Turn) turn.Outcome {
-	same := *t
 	outcome := r.Edge.Handle(t)
-	same.Journal = t.Journal
-	same.Refrain()
+	same := turn.Turn{Request: t.Request, Now: t.Now, Entropy: t.Entropy, Host: t.Host, Journal: t.Journal}
 	if o := r.shadow.Handle(&same); o.Response != nil {
 		r.record(recordedAnswer{t.Request, o.Response})
 	}

@@ -23,7 +23,8 @@
 //	    append the results to turn.Journal, in the order of the effects
 //	answer that the turn was not finished
 //
-// Run is this loop. A host adds respond.CommonHeaders to every answer, and Request-Id with
+// Run is this loop for a host in Go: it performs the effects where the handler asks, so that the
+// handler runs once. A host adds respond.CommonHeaders to every answer, and Request-Id with
 // Turn.RequestID, which it logs too. After a response with Deliver, and every few minutes, it calls
 // edge.Deliver in the same loop.
 //
@@ -149,8 +150,11 @@ type HostInfo struct {
 	Port      int      // where the host listens, for its address on loopback; 0 if unknown
 }
 
-// Turn is one request on its way to its answer.
+// Turn is one request on its way to its answer. It must not be copied: the copy would perform the
+// effects of its handler a second time.
 type Turn struct {
+	_ noCopy
+
 	Request  Request
 	Snapshot *snapshot.Snapshot
 	Now      int64    // seconds since 1970-01-01T00:00:00Z
@@ -171,9 +175,15 @@ type Turn struct {
 	headers []Header                // header fields to add to the answer
 	read    int                     // results of the journal that the handler has received
 	asked   []Effect                // effects the handler waits for
-	rounds  int                     // times that perform was called
-	perform func([]Effect) []Result // of a host in this process: see Run
+	rounds  int                     // calls of perform
+	perform func([]Effect) []Result // set by Run
 }
+
+// noCopy has go vet report copies (golang.org/issues/8005).
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 // Outcome is the result of a call of the core: a response, or effects to perform before another
 // call.
@@ -262,15 +272,15 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Response: r}
 }
 
-// Run is the loop for a host in this process: perform is called while the handler waits, so that it
-// runs once. perform returns one result for each effect, in order. Run returns nil if the turn
-// exceeds MaxRounds or MaxEffects: the host then responds with respond.Unfinished.
+// Run calls handle, and perform for the effects of each Do that the journal does not answer. perform
+// returns one result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or
+// MaxEffects: the host then responds with respond.Unfinished.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	t.perform = perform
 	return handle(t).Response
 }
 
-// Refrain has the turn perform no effect: a handler that asks for one is not continued.
+// Refrain has the turn perform no more effects: the outcome names the next one, as without Run.
 func (t *Turn) Refrain() { t.perform = nil }
 
 // RequestID returns the request's name in its answer and in the host's log. It leaves half of the
