@@ -162,7 +162,7 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	address := regexp.MustCompile(`(?m)^ANTEROOM_ADDR=(.*)$`).FindStringSubmatch(text(t, "anteroom.env"))
-	if file := text(t, "Caddyfile"); !strings.Contains(file, "\n"+canonical+", "+apex+" {\n") || address == nil || !strings.Contains(file, "h2c://"+address[1]+" {") {
+	if file := text(t, "Caddyfile"); !strings.Contains(file, "\n"+canonical+", "+apex+" {\n") || address == nil || !strings.Contains(file, "reverse_proxy "+address[1]+" {") {
 		t.Errorf("the Caddyfile does not lead from these hosts to %q", address)
 	}
 }
@@ -656,8 +656,6 @@ func TestDiesBeforeItAnswers(t *testing.T) {
 			r.Context().Value(connection{}).(net.Conn).Close()
 		}
 	}))
-	dies.Config.Protocols = new(http.Protocols)
-	dies.Config.Protocols.SetUnencryptedHTTP2(true)
 	dies.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connection{}, c) }
 	dies.Start()
 	defer dies.Close()

@@ -169,7 +169,6 @@ func Open(c Config) (*Host, error) {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: cutHead, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 		ConnState: h.unread.watch,
 	}
-	speakHTTP2(h.server)
 	if err := h.open(); err != nil {
 		h.closeStore()
 		return nil, err
@@ -387,23 +386,4 @@ func (h *Host) deliverOne() bool {
 	t := h.turn(on, turn.Request{Method: http.MethodPost, Target: "/", Host: on.snapshot.CanonicalHost})
 	answer := h.run(on, t, on.edge.Deliver, h.sendMail)
 	return answer != nil && answer.Status == http.StatusOK
-}
-
-// A proxy sends the requests of all its callers over few connections.
-const (
-	streamsAtOnce = 250              // of a connection; net/http cuts off callers that reset streams to begin more
-	streamBuffer  = 128 << 10        // bytes of a body that are not yet read: more than turn.MaxBody
-	frameSize     = 16 << 10         // bytes: the least that there may be
-	pingPause     = 30 * time.Second // until a silent connection is probed
-)
-
-// speakHTTP2 enables HTTP/2 without TLS, for proxies (RFC 9113, section 3.3).
-func speakHTTP2(s *http.Server) {
-	s.Protocols = new(http.Protocols)
-	s.Protocols.SetHTTP1(true)
-	s.Protocols.SetUnencryptedHTTP2(true)
-	s.HTTP2 = &http.HTTP2Config{
-		MaxConcurrentStreams: streamsAtOnce, MaxReceiveBufferPerStream: streamBuffer, MaxReadFrameSize: frameSize,
-		SendPingTimeout: pingPause, PingTimeout: pingPause, WriteByteTimeout: s.WriteTimeout,
-	}
 }

@@ -121,9 +121,6 @@ func TestRefusals(t *testing.T) {
 		return core.Handle(t)
 	}})
 	address, _ := serve(t, h)
-	over2 := &http.Transport{Protocols: new(http.Protocols)}
-	over2.Protocols.SetUnencryptedHTTP2(true)
-	t.Cleanup(over2.CloseIdleConnections)
 	long := strings.Repeat("x", 40<<10)
 	for _, c := range []struct {
 		method, path, field, value string
@@ -150,35 +147,33 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/llms.txt", "X", long, 431, ""},
 		{"GET", "/v1/odd", "", "", 500, ""},
 	} {
-		for _, transport := range []*http.Transport{http.DefaultTransport.(*http.Transport), over2} {
-			r, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
-			must(t, err)
-			r.Host = "www.example.org"
-			if c.field != "" {
-				r.Header.Set(c.field, c.value)
-			}
-			answer, err := transport.RoundTrip(r)
-			if err != nil {
-				t.Fatalf("%s %s: %v", c.method, c.path, err)
-			}
-			var problem struct {
-				Type      string
-				Status    int
-				RequestID string `json:"request_id"`
-			}
-			body := bodyOf(answer)
-			json.Unmarshal([]byte(body), &problem)
-			if answer.StatusCode != c.status || answer.Header.Get("Allow") != c.allow {
-				t.Errorf("%s %s: %d %v %s", c.method, c.path, answer.StatusCode, answer.Header, body)
-			}
-			if c.status >= 400 && (problem.Status != c.status || problem.RequestID != answer.Header.Get("Request-Id") || answer.Header.Get("ETag") != "" ||
-				c.status != 431 && !strings.HasPrefix(problem.Type, "https://www.example.org/problems/") || answer.Header.Get("Content-Type") != respond.MediaProblem) {
-				t.Errorf("%s %s: %v %s", c.method, c.path, answer.Header, body)
-			}
-			for _, common := range respond.CommonHeaders {
-				if redirect := c.status/100 == 3; !redirect && fmt.Sprint(answer.Header.Values(common.Name)) != "["+common.Value+"]" {
-					t.Errorf("%s %s: %s is %q", c.method, c.path, common.Name, answer.Header.Values(common.Name))
-				}
+		r, err := http.NewRequest(c.method, "http://"+address+c.path, nil)
+		must(t, err)
+		r.Host = "www.example.org"
+		if c.field != "" {
+			r.Header.Set(c.field, c.value)
+		}
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatalf("%s %s: %v", c.method, c.path, err)
+		}
+		var problem struct {
+			Type      string
+			Status    int
+			RequestID string `json:"request_id"`
+		}
+		body := bodyOf(answer)
+		json.Unmarshal([]byte(body), &problem)
+		if answer.StatusCode != c.status || answer.Header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d %v %s", c.method, c.path, answer.StatusCode, answer.Header, body)
+		}
+		if c.status >= 400 && (problem.Status != c.status || problem.RequestID != answer.Header.Get("Request-Id") || answer.Header.Get("ETag") != "" ||
+			c.status != 431 && !strings.HasPrefix(problem.Type, "https://www.example.org/problems/") || answer.Header.Get("Content-Type") != respond.MediaProblem) {
+			t.Errorf("%s %s: %v %s", c.method, c.path, answer.Header, body)
+		}
+		for _, common := range respond.CommonHeaders {
+			if redirect := c.status/100 == 3; !redirect && fmt.Sprint(answer.Header.Values(common.Name)) != "["+common.Value+"]" {
+				t.Errorf("%s %s: %s is %q", c.method, c.path, common.Name, answer.Header.Values(common.Name))
 			}
 		}
 	}
