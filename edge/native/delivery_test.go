@@ -123,7 +123,7 @@ func TestDelivery(t *testing.T) {
 }
 
 // TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the
-// minute that records outbox revive promises.
+// minute that records retry promises.
 func TestDeliveryComesBack(t *testing.T) {
 	looks := make(chan bool)
 	h, _ := open(t, Config{}, fake{

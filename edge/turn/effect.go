@@ -35,12 +35,11 @@ const MaxReason = 200
 
 // Message is plain text for the operator. The snapshot has its sender and recipient.
 type Message struct {
-	ID      string   // the same for every attempt
-	List    List     // its kind
-	Subject string   // never contains a caller's words
-	Text    string   // UTF-8, lines end in LF
-	Records []string // identifiers of its records
-	After   string   // ID of the message that mail programs show it under, or ""
+	ID      string // the same for every attempt
+	List    List   // its kind
+	Subject string // never contains a caller's words
+	Text    string // UTF-8, lines end in LF
+	After   string // ID of the message that mail programs show it under, or ""
 }
 
 // List is a kind of message: the first part of a List-Id (RFC 2919), by which mail programs sort.

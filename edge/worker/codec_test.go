@@ -69,7 +69,7 @@ func outcomeObject(o turn.Outcome) object {
 			effects = append(effects, object{"kind": "exec", "statements": statements})
 		case turn.Relay:
 			m := e.Message
-			effects = append(effects, object{"kind": "relay", "id": m.ID, "list": m.List, "subject": m.Subject, "text": m.Text, "records": append([]string{}, m.Records...), "after": m.After})
+			effects = append(effects, object{"kind": "relay", "id": m.ID, "list": m.List, "subject": m.Subject, "text": m.Text, "after": m.After})
 		case turn.Fetch:
 			effects = append(effects, object{
 				"kind": "fetch", "self": e.Self, "method": e.Method, "url": e.URL, "fields": string(turn.AppendFields(nil, e.Header)), "body": whole(e.Body),
@@ -128,7 +128,7 @@ func TestCodec(t *testing.T) {
 				}},
 			}, turn.Outcome{Effects: []turn.Effect{
 				turn.Exec{Statements: []turn.Statement{{SQL: text, Args: values}}},
-				turn.Relay{Message: turn.Message{ID: text, List: turn.Contacts, Subject: text, Text: text, Records: []string{text}, After: text}},
+				turn.Relay{Message: turn.Message{ID: text, List: turn.Contacts, Subject: text, Text: text, After: text}},
 				turn.Fetch{Self: true, Method: text, URL: text, Header: header, Body: []byte(text), MaxBytes: 1 << 30, TimeoutMillis: 1, ShareSeconds: 2},
 				turn.Sign{Message: []byte(text)},
 				turn.Verify{Message: []byte(text), PublicKey: []byte{1}, Signature: []byte{2}},

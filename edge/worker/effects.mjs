@@ -32,10 +32,10 @@ function notTaken(why, failure, status) {
 }
 
 /** Posts a message. After 5xx the outcome is unknown. @param {Relay} m @param {string} url @param {Facts} facts @returns {Promise<Result>} */
-async function post({ id, subject, text, records }, url, { relayMillis }) {
+async function post({ id, subject, text }, url, { relayMillis }) {
   const { ok, status, body } = await fetch(url, {
     method: 'POST', redirect: 'manual', signal: AbortSignal.timeout(relayMillis),
-    headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text, records }),
+    headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id, subject, text }),
   });
   await body?.cancel();
   return ok ? {} : notTaken(`webhook ${status}`, status < 500 ? REFUSED : TIMEOUT, UNACCEPTABLE.test(String(status)) ? status : 0);
@@ -123,13 +123,12 @@ const performers = {
         return { failure: UNAVAILABLE, data: encoder.encode('no relay') };
       }
       const { canonicalHost, relayFrom, relayTo, service } = facts;
-      const records = m.records.length > 0 && { 'X-Anteroom-Record': m.records.join(', ') };
       // The platform chooses the Message-ID: a message has its own ID here, so that others thread
       // with it.
       const references = [m.after, m.id].filter((id) => id !== '').map((id) => `<${id}@${canonicalHost}>`).join(' ');
       const headers = {
         'Auto-Submitted': 'auto-generated', 'List-Id': `<${m.list}.${canonicalHost}>`, 'References': references,
-        'X-Anteroom-Message': m.id, ...records,
+        'X-Anteroom-Message': m.id,
       };
       const from = { email: relayFrom, name: service };
       await within(env.EMAIL.send({ from, to: relayTo, subject: m.subject, text: m.text, headers }), facts.relayMillis);

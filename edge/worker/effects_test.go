@@ -152,7 +152,7 @@ func TestRelayResults(t *testing.T) {
 	t.Parallel()
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		posted, _ := io.ReadAll(r.Body) // the server notices that the client goes away only once it has read the body
-		const want = `{"id":"i","subject":"s","text":"t","records":["r"]}`
+		const want = `{"id":"i","subject":"s","text":"t"}`
 		if string(posted) != want || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("posted: %s %v %s", r.Method, r.Header, posted)
 		}
@@ -173,7 +173,7 @@ func TestRelayResults(t *testing.T) {
 	t.Cleanup(webhook.Close)
 	s := startMain(t, `import { perform } from './effects.mjs';
 const { setTimeout: real } = globalThis, { timeout } = AbortSignal;
-const message = { kind: 'relay', id: 'i', list: 'contacts', subject: 's', text: 't', records: ['r'], after: '' };
+const message = { kind: 'relay', id: 'i', list: 'contacts', subject: 's', text: 't', after: '' };
 const facts = { canonicalHost: 'www.example.org', service: 'Example', relayFrom: 'service@example.org', relayTo: 'operator@example.org', relayMillis: 10_000 };
 export default {
   async fetch(request, env, ctx) {

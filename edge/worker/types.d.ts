@@ -44,7 +44,7 @@ export interface Result {
 }
 
 export type Exec = { kind: 'exec'; statements: Statement[] };
-export type Relay = { kind: 'relay'; id: string; list: string; subject: string; text: string; records: string[]; after: string };
+export type Relay = { kind: 'relay'; id: string; list: string; subject: string; text: string; after: string };
 export type Fetch = {
   kind: 'fetch'; self: boolean; method: string; url: string; fields: string; body: Uint8Array;
   maxBytes: number; timeout: number; share: number;

@@ -225,7 +225,7 @@ class Reader {
     switch (this.u8()) {
       case 0: return { kind: 'exec', statements: this.list(this.statement) };
       case 1: return {
-        kind: 'relay', id: this.text(), list: this.text(), subject: this.text(), text: this.text(), records: this.texts(), after: this.text(),
+        kind: 'relay', id: this.text(), list: this.text(), subject: this.text(), text: this.text(), after: this.text(),
       };
       case 2: return {
         kind: 'fetch', self: this.u8() === 1, method: this.text(), url: this.text(), fields: this.text(), body: this.bytes(),

@@ -186,7 +186,7 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 		"agent_name: " + quotedName + "\n" +
 		quotedText
 	subject := Subject(t.Snapshot.Service, kind, id) + ", " + characters + with
-	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail, Records: []string{id}}
+	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail}
 }
 
 // Subject returns the beginning of the subject of a suggestion's mail.

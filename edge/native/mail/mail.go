@@ -128,8 +128,7 @@ var errAddresses = &relayError{why: "unusable relay address in the content"}
 // compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834,
 // section 5).
 func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
-	records := strings.Join(m.Records, ", ")
-	for _, value := range []string{m.ID, string(m.List), m.Subject, records, m.After} {
+	for _, value := range []string{m.ID, string(m.List), m.Subject, m.After} {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
 			return nil, &relayError{why: "control character in a header value"}
 		}
@@ -148,9 +147,6 @@ func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, 
 	msg.SetGenHeader("List-Id", "<"+string(m.List)+"."+s.CanonicalHost+">")
 	if m.After != "" {
 		msg.SetGenHeader(gomail.HeaderReferences, "<"+m.After+"@"+s.CanonicalHost+">")
-	}
-	if records != "" {
-		msg.SetGenHeader("X-Anteroom-Record", records)
 	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	return msg, nil

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"anteroom/edge/snapshot"
-	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
 )
 
@@ -30,14 +28,10 @@ var mailSnapshot = &snapshot.Snapshot{
 }
 
 func message() turn.Message {
-	m := turn.Message{
+	return turn.Message{
 		ID: strings.Repeat("ab", 16), List: turn.Contacts, Subject: "[Terns] many records",
 		Text: "Zoë wrote:\n> .\n> " + strings.Repeat("long ", 300) + "\n>  From here\n.\nend = 1\n",
 	}
-	for i := range outbox.MaxRecords {
-		m.Records = append(m.Records, fmt.Sprintf("%032x", i))
-	}
-	return m
 }
 
 // readMail checks a message in the way that a mail program reads it.
@@ -51,7 +45,7 @@ func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 	}
 	for name, value := range map[string]string{
 		"From": "=?utf-8?b?VGVybnMgIiYiIE3Dtndlbg==?= <relay@anteroom.example>", "List-Id": "<" + string(want.List) + ".www.anteroom.example>", "To": "<operator@anteroom.example>", "Auto-Submitted": "auto-generated",
-		"Message-Id": "<" + want.ID + "@www.anteroom.example>", "X-Anteroom-Record": strings.Join(want.Records, ", "),
+		"Message-Id": "<" + want.ID + "@www.anteroom.example>",
 		"Content-Transfer-Encoding": "quoted-printable", "Mime-Version": "1.0",
 	} {
 		if got := strings.Join(m.Header[name], "|"); got != value {
@@ -72,7 +66,7 @@ func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 
 func TestComposeRefusesControlCharacters(t *testing.T) {
 	for _, m := range []turn.Message{
-		{ID: "a", Subject: "x\r\nBcc: all@example.org"}, {ID: "a\nb", Subject: "x"}, {ID: "a", Subject: "x", Records: []string{"r\r\n\r\nbody"}}, {ID: "a", Subject: "\x00"},
+		{ID: "a", Subject: "x\r\nBcc: all@example.org"}, {ID: "a\nb", Subject: "x"}, {ID: "a", Subject: "\x00"},
 	} {
 		if _, err := compose(m, mailSnapshot, time.Now()); err == nil {
 			t.Errorf("%q was accepted", m)

@@ -105,7 +105,7 @@ func TestSession(t *testing.T) {
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{"EHLO": offers}})
 		r, of := relay(t, "smtp://"+server.Address+"?tls=none"+query, longest), *mailSnapshot
 		of.Service = `Terns, "Inc."`
-		m := turn.Message{ID: "abc", List: turn.Contacts, After: "def", Subject: "[Tern] contacts", Text: "caf\u00e9\n.\n", Records: []string{"abc"}}
+		m := turn.Message{ID: "abc", List: turn.Contacts, After: "def", Subject: "[Tern] contacts", Text: "caf\u00e9\n.\n"}
 		if result := r.Send(t.Context(), m, &of, time.Unix(1790000000, 0).UTC()); result.Failure != turn.None {
 			t.Fatalf("%+v", result)
 		}
@@ -128,7 +128,6 @@ MIME-Version: 1.0
 Message-ID: <abc@www.anteroom.example>
 References: <def@www.anteroom.example>
 Subject: [Tern] contacts
-X-Anteroom-Record: abc
 From: "Terns, \"Inc.\"" <relay@anteroom.example>
 To: <operator@anteroom.example>
 Content-Transfer-Encoding: quoted-printable

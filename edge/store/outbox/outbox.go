@@ -6,9 +6,11 @@
 // is the end of its lease: if the run dies, it is due again then, with its rows and its Message-ID,
 // so that a reader can recognize a copy. A digest that has certainly not arrived is taken apart.
 //
-// New rows come first, so that failing ones delay no new address. A digest has no names, which are
-// words of strangers that a relay may refuse. If the relay refuses the message all the same, it is
-// sent at once without the addresses, which are in the contacts.
+// New rows come first, so that failing ones delay no new address. If the relay refuses a digest, it
+// is sent again at once without the addresses, which are in the contacts.
+//
+// Accepts: if the clock was ahead at a failed try, the next try waits until the clock gets there
+// again. The address stays in the contacts meanwhile.
 package outbox
 
 import (
@@ -27,6 +29,7 @@ const LeaseSeconds = 50 * 60
 const MaxDigests = 16
 
 const (
+	maxRecords = 60 // in a digest
 	firstRetry = 60 // seconds; doubled with every try
 	lastRetry  = 6 * 3600
 	maxTries   = 20 // then a row is dead
@@ -49,8 +52,8 @@ WHERE id IN (SELECT id FROM batch) RETURNING record_id, kind, payload, created_a
 
 	held    = " WHERE state = 'pending' AND next_try_at = ? AND digest = ?"
 	deliver = "UPDATE outbox INDEXED BY outbox_due SET state = 'delivered', payload = NULL, delivered_at = ?, last_error = NULL" + held
-	release = "UPDATE outbox INDEXED BY outbox_due SET digest = ?, last_error = ?, next_try_at = ?, tries = tries - ?, " +
-		"state = iif(tries >= ?, 'dead', 'pending')" + held
+	release = "UPDATE outbox INDEXED BY outbox_due SET digest = ?1, last_error = ?2, next_try_at = ?3, " +
+		"tries = tries - ?4, state = iif(tries - ?4 >= ?5, 'dead', 'pending')" + held
 )
 
 // UnlessUsed is record.UnlessUsed, which says why.
@@ -72,7 +75,7 @@ func Enqueue(t *turn.Turn, kind, recordID, address string) turn.Statement {
 // message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.Now + LeaseSeconds
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{turn.SQL(claim, t.Now, t.NewID(), lease, int64(MaxRecords))}})
+	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{turn.SQL(claim, t.Now, t.NewID(), lease, int64(maxRecords))}})
 	switch {
 	case !ok:
 		return nil
@@ -129,18 +132,6 @@ func reason(sent *turn.Result) string {
 	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
-// MaxHeaderValue is the bound of Cloudflare's Email Sending for the value of a header field, in
-// bytes.
-const MaxHeaderValue = 2048
-
-const (
-	idSize    = 32 // bytes of a record id
-	separator = ", "
-)
-
-// MaxRecords is the number of record ids that fit into the header field of a digest.
-const MaxRecords = (MaxHeaderValue + len(separator)) / (idSize + len(separator))
-
 func digest(service, id string, rows [][]any, addresses bool) turn.Message {
 	m := turn.Message{
 		ID: id, List: turn.Contacts, After: string(turn.Contacts),
@@ -148,14 +139,12 @@ func digest(service, id string, rows [][]any, addresses bool) turn.Message {
 	}
 	var b strings.Builder
 	b.WriteString("Addresses that were given with registrations and charters, each with its\n" +
-		"owner's consent as the sender says. anteroom records show RECORD shows the rest.\n")
+		"owner's consent as the sender says.\n")
 	if !addresses {
-		b.WriteString("The relay may refuse the addresses: anteroom records show RECORD --addresses.\n")
+		b.WriteString("The relay may refuse the addresses: anteroom records list contacts --addresses shows them.\n")
 	}
 	for _, row := range rows {
-		record := text(row[0])
-		m.Records = append(m.Records, record)
-		b.WriteString("\nrecord: " + record + "\nkind: " + text(row[1]) + "\nreceived: " + civil.FormatTime(integer(row[3])) + "\n")
+		b.WriteString("\nrecord: " + text(row[0]) + "\nkind: " + text(row[1]) + "\nreceived: " + civil.FormatTime(integer(row[3])) + "\n")
 		if addresses {
 			payload, _ := jsondoc.Parse([]byte(text(row[2])))
 			b.WriteString("address: " + payload.Get("address").Text + "\n")

@@ -59,8 +59,7 @@ func Erase(
 	var sent []turn.Statement
 	for _, id := range now {
 		erase = append(erase, Erasure(id)...)
-		sent = append(sent, turn.SQL("SELECT coalesce(digest, lease) FROM outbox "+
-			"WHERE record_id = ? AND coalesce(digest, lease) IS NOT NULL", id))
+		sent = append(sent, turn.SQL("SELECT digest FROM outbox WHERE record_id = ? AND digest IS NOT NULL", id))
 	}
 	digests, err := s.Read(ctx, sent...)
 	if err != nil {
@@ -133,7 +132,7 @@ func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error)
 }
 
 const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), " +
-	"lease = NULL, digest = NULL WHERE state = 'dead'"
+	"digest = NULL WHERE state = 'dead'"
 
 // Revive makes the dead messages of the given records, or without records all of them, due at once
 // with no tries. It returns the number of each record, or of all.

@@ -20,7 +20,7 @@ func TestErase(t *testing.T) {
 		exec(t, server, "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) VALUES (?, 'k', ?, 0, 0)", id, `{"address":"`+id+`@example.org"}`)
 	}
 	exec(t, server, "DELETE FROM contacts WHERE record_id = 'b'")
-	exec(t, server, "UPDATE outbox SET digest = 'sent', lease = 'again' WHERE record_id = 'a'")
+	exec(t, server, "UPDATE outbox SET digest = 'sent' WHERE record_id = 'a'")
 	exec(t, server, "INSERT INTO observed VALUES ('2026-11-20', 'of A@Example.org', 'initialize', 2), ('2026-11-20', 'tern', 'initialize', 2)")
 	command := openStore(t, filepath.Join(dir, sqlite.FileName))
 	erased, observed, err := Erase(t.Context(), command, "a@example.org", "a", "none", "b")

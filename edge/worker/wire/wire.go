@@ -245,7 +245,6 @@ func (c *codec) effect(e *turn.Effect) {
 			c.text((*string)(&x.Message.List))
 			c.text(&x.Message.Subject)
 			c.text(&x.Message.Text)
-			list(c, &x.Message.Records, minText, (*codec).text)
 			c.text(&x.Message.After)
 		})
 	case kindFetch:

@@ -89,7 +89,7 @@ func outcomes() (frames [][]byte) {
 		{Response: &turn.Response{Status: 200, Body: []byte(`{"a":"é"}`), Log: "x", Deliver: true, Observed: []turn.Observation{{Kind: "handshake"}, {Client: "é\x00", Kind: "tools/call"}}}},
 		{Effects: []turn.Effect{
 			turn.Exec{Statements: []turn.Statement{{SQL: "SELECT ?", Args: []any{nil, int64(7), "é"}}, {}}},
-			turn.Relay{Message: turn.Message{ID: "1", List: turn.Contacts, Subject: "s", Text: "t\n", Records: []string{"a", ""}, After: "0"}},
+			turn.Relay{Message: turn.Message{ID: "1", List: turn.Contacts, Subject: "s", Text: "t\n", After: "0"}},
 			turn.Fetch{Self: true, Method: "GET", URL: "https://h/", Header: []turn.Header{{Name: "a", Value: "b"}}, Body: []byte{0}, MaxBytes: 9, TimeoutMillis: 1000},
 			turn.Sign{Message: []byte("m")},
 			turn.Verify{Message: []byte("m"), PublicKey: []byte("k"), Signature: []byte("s")},

@@ -62,5 +62,6 @@ func suggestion(folder string, entry fs.DirEntry) (id, text string) {
 		}
 		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, ">"), " "))
 	}
-	return message.Header.Get("X-Anteroom-Record"), strings.Join(lines, "\n")
+	id, _, _ = strings.Cut(strings.TrimPrefix(message.Header.Get("Message-ID"), "<"), "@")
+	return id, strings.Join(lines, "\n")
 }

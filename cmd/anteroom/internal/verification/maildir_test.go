@@ -34,8 +34,8 @@ func TestTexts(t *testing.T) {
 		body, _ := json.Marshal(map[string]string{"suggestion": text, "agent_name": "odd owl"})
 		edgetest.Decode(t, h.Do("POST", "/api/suggest", string(body)))
 		message := h.Messages[0]
-		message.Records = []string{fmt.Sprintf("%032x", i)}
-		filed = append(filed, records.Record{ID: message.Records[0]})
+		message.ID = fmt.Sprintf("%032x", i)
+		filed = append(filed, records.Record{ID: message.ID})
 		if sent := relay.Send(t.Context(), message, to, time.Now()); sent.Failure != turn.None {
 			t.Fatal(sent.Failure)
 		}

@@ -11,13 +11,10 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"anteroom/edge/store/outbox"
 )
 
 // Server refuses lines of more than 1,000 octets or without CRLF, content that is not dot-stuffed
-// or not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), commands in a wrong order and, as mail
-// services do, header values over outbox.MaxHeaderValue.
+// or not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), and commands in a wrong order.
 type Server struct {
 	Properties
 	Address string // host and port
@@ -213,7 +210,7 @@ func (s *session) talk() {
 
 func (s *session) content() (goOn bool, err error) {
 	var content strings.Builder
-	verdict, value, inHeader := "250 2.0.0 queued", 0, true
+	verdict := "250 2.0.0 queued"
 	for {
 		line, wrong, err := s.line(1000)
 		if err != nil {
@@ -225,16 +222,6 @@ func (s *session) content() (goOn bool, err error) {
 		text, dotted := strings.CutPrefix(line, ".")
 		if wrong == "" && dotted && !strings.HasPrefix(text, ".") {
 			wrong = "500 5.6.0 no dot-stuffing"
-		}
-		if inHeader = inHeader && text != ""; inHeader {
-			if _, first, _ := strings.Cut(text, ": "); strings.HasPrefix(text, " ") {
-				value += len(text)
-			} else {
-				value = len(first)
-			}
-			if value > outbox.MaxHeaderValue && wrong == "" {
-				wrong = "554 5.6.0 header value too long"
-			}
 		}
 		if wrong != "" {
 			verdict = wrong
