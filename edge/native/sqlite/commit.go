@@ -47,6 +47,7 @@ func (s *Store) Exec(exec turn.Exec) turn.Result {
 	return turn.Result{Rows: rows, Failure: failure}
 }
 
+// perform accepts that a job which comes during Close waits for its patience in vain: it is Refused.
 func (s *Store) perform(statements []turn.Statement) (rows [][][]any, changes []int64, failure turn.Failure) {
 	select {
 	case <-s.closing:
@@ -175,7 +176,9 @@ func (s *Store) commit(group []*job) {
 }
 
 // inPlace returns an error if the file of the database or of its log was replaced or is gone: a
-// commit to the file that was opened would be lost with the process.
+// commit to the file that was opened would be lost with the process. It accepts that a file is
+// replaced between this check and the end of the commit: a second check would cost each group two
+// more calls, for less than a millisecond.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)
@@ -204,9 +207,6 @@ func (s *Store) fail(group []*job, err error, committing bool) {
 	// A commit whose sync failed may be found again after a crash.
 	if c := code(err); committing && c != sqlite3.SQLITE_FULL && c != sqlite3.SQLITE_CONSTRAINT {
 		failure = turn.Timeout
-	}
-	if len(group) == 0 {
-		return
 	}
 	s.log.Error("write failed", "writes", len(group), "failure", failure, "error", withHint(err))
 	for _, j := range group {

@@ -12,27 +12,36 @@ import (
 // ForgetPatience bounds the wait of Forget for readers. Tests shorten it.
 var ForgetPatience = 3 * time.Second
 
+var errHeld = errors.New("another process reads the database, so its write-ahead log keeps them " +
+	"(stop that process, such as Litestream, and run anteroom records erase again: it finds no address, and removes the traces)")
+
 // Forget rewrites the database without traces of deleted rows, and empties the write-ahead log into
-// its file. Writers wait meanwhile, for about ten milliseconds a megabyte. A process that reads an
-// earlier state keeps that in the log: if it does not end within ForgetPatience, that is an error.
+// its file. It returns an error if another process reads an earlier state for ForgetPatience.
+//
+// It accepts that writers wait meanwhile, for about ten milliseconds a megabyte: VACUUM is SQLite's
+// own way to leave nothing, and addresses are seldom erased.
 func (s *Store) Forget(ctx context.Context) error {
 	err := errClosed
 	s.betweenGroups(func() { err = s.control("VACUUM") })
-	for began := time.Now(); err == nil; {
-		var rows [][][]any
-		s.betweenGroups(func() { // SQLite would have writers wait for a reader
-			rows, _, err = s.run(turn.SQL("PRAGMA busy_timeout = 0"), turn.SQL("PRAGMA wal_checkpoint(TRUNCATE)"),
-				turn.SQL("PRAGMA "+busyTimeout))
-		})
+	for began := time.Now(); err == nil; time.Sleep(ForgetPatience / 30) {
+		emptied := false
+		err = errClosed
+		s.betweenGroups(func() { emptied, err = s.emptyLog() })
 		switch {
-		case err == nil && rows[1][0][0] == int64(0):
+		case emptied:
 			return nil
 		case err == nil && time.Since(began) >= ForgetPatience:
-			err = errors.New("another process reads the database (stop it, a replication too, and try again)")
-		case ctx.Err() != nil:
+			err = errHeld
+		case err == nil:
 			err = ctx.Err()
 		}
-		time.Sleep(ForgetPatience / 30)
 	}
 	return fmt.Errorf("remove erased addresses from the database file: %w", withHint(err))
+}
+
+// emptyLog does not wait for readers, as writers would wait with it.
+func (s *Store) emptyLog() (emptied bool, err error) {
+	rows, _, err := s.run(
+		turn.SQL("PRAGMA busy_timeout = 0"), turn.SQL("PRAGMA wal_checkpoint(TRUNCATE)"), turn.SQL("PRAGMA "+busyTimeout))
+	return err == nil && rows[1][0][0] == int64(0), err
 }

@@ -33,8 +33,8 @@ func TestReader(t *testing.T) {
 	r, err := OpenReadOnly(path)
 	must(t, err)
 	defer r.Close()
-	if r.Name() != path || server.Name() != path || server.RetentionNote() != "" {
-		t.Errorf("names %q and %q, and %q remains", r.Name(), server.Name(), server.RetentionNote())
+	if r.Name() != path || server.Name() != path {
+		t.Errorf("names %q and %q", r.Name(), server.Name())
 	}
 	server.Exec(insert("a"))
 	if rows, err := r.Read(t.Context(), countAll, countAll); err != nil || len(rows) != 2 || rows[1][0][0] != int64(1) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/url"
@@ -82,6 +83,9 @@ func (s *Store) open(path string, create bool) error {
 	} else if !there && !create {
 		return ErrNone
 	}
+	if err := checkLog(path); err != nil {
+		return err
+	}
 	// SQLite would make a file that other users may read, and would not sync its name.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -140,6 +144,30 @@ func Exists(path string) (bool, error) {
 
 func notOurs(err error) error {
 	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
+}
+
+// checkLog refuses a log next to a file whose header declares none, such as a backup that was copied
+// over a database by hand (byte 18; sqlite.org/fileformat2.html, section 1.3.3): SQLite would write
+// the log's pages into it. This process must have no connection to the file, whose locks would be
+// lost (sqlite.org/howtocorrupt.html, section 2.2).
+//
+// It accepts a log next to a copy of another live database, which nothing in the file tells apart.
+func checkLog(path string) error {
+	head := make([]byte, 19)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // a new database, or a fault that is found again
+	}
+	defer f.Close()
+	log, err := os.Stat(path + logSuffix)
+	if err != nil || log.Size() == 0 {
+		return nil
+	}
+	if _, err := io.ReadFull(f, head); err != nil || head[18] != 1 {
+		return nil // SQLite reports other faults
+	}
+	return fmt.Errorf("%s does not belong to %s, a copy that replaced its database "+
+		"(move the log away, or bring the former database back)", path+logSuffix, path)
 }
 
 // migrate applies the missing migrations in the open transaction, to a database that it copies
@@ -219,8 +247,10 @@ func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64,
 	}
 }
 
-// RetentionNote returns "": Forget removes deleted addresses from the files.
-func (s *Store) RetentionNote() string { return "" }
+// RetentionNote names the backups: Forget removes deleted addresses from the files.
+func (s *Store) RetentionNote() string {
+	return "Backups made before keep it until you delete them; anteroom restore erases it again"
+}
 
 // Rewrite runs statements in one transaction in a database file that no process uses, and returns
 // the number of changed rows of each. It rebuilds the file, without traces of deleted rows.

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -670,6 +671,31 @@ func TestKilled(t *testing.T) {
 	if r := s.Exec(one("PRAGMA integrity_check")); r.Rows[0][0][0] != "ok" {
 		t.Errorf("integrity: %v", r.Rows)
 	}
+}
+
+// TestCopyNextToALog: a backup in the place of a database whose process was killed is refused with
+// the log of that: SQLite would write the log into it.
+func TestCopyNextToALog(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), FileName))
+	r, err := s.Reader()
+	must(t, err)
+	copied := filepath.Join(t.TempDir(), FileName)
+	must(t, errors.Join(r.CopyTo(t.Context(), copied), r.Close()))
+	s.Exec(insert("later"))
+	log, err := os.ReadFile(s.Name() + logSuffix)
+	must(t, err)
+	backup, err := os.ReadFile(copied)
+	must(t, errors.Join(err, os.WriteFile(copied+logSuffix, log, 0o600)))
+	if _, err := Open(copied, quiet); err == nil || !strings.Contains(err.Error(), copied+logSuffix+" does not belong to") {
+		t.Errorf("opened: %v", err)
+	}
+	if now, err := os.ReadFile(copied); err != nil || !bytes.Equal(now, backup) {
+		t.Errorf("the backup was changed, or %v", err)
+	}
+	must(t, os.Remove(copied+logSuffix))
+	opened, err := Open(copied, quiet)
+	must(t, err)
+	must(t, opened.Close())
 }
 
 // BenchmarkExec measures durable registrations by 64 callers.
