@@ -186,6 +186,8 @@ func (h *Host) open() (err error) {
 	}
 	if h.lock, err = disk.LockFolder(c.Data); errors.Is(err, fs.ErrNotExist) {
 		return sqlite.ErrNone
+	} else if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("open data folder: %w (run serve as its user, or give it to this user by chown)", err)
 	} else if err != nil {
 		return err
 	}

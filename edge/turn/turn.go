@@ -272,9 +272,9 @@ func (t *Turn) Outcome(r *Response) Outcome {
 	return Outcome{Response: r}
 }
 
-// Run calls handle, and perform for the effects of each Do that the journal does not answer. perform
-// returns one result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or
-// MaxEffects: the host then responds with respond.Unfinished.
+// Run calls handle, and perform for effects whose results the journal lacks. perform returns one
+// result for each effect, in order. Run returns nil if the turn exceeds MaxRounds or MaxEffects:
+// the host then responds with respond.Unfinished.
 func Run(t *Turn, handle func(*Turn) Outcome, perform func([]Effect) []Result) *Response {
 	t.perform = perform
 	return handle(t).Response

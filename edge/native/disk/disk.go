@@ -82,49 +82,21 @@ func WriteNew(path string, text []byte) error {
 	return err
 }
 
-// MakePrivate removes the permissions of other users on the file or folder at path, and reports
-// whether they had any (see IsOpen). It refuses a link to what others have access to, with ErrLink,
-// and a folder that all users share, such as /tmp.
-func MakePrivate(path string) (changed bool, err error) {
-	info, err := os.Lstat(path)
-	linked := err == nil && info.Mode()&fs.ModeSymlink != 0
-	if linked {
-		info, err = os.Stat(path)
+// Private returns an error if users other than its owner have access to the file or folder at path.
+// A file of root may be readable for the group of this user, as the credentials of systemd are. The
+// error of a missing file is nil.
+func Private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // whoever opens it explains the fault
 	}
-	if err != nil {
-		return false, err
+	got := info.Mode().Perm()
+	if want := got &^ othersOf(info.Mode(), Owner(info), os.Geteuid()); got != want {
+		return fmt.Errorf("%s is accessible to others: got mode %04o, want %04o (run chmod %04o %s, or name another)",
+			path, got, want, want, path)
 	}
-	switch mode := info.Mode(); {
-	case !IsOpen(info) || !mode.IsRegular() && !mode.IsDir():
-		return false, nil
-	case linked:
-		return false, fmt.Errorf("%s is %w (run chmod go= on its target)", path, ErrLink)
-	case mode.IsDir() && mode&fs.ModeSticky != 0:
-		return false, fmt.Errorf("folder %s is shared by all users (name another folder)", path)
-	}
-	// A link or a pipe may have taken its place by now.
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err == nil {
-		if info, err = f.Stat(); err == nil {
-			err = f.Chmod(info.Mode() &^ othersMay(info))
-		}
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return false, fmt.Errorf("private file is accessible to others: %w (run chmod go= on it as its owner)", err)
-	}
-	return true, nil
+	return nil
 }
-
-// ErrLink is the error of a link to what others have access to. Its maker could have this
-// user, who may be root, change the permissions of any file.
-var ErrLink = errors.New("a link to what others have access to")
-
-// IsOpen reports whether users other than the owner have access to a file or folder. A file of root
-// may be readable for the group of this user, as the credentials of systemd are.
-func IsOpen(info fs.FileInfo) bool { return info.Mode()&othersMay(info) != 0 }
-
-func othersMay(info fs.FileInfo) fs.FileMode { return othersOf(info.Mode(), Owner(info), os.Geteuid()) }
 
 // Owner returns the identifier of the user whom a file or folder belongs to.
 func Owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -22,17 +22,13 @@ func ReadKey(r io.Reader) (string, error) {
 	return string(text), err
 }
 
-// LoadKey reads the text of the secret key in the file at path. It calls warn if other users may
-// read the file.
-func LoadKey(path string, warn func()) (string, error) {
+// LoadKey reads the text of the secret key in the file at path.
+func LoadKey(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && IsOpen(info) {
-		warn()
-	}
 	text, err := ReadKey(f)
 	if errors.Is(err, errUTF16) {
 		err = fmt.Errorf("%s: %w", path, err)

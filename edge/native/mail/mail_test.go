@@ -45,7 +45,7 @@ func readMail(t *testing.T, raw io.Reader, want turn.Message) {
 	}
 	for name, value := range map[string]string{
 		"From": "=?utf-8?b?VGVybnMgIiYiIE3Dtndlbg==?= <relay@anteroom.example>", "List-Id": "<" + string(want.List) + ".www.anteroom.example>", "To": "<operator@anteroom.example>", "Auto-Submitted": "auto-generated",
-		"Message-Id": "<" + want.ID + "@www.anteroom.example>",
+		"Message-Id":                "<" + want.ID + "@www.anteroom.example>",
 		"Content-Transfer-Encoding": "quoted-printable", "Mime-Version": "1.0",
 	} {
 		if got := strings.Join(m.Header[name], "|"); got != value {

@@ -47,7 +47,7 @@ func (s *Store) Exec(exec turn.Exec) turn.Result {
 	return turn.Result{Rows: rows, Failure: failure}
 }
 
-// perform accepts that a job which comes during Close waits for its patience in vain: it is Refused.
+// perform accepts that a job which comes during Close waits for its patience, and is Refused.
 func (s *Store) perform(statements []turn.Statement) (rows [][][]any, changes []int64, failure turn.Failure) {
 	select {
 	case <-s.closing:

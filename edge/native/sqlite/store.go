@@ -146,10 +146,10 @@ func notOurs(err error) error {
 	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 }
 
-// checkLog refuses a log next to a file whose header declares none, such as a backup that was copied
-// over a database by hand (byte 18; sqlite.org/fileformat2.html, section 1.3.3): SQLite would write
-// the log's pages into it. This process must have no connection to the file, whose locks would be
-// lost (sqlite.org/howtocorrupt.html, section 2.2).
+// checkLog refuses a log next to a file whose header declares none (byte 18;
+// sqlite.org/fileformat2.html, section 1.3.3), such as a backup that was copied over a database by
+// hand: SQLite would write the log's pages into it. This process must have no connection to the
+// file, whose locks would be lost (sqlite.org/howtocorrupt.html, section 2.2).
 //
 // It accepts a log next to a copy of another live database, which nothing in the file tells apart.
 func checkLog(path string) error {

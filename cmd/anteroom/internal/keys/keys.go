@@ -65,12 +65,15 @@ func (s *Secret[K]) Read(t *cli.Terminal) (key K, err error) {
 }
 
 func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
-	place, text, isOpen := file, "", false // to other users
+	if err := disk.Private(file); err != nil {
+		return key, fmt.Errorf("read %s: %w", k.name, err)
+	}
+	place, text := file, ""
 	if file == "-" {
 		place = "standard input"
 		text, err = disk.ReadKey(t.In)
 	} else {
-		text, err = disk.LoadKey(file, func() { isOpen = true })
+		text, err = disk.LoadKey(file)
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -78,10 +81,7 @@ func (k *kind[K]) load(t *cli.Terminal, file string) (key K, err error) {
 	case err != nil:
 		return key, fmt.Errorf("read %s: %w (%s)", k.name, err, k.hint)
 	}
-	if key, err = k.from(place, text); err == nil && isOpen {
-		t.Warnf("%s %s can be read by others (run chmod 600 on it)", k.name, file)
-	}
-	return key, err
+	return k.from(place, text)
 }
 
 func (k *kind[K]) from(place, text string) (key K, err error) {

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
-	"anteroom/edge/native"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
@@ -114,6 +112,9 @@ func HasPassword(text string) bool {
 }
 
 func readSMTP(file string) (string, error) {
+	if err := disk.Private(file); err != nil {
+		return "", err
+	}
 	text, err := os.ReadFile(file)
 	if err == nil {
 		if text, err = disk.PlainText(text); err != nil {
@@ -166,21 +167,6 @@ func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 		err = nil // opening the data folder explains its faults
 	}
 	return key, err
-}
-
-func (o *Options) privateFiles() []string {
-	database := o.Database()
-	mail := cmp.Or(o.Outbox, filepath.Join(o.Data, native.MailFolder))
-	files := []string{o.Data, database, database + "-wal", database + "-shm", o.keyFile(), mail}
-	for _, name := range []string{"tmp", "new", "cur"} {
-		filepath.WalkDir(filepath.Join(mail, name), func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type()&fs.ModeSymlink == 0 {
-				files = append(files, name)
-			}
-			return nil
-		})
-	}
-	return files
 }
 
 func isMissing(err error) bool {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -83,7 +82,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	defer listener.Close()
-	if err := s.makePrivate(o.privateFiles()...); err != nil {
+	// What is in a private folder needs no mode of its own.
+	if err := errors.Join(disk.Private(o.Data), disk.Private(o.Outbox)); err != nil {
 		return err
 	}
 	if s.monitor, err = o.newMonitor(s.log); err != nil {
@@ -182,58 +182,10 @@ func (s *server) measure() {
 }
 
 func (s *server) readSecrets() (relay string, err error) {
-	if err := s.makePrivate(s.o.SMTPFile); err != nil {
-		return "", err
-	}
-	if relay, err = s.o.Relay(); err != nil || s.o.Unsigned {
-		return relay, err
-	}
-	named := s.o.Receipt.File
-	if !s.o.Receipt.Given() {
-		named = s.o.keyFile()
-	}
-	if named != "-" {
-		err = s.makePrivate(named)
-	}
-	if err == nil {
+	if relay, err = s.o.Relay(); err == nil && !s.o.Unsigned {
 		s.key, err = s.o.ReadKey(s.t)
 	}
 	return relay, err
-}
-
-// makePrivate removes the access of other users from existing files and folders. It logs its
-// changes, and refuses a file that it cannot change.
-func (s *server) makePrivate(names ...string) error {
-	const shown = 3
-	var changed []string
-	var faults []error
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		was, err := disk.MakePrivate(name)
-		if was {
-			changed = append(changed, name)
-		}
-		unseen := (*fs.PathError)(nil)
-		switch {
-		case errors.Is(err, disk.ErrLink):
-			return err
-		case err == nil || isMissing(err):
-		case errors.Is(err, fs.ErrPermission) && errors.As(err, &unseen) && unseen.Op == "stat":
-			return fmt.Errorf("%w (run serve as the user whose folder this is, or give the folder to this user by chown)", err)
-		default:
-			faults = append(faults, err)
-		}
-	}
-	if n := len(changed); n > 0 {
-		list := strings.Join(changed[:min(n, shown)], ", ")
-		if n > shown {
-			list += fmt.Sprintf(" and %d more", n-shown)
-		}
-		s.log.Warn("others had access to private files; access removed", "files", list)
-	}
-	return errors.Join(faults...)
 }
 
 // site is one generation.
