@@ -47,7 +47,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printBackup(t, "backed up to "+args[0], args[0], c)
+			return printBackup(t, "backed up to "+args[0], args[0], c, false)
 		},
 	}
 	flags := cmd.Flags()
@@ -87,7 +87,7 @@ func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
 		return fmt.Errorf("write the backup: %w", err)
 	}
 	t.Out.Reset(t.Err)
-	return printBackup(t, "backed up to standard output", "-", c)
+	return printBackup(t, "backed up to standard output", "-", c, false)
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {
@@ -103,7 +103,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c)
+			err = printBackup(t, fmt.Sprintf("restored %s into %s", args[0], data), args[0], c, true)
 			return errors.Join(err, warnOfLoss(cmd.Context(), t, content, data))
 		},
 	}
@@ -112,7 +112,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database is written")
 	contentFlag(flags, &content)
 	flags.StringArrayVar(&erasures, "erasures", nil,
-		"a newer `file` that lists erased records: a database, a backup or a list; may be given several times")
+		"a newer `file` "+backup.ErasedName+"; may be given several times")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -134,7 +134,7 @@ func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) erro
 	return r.Close()
 }
 
-func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
+func printBackup(t *cli.Terminal, done, file string, c *backup.Content, restored bool) error {
 	object := struct {
 		File   string           `json:"file"`
 		Store  string           `json:"store"`
@@ -142,10 +142,9 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		Newest *string          `json:"newest_record"`
 		Bytes  int64            `json:"bytes"`
 		Erased int64            `json:"erased_again,omitempty"`
-		By     string           `json:"erasures_known_by,omitempty"`
 	}{
 		File: file, Store: c.Store, Tables: map[string]int64{}, Newest: orNull(c.Newest), Bytes: c.Bytes,
-		Erased: c.Erased, By: c.ErasedBy,
+		Erased: c.Erased,
 	}
 	for _, table := range c.Tables {
 		object.Tables[table.Name] = table.Rows
@@ -155,13 +154,9 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content) error {
 		for _, table := range c.Tables {
 			t.Printf("%-15s %8d", table.Name, table.Rows)
 		}
-		if c.Erased > 0 {
-			t.Printf("erased again, as after this backup: the addresses of %s",
-				cli.Plural(int(c.Erased), "record"))
-		}
-		if c.ErasedBy != "" {
-			t.Printf("the newest list of erasures here is in %s: an address erased later is back "+
-				"(erase it again, or restore with --erasures and a newer database or backup)", c.ErasedBy)
+		if restored {
+			t.Printf("erased again, as %s lists them: the addresses of %s; an address erased later is back",
+				backup.ErasedName, cli.Plural(int(c.Erased), "record"))
 		}
 	})
 }

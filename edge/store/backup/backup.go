@@ -23,12 +23,11 @@ import (
 
 // Content describes a backup.
 type Content struct {
-	Store    string  // its identifier; "" if the schema is older than these
-	Tables   []Table // in the order of their creation
-	Newest   string  // time of the newest registration, charter or suggestion in RFC 3339, or ""
-	Bytes    int64
-	Erased   int64  // records whose addresses Restore has erased again
-	ErasedBy string // newest file with erasures that Restore knows; later erasures are undone
+	Store  string  // its identifier; "" if the schema is older than these
+	Tables []Table // in the order of their creation
+	Newest string  // time of the newest registration, charter or suggestion in RFC 3339, or ""
+	Bytes  int64
+	Erased int64 // records whose addresses Restore has erased again
 }
 
 // Table is the name of a table and the number of its rows.
@@ -39,7 +38,8 @@ type Table struct {
 
 // Write copies the database at path into file, and returns the contents. It checks and syncs the
 // copy before that replaces a backup at file: if Write is killed, file is the old one or the new
-// one. Of other files it replaces only a backup of the same store.
+// one. Of other files it replaces only a backup of the same store. The list of erasures is copied
+// next to file, for Restore.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
@@ -61,6 +61,13 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 		return nil, fmt.Errorf("check the copy: %w (try again; if that does not help, check the disk)", err)
 	}
 	if err := replaceable(ctx, file, c.Store); err != nil {
+		return nil, err
+	}
+	erased, err := ReadErased(filepath.Dir(path))
+	if err == nil {
+		err = NoteErased(folder, time.Now(), erased)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := os.Rename(made, file); err != nil {
@@ -184,9 +191,9 @@ func tables(ctx context.Context, r *sqlite.Reader) (names []string, err error) {
 }
 
 // Restore makes the database of a data folder from a backup, and returns the contents. It makes a
-// missing folder, and refuses one that has a database or is in use. It repeats the erasures made
-// after the backup that are known from the list in the folder, the backups and the list next to the
-// backup, and the databases, backups and lists in erasures. The server applies missing migrations.
+// missing folder, and refuses one that has a database or is in use. It repeats the erasures in the
+// list of the folder, in the list next to the backup, and in the lists that erasures names. The
+// server applies missing migrations.
 //
 // If Restore is killed, the folder has all of the database or none.
 func Restore(ctx context.Context, file, folder string, erasures ...string) (c *Content, err error) {
@@ -219,11 +226,10 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 		return nil, err
 	}
 	defer removeDraft(made)
-	ids, newest, err := knownErased(ctx, file, c.Store, folder, erasures)
+	ids, err := knownErased([]string{folder, filepath.Dir(file)}, erasures)
 	if err != nil {
 		return nil, err
 	}
-	c.ErasedBy = newest
 	if c.Erased, err = eraseAgain(ctx, made, ids); err != nil {
 		return nil, err
 	}

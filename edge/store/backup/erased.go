@@ -15,19 +15,17 @@ import (
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
-	"anteroom/edge/turn"
 )
 
-// ErasedName is the list of erasures in a data folder: lines of a time and a record identifier. The
-// database has the identifiers too, but the list survives it. Earlier programs kept a list next to
-// backups as well.
+// ErasedName is the list of erasures in a data folder, and next to backups: lines of a time and a
+// record identifier. Restore reads these lists alone, whatever the database knows.
 const ErasedName = "anteroom-erased.txt"
 
 // recordID matches the identifier at the end of a line, also if an earlier line broke off.
-var recordID = regexp.MustCompile(`(?m)[0-9a-f]{32}$`)
+var recordID = regexp.MustCompile(`(?m) [0-9a-f]{32}$`)
 
-// NoteErased adds records to the list in a data folder. It is called before their addresses are
-// erased.
+// NoteErased adds records to the list in a folder. For a data folder it is called before their
+// addresses are erased.
 func NoteErased(folder string, now time.Time, ids []string) error {
 	listed, err := ReadErased(folder)
 	if err != nil {
@@ -55,90 +53,45 @@ func NoteErased(folder string, now time.Time, ids []string) error {
 
 // ReadErased returns the identifiers in the list of a folder. The list may be missing.
 func ReadErased(folder string) ([]string, error) {
-	text, err := os.ReadFile(filepath.Join(folder, ErasedName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the list of erasures: %w", err)
+	ids, err := readList(filepath.Join(folder, ErasedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return recordID.FindAllString(string(text), -1), nil
+	return ids, err
 }
 
-// erasedBy returns the identifiers of erased records in a list, a database or a backup, and the
-// store of the latter two. Older schemas have neither.
-func erasedBy(ctx context.Context, file string) (ids []string, store string, err error) {
-	if is, err := sqlite.IsDatabase(file); err != nil || !is {
-		text, readErr := os.ReadFile(file)
-		if err = errors.Join(err, readErr); err == nil {
-			text, err = disk.PlainText(text)
+func readList(file string) ([]string, error) {
+	text, err := os.ReadFile(file)
+	if err == nil {
+		text, err = disk.PlainText(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of erasures %s: %w", file, err)
+	}
+	return strings.Fields(strings.Join(recordID.FindAllString(string(text), -1), "")), nil
+}
+
+// knownErased returns the records in the lists of folders and in named lists.
+func knownErased(folders, named []string) (ids []string, err error) {
+	for _, folder := range folders {
+		found, err := ReadErased(folder)
+		if err != nil {
+			return nil, err
 		}
-		if ids = recordID.FindAllString(string(text), -1); err == nil && len(ids) == 0 && len(text) > 0 {
-			err = errors.New("neither a database nor a list")
+		ids = append(ids, found...)
+	}
+	for _, file := range named {
+		found, err := readList(file)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("read the list of erasures %s: found no record identifier (name a file %s)", file, ErasedName)
 		}
 		if err != nil {
-			err = fmt.Errorf("read the list of erasures %s: %w", file, err)
+			return nil, err
 		}
-		return ids, "", err
-	}
-	r, err := sqlite.OpenReadOnly(file)
-	if err != nil {
-		return nil, "", err
-	}
-	defer r.Close()
-	names, err := tables(ctx, r)
-	if err != nil || !slices.Contains(names, "store") {
-		return nil, "", err
-	}
-	read := []turn.Statement{turn.SQL("SELECT id FROM store")}
-	if slices.Contains(names, "erased") {
-		read = append(read, turn.SQL(records.SelectErased))
-	}
-	rows, err := r.Read(ctx, read...)
-	if err != nil {
-		return nil, "", err
-	}
-	if len(rows[0]) > 0 {
-		store, _ = rows[0][0][0].(string)
-	}
-	for _, row := range slices.Concat(rows[1:]...) {
-		id, _ := row[0].(string)
-		ids = append(ids, id)
-	}
-	return ids, store, nil
-}
-
-// knownErased returns the records that were erased according to the databases and the list next to
-// file, the list in folder, and the files in more, and the newest of these files, or all in more.
-// restored is the store of file: databases next to it of other stores are passed over, as are
-// unreadable ones.
-func knownErased(
-	ctx context.Context, file, restored, folder string, more []string,
-) (ids []string, newest string, err error) {
-	backups := filepath.Dir(file)
-	next, _ := filepath.Glob(filepath.Join(backups, "*.db")) // which fails only for a bad pattern
-	files := slices.Concat(more, []string{filepath.Join(backups, ErasedName), filepath.Join(folder, ErasedName)})
-	latest := time.Time{}
-	for i, name := range slices.Concat(files, []string{file}, next) {
-		info, err := os.Stat(name)
-		var found []string
-		if err == nil {
-			var store string
-			if found, store, err = erasedBy(ctx, name); err == nil && store != "" && restored != "" && store != restored {
-				err = fmt.Errorf("read the erasures of %s: wrong store: got %s, want %s of %s", name, store, restored, file)
-			}
-		}
-		switch {
-		case err == nil:
-			if ids = append(ids, found...); info.ModTime().After(latest) {
-				latest, newest = info.ModTime(), name
-			}
-		case i < len(more) || i < len(files) && !errors.Is(err, fs.ErrNotExist):
-			return nil, "", err
-		}
-	}
-	if len(more) > 0 {
-		newest = strings.Join(more, ", ")
+		ids = append(ids, found...)
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids), newest, nil
+	return slices.Compact(ids), nil
 }
 
 func eraseAgain(ctx context.Context, path string, ids []string) (erased int64, err error) {

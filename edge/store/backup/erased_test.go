@@ -1,9 +1,6 @@
 package backup
 
 import (
-	"errors"
-	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +12,8 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// What was erased after a backup is erased again when that is restored: by a newer backup next to
-// it where the data folder is gone, and by the list in the folder where only its database is.
+// What was erased after a backup is erased again when that is restored: by the list in the data
+// folder, by the one that a later backup put next to the earlier one, or by one that is named.
 func TestErasedStaysErased(t *testing.T) {
 	s, backups := newStore(t), t.TempDir()
 	data := filepath.Dir(s.path)
@@ -34,10 +31,10 @@ func TestErasedStaysErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	restored := func(file, folder string, again int64, left ...string) *Content {
+	restored := func(file, folder string, lists []string, left ...string) {
 		t.Helper()
-		c, err := Restore(t.Context(), file, folder)
-		if err != nil || c.Erased != again {
+		c, err := Restore(t.Context(), file, folder, lists...)
+		if err != nil || c.Erased != int64(3-len(left)) {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		text, err := os.ReadFile(filepath.Join(folder, sqlite.FileName))
@@ -47,9 +44,8 @@ func TestErasedStaysErased(t *testing.T) {
 				t.Errorf("%s in %s: %t", address(letter), file, there)
 			}
 		}
-		return c
 	}
-	first, second := filepath.Join(backups, "first.db"), filepath.Join(backups, "second.db")
+	first := filepath.Join(backups, "first.db")
 	s.backUp(first)
 	synced := map[string]bool{}
 	watch(t, func(f *os.File) { synced[f.Name()] = true })
@@ -57,74 +53,32 @@ func TestErasedStaysErased(t *testing.T) {
 	if !synced[filepath.Join(data, ErasedName)] || !synced[data] {
 		t.Errorf("not all of the list is on the disk: %v", synced)
 	}
-	s.backUp(second)
-	s.backUp(filepath.Join(data, "inside"))
-	restored(first, t.TempDir(), 1, "b", "c")
-	copied := func(name string) string {
-		t.Helper()
-		text, err := os.ReadFile(first)
-		file := filepath.Join(t.TempDir(), name)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		must(t, err)
-		return file
-	}
-	// Alone, a backup knows of no later erasure, unless another file does or an older version has
-	// put a list next to it.
-	alone := copied("first.db")
-	if c := restored(alone, t.TempDir(), 0, "a", "b", "c"); c.ErasedBy != alone {
-		t.Errorf("erasures are known by %s", c.ErasedBy)
-	}
-	for _, newer := range []string{second, s.path, filepath.Join(data, ErasedName)} {
-		c, err := Restore(t.Context(), alone, t.TempDir(), newer)
-		if err != nil || c.Erased != 1 || c.ErasedBy != newer {
-			t.Errorf("by %s: %+v, %v", newer, c, err)
-		}
-	}
-	if _, err := Restore(t.Context(), alone, t.TempDir(), alone+"x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("by a missing file: %v", err)
-	}
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(alone), ErasedName), []byte("1970-01-01T00:00:00Z "+id("c")+"\n"), 0o600))
-	restored(alone, t.TempDir(), 1, "a", "b")
+	restored(first, t.TempDir(), nil, "a", "b", "c")
+	restored(first, t.TempDir(), []string{filepath.Join(data, ErasedName)}, "b", "c")
+	s.backUp(filepath.Join(backups, "second.db"))
+	restored(first, t.TempDir(), nil, "b", "c")
 
 	// A line that broke off does no harm.
 	must(t, os.WriteFile(filepath.Join(data, ErasedName), []byte("1970-01-01T00:00:00Z "+id("a")+"\n1970-01"), 0o600))
 	erase("b")
 	s.Close()
 	must(t, os.Remove(s.path))
-	restored(second, data, 1, "c")
+	restored(first, data, nil, "c")
 	if ids, err := ReadErased(data); err != nil || len(ids) != 2 {
 		t.Errorf("%q, %v", ids, err)
 	}
-	if entries, _ := os.ReadDir(backups); len(entries) != 2 {
+	if entries, _ := os.ReadDir(backups); len(entries) != 3 {
 		t.Errorf("beside the backups: %v", entries)
 	}
 
-	// A file that --erasures names is a list or a database, of this store.
 	list := filepath.Join(t.TempDir(), "list")
-	other, err := sqlite.Create(filepath.Join(t.TempDir(), "other.db"), slog.New(slog.DiscardHandler))
-	must(t, err)
-	defer other.Close()
-	for text, want := range map[string]string{
-		"\ufeff2026-01-01T00:00:00Z " + strings.Repeat("c", 32) + "\r\n": "",
-		"":                 "",
-		"no identifier\n":  "neither a database nor a list",
-		other.Name():       "wrong store: got ",
-		filepath.Dir(list): "is a directory",
-	} {
-		file := list
-		if filepath.IsAbs(text) {
-			file = text
-		} else if err := os.WriteFile(list, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Restore(t.Context(), first, t.TempDir(), file)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
+	must(t, os.WriteFile(list, []byte("\ufeff2026-01-01T00:00:00Z "+id("c")+"\r\n"), 0o600))
+	restored(first, t.TempDir(), []string{list}, "b")
+	for file, want := range map[string]string{first: "found no record identifier", backups: "is a directory", list + "x": "no such file"} {
+		if _, err := Restore(t.Context(), first, t.TempDir(), file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("by %s: %v, want %s", file, err, want)
 		}
 	}
-
 	unreadable := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(unreadable, ErasedName), 0o700))
 	if _, err := Restore(t.Context(), first, unreadable); err == nil || !strings.Contains(err.Error(), "read the list of erasures") {
