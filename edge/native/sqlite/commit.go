@@ -175,15 +175,15 @@ func (s *Store) commit(group []*job) {
 	_ = s.control("ROLLBACK")
 }
 
-// inPlace returns an error if the file of the database or of its log was replaced or is gone: a
-// commit to the file that was opened would be lost with the process. It accepts that a file is
+// inPlace returns an error if the database or its log was replaced or is gone, or the database was
+// emptied: a commit to the files that were opened would be lost with the process. It accepts that a file is
 // replaced between this check and the end of the commit: a second check would cost each group two
 // more calls, for less than a millisecond.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)
-		if err == nil && !os.SameFile(now, opened) {
-			err = fmt.Errorf("%s was replaced", name)
+		if err == nil && (!os.SameFile(now, opened) || name == s.path && now.Size() == 0) {
+			err = fmt.Errorf("%s was replaced or emptied", name)
 		}
 		if err != nil {
 			return fmt.Errorf("%w (bring the file back, or restart the server without killing it)", err)

@@ -584,7 +584,7 @@ func TestReplaced(t *testing.T) {
 	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
 		t.Errorf("with another file: %q", r.Failure)
 	}
-	if err := s.inPlace(); err == nil || !strings.HasSuffix(err.Error(), FileName+" was replaced (bring the file back, or restart the server without killing it)") {
+	if err := s.inPlace(); err == nil || !strings.HasSuffix(err.Error(), FileName+" was replaced or emptied (bring the file back, or restart the server without killing it)") {
 		t.Errorf("with another file: %v", err)
 	}
 	must(t, os.Rename(path+".away", path))
@@ -602,6 +602,16 @@ func TestReplaced(t *testing.T) {
 	must(t, s.Close())
 	if n := count(t, openStore(t, path), "registrations"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// TestEmptied: a log without its database is lost, so nothing more is written into it.
+func TestEmptied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	s := openStore(t, path)
+	must(t, os.Truncate(path, 0))
+	if r := s.Exec(insert("lost")); r.Failure != turn.Refused {
+		t.Errorf("told %q, want %q", r.Failure, turn.Refused)
 	}
 }
 
