@@ -29,17 +29,8 @@ type Reader struct {
 
 // OpenReadOnly opens the database file at path, also in a folder that this user cannot write to,
 // and with an older schema. It refuses a file without a schema, such as a copy of a running
-// server's file without its log. This process must not have the database open: see Store.Reader.
+// server's file without its log.
 func OpenReadOnly(path string) (*Reader, error) {
-	return openReadOnly(path)
-}
-
-// Reader opens the database a second time.
-func (s *Store) Reader() (*Reader, error) {
-	return openReadOnly(s.path)
-}
-
-func openReadOnly(path string) (*Reader, error) {
 	r := &Reader{}
 	absolute, err := filepath.Abs(path)
 	if err == nil {
@@ -51,6 +42,9 @@ func openReadOnly(path string) (*Reader, error) {
 	}
 	return r, nil
 }
+
+// Reader opens the database a second time.
+func (s *Store) Reader() (*Reader, error) { return OpenReadOnly(s.path) }
 
 // OpenBackup opens a file that no process writes to, of any schema. It neither makes nor reads
 // another file, and refuses a database with a log next to it.

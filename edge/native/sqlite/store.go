@@ -153,16 +153,16 @@ func notOurs(err error) error {
 //
 // It accepts a log next to a copy of another live database, which nothing in the file tells apart.
 func checkLog(path string) error {
-	head := make([]byte, 19)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil // a new database, or a fault that is found again
-	}
-	defer f.Close()
 	log, err := os.Stat(path + logSuffix)
 	if err != nil || log.Size() == 0 {
 		return nil
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // SQLite reports it
+	}
+	defer f.Close()
+	head := make([]byte, 19)
 	if _, err := io.ReadFull(f, head); err != nil || head[18] != 1 {
 		return nil // SQLite reports other faults
 	}

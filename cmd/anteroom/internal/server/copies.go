@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,74 +25,58 @@ func NewestBackup(folder string) (name string, at time.Time) {
 
 // Replicated returns the time up to which Litestream has replicated a database, from its control
 // socket (Litestream 0.5, GET /list).
-func Replicated(ctx context.Context, socket, database string) (time.Time, error) {
-	_, at, err := findReplica(ctx, socket, database)
-	if err == nil && at.IsZero() {
-		err = fmt.Errorf("litestream has not replicated %s yet (look at its log)", database)
-	}
-	return at, err
-}
-
-// findReplica returns the path by which Litestream knows a database, and the time up to which it
-// has replicated it.
-func findReplica(ctx context.Context, socket, database string) (path string, at time.Time, err error) {
-	var list struct {
-		Databases []struct {
-			Path     string    `json:"path"`
-			LastSync time.Time `json:"last_sync_at"`
-		} `json:"databases"`
-	}
-	if err := askLitestream(ctx, socket, http.MethodGet, "/list", nil, &list); err != nil {
-		return "", at, err
+func Replicated(ctx context.Context, socket, database string) (at time.Time, err error) {
+	list, err := askLitestream(ctx, socket)
+	if err != nil {
+		return at, fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
 	}
 	ours, err := os.Stat(database)
 	if err != nil {
-		return "", at, err
+		return at, err
 	}
 	for _, d := range list.Databases {
-		if theirs, err := os.Stat(d.Path); err == nil && os.SameFile(ours, theirs) {
-			return d.Path, d.LastSync, nil
+		theirs, err := os.Stat(d.Path)
+		switch {
+		case err != nil || !os.SameFile(ours, theirs):
+		case d.LastSync.IsZero():
+			return at, fmt.Errorf("litestream has not replicated %s yet (look at its log)", database)
+		default:
+			return d.LastSync, nil
 		}
 	}
-	return "", at, fmt.Errorf("litestream does not replicate %s (name it in litestream.yml)", database)
+	return at, fmt.Errorf("litestream does not replicate %s (name it in litestream.yml)", database)
 }
 
-func askLitestream(ctx context.Context, socket, method, path string, body, into any) (err error) {
-	const timeout = 10 * time.Second
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
-		}
-	}()
+type replicas struct {
+	Databases []struct {
+		Path     string    `json:"path"`
+		LastSync time.Time `json:"last_sync_at"`
+	} `json:"databases"`
+}
+
+func askLitestream(ctx context.Context, socket string) (list replicas, err error) {
+	const timeout, maxAnswer = 10 * time.Second, 1 << 20
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		},
 	}}
-	sent, err := json.Marshal(body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/list", nil)
 	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, bytes.NewReader(sent))
-	if err != nil {
-		return err
+		return list, err
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return err
+		return list, err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	switch {
-	case err != nil:
-		return err
-	case answer.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s %s: %s: %.200q", method, path, answer.Status, text)
-	case into != nil:
-		return json.Unmarshal(text, into)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %.200q", answer.Status, text)
 	}
-	return nil
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	return list, err
 }
-
-const maxAnswer = 1 << 20 // bytes
