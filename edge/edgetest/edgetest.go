@@ -148,7 +148,7 @@ type Fake struct {
 	Fetches    []turn.Fetch
 	Signed     [][]byte // messages of the Sign effects
 	Limits     []string // keys of the Limit effects
-	Rounds     int      // calls of the core in the last turn
+	Rounds     int      // times that the last turn waited for effects
 	Left       int64    // writes that the limiter still allows
 	Later      int64    // seconds from Now to the time of a turn
 
@@ -191,10 +191,8 @@ func (h *Fake) Do(method, target, body string, headers ...string) *turn.Response
 // Run runs a turn.
 func (h *Fake) Run(t *turn.Turn, handle func(*turn.Turn) turn.Outcome) *turn.Response {
 	h.Rounds = 0
-	return turn.Run(t, func(t *turn.Turn) turn.Outcome {
+	return turn.Run(t, handle, func(effects []turn.Effect) (results []turn.Result) {
 		h.Rounds++
-		return handle(t)
-	}, func(effects []turn.Effect) (results []turn.Result) {
 		for _, effect := range effects {
 			results = append(results, h.perform(effect))
 		}
