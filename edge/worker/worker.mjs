@@ -13,7 +13,7 @@ import { left, most } from './store.mjs';
 import { decoder, encoder, nothing } from './wire.mjs';
 /** @import { Answer, Call, Effect, Entry, Env, Invocation, Observation, Outcome, Signer, Turn } from './types' */
 
-const DIGEST = 5; // statements of a digest, or of a reminder
+const DIGEST = 2; // statements of a digest
 const SAMPLE = 50; // one in so many refusals is logged: anybody causes them, and the operator pays for lines
 /** The instance in use. @type {Core | undefined} */
 let core;
