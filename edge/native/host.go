@@ -340,7 +340,7 @@ func (h *Host) eraseAgain() error {
 	}
 	h.log.Warn("erased again: addresses that an older copy of the database had brought back", "rows", n)
 	if err := h.store.Forget(context.Background()); err != nil {
-		h.log.Error("an erased address stays in the database file (anteroom records erase, once nobody reads it)", "error", err)
+		h.log.Error("an erased address stays in the database", "error", err)
 	}
 	return nil
 }

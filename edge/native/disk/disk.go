@@ -88,7 +88,7 @@ func WriteNew(path string, text []byte) error {
 func Private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
-		return nil // whoever opens it explains the fault
+		return nil // opening it explains the fault
 	}
 	got := info.Mode().Perm()
 	if want := got &^ othersOf(info.Mode(), Owner(info), os.Geteuid()); got != want {

@@ -119,7 +119,7 @@ func (s *Store) group(first *job) {
 	}
 }
 
-// take returns the jobs that nobody has withdrawn.
+// take returns the queued jobs that are not withdrawn.
 func (s *Store) take(j *job) (group []*job) {
 	for {
 		if j.state.CompareAndSwap(waiting, begun) {
@@ -176,9 +176,10 @@ func (s *Store) commit(group []*job) {
 }
 
 // inPlace returns an error if the database or its log was replaced or is gone, or the database was
-// emptied: a commit to the files that were opened would be lost with the process. It accepts that a file is
-// replaced between this check and the end of the commit: a second check would cost each group two
-// more calls, for less than a millisecond.
+// emptied: a commit to the files that were opened would be lost with the process.
+//
+// It accepts that a file is replaced between this check and the end of the commit: a second check
+// would cost each group two more calls, for less than a millisecond.
 func (s *Store) inPlace() error {
 	for name, opened := range s.files {
 		now, err := os.Stat(name)

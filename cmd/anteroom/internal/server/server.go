@@ -82,7 +82,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	defer listener.Close()
-	// What is in a private folder needs no mode of its own.
+	// The mode of a private folder protects the files in it.
 	if err := errors.Join(disk.Private(o.Data), disk.Private(o.Outbox)); err != nil {
 		return err
 	}
