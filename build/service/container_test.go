@@ -36,7 +36,7 @@ func buildImage(t *testing.T, root string) (made image) {
 	t.Helper()
 	dir := t.TempDir()
 	from := filepath.Join(dir, "release")
-	if err := os.MkdirAll(filepath.Join(from, "data"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(from, "data"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, source := range map[string]string{"anteroom": program(), "ca-certificates.crt": "/etc/ssl/certs/ca-certificates.crt"} {
