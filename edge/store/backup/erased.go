@@ -17,8 +17,8 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// ErasedName is the list of erasures in a data folder, and next to backups: lines of a time and a
-// record identifier. Restore reads these lists alone, whatever the database knows.
+// ErasedName is the list of erasures in a data folder, and next to backups: lines of the time
+// of writing and a record identifier. Restore reads these lists alone, whatever the database knows.
 const ErasedName = "anteroom-erased.txt"
 
 // recordID matches the identifier at the end of a line, also if an earlier line broke off.
