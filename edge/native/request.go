@@ -137,11 +137,11 @@ func init() {
 	}
 }
 
-func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
-	// After a body that was not read to its end net/http closes the connection.
+func (h *Host) dynamic(w *recorder, r *http.Request, on *site, t *turn.Turn, path string) {
+	// After a larger body net/http lets the caller read the answer before it closes the connection.
+	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, turn.MaxBody+1))
 	request := &t.Request
-	request.Body, request.Incomplete, t.Host.Client = body, err != nil, h.callerAddress(r)
+	request.Body, request.Incomplete, t.Host.Client = body, err != nil && len(body) <= turn.MaxBody, h.callerAddress(r)
 	for i, name := range api.RequestHeaders {
 		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
 			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
