@@ -7,8 +7,8 @@
 #
 # A test that needs more than Go has the build tag "full". The tools for these come at pinned
 # versions: npm modules (build/npm, build/clients/generated), the compiler of the edge
-# (build/toolchain/go.mod), and Debian's Caddy, nginx, Postfix, Exim, systemd, sudo and Chromium. If
-# one is missing, the checks that need it fail. TestShare of build/service makes users: run as root.
+# (build/toolchain/go.mod), and Debian's Caddy, nginx, promtool, Buildah, Postfix, Exim, systemd and
+# Chromium. If one is missing, the checks that need it fail.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

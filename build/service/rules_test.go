@@ -3,7 +3,6 @@
 package service_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -91,22 +90,7 @@ func TestRules(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 
-	var dashboard struct {
-		Panels []struct{ Targets []struct{ Expr string } }
-	}
-	if err := json.Unmarshal([]byte(text(t, "dashboard.json")), &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	recorded := "groups: [{name: dashboard, rules: [\n"
-	for i, panel := range dashboard.Panels {
-		expressions = append(expressions, panel.Targets[0].Expr)
-		recorded += fmt.Sprintf("{record: 'panel_%d', expr: '%s'},\n", i, panel.Targets[0].Expr)
-	}
-	if said, err := command(t, "promtool", "check", "rules", write(t, dir, "dashboard.yml", recorded+"]}]\n")).CombinedOutput(); err != nil {
-		t.Errorf("the dashboard: %v: %s", err, said)
-	}
-
-	// What alerts and panels ask for, a host shows.
+	// A host shows what the alerts ask for.
 	h := start(t, t.TempDir(), "ANTEROOM_BACKUPS="+dir, "ANTEROOM_REPLICA=none")
 	register(t, http.DefaultClient, "http://"+h.address)
 	_, page := ask(t, http.DefaultClient, "GET", h.said.until(t, `metrics are shown" url=(\S+)`), "")

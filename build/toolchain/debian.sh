@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# nginx, HAProxy, Apache, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers,
-# sudo and Chromium. An installed program is used, except for the mail servers, which need their own
-# settings.
+# nginx, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers and Chromium. An
+# installed program is used, except for the mail servers, which need their own settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
 # machine, and the mail servers exclude each other. For the others, this script installs packages as
@@ -63,8 +62,6 @@ program() {
 }
 program caddy unpack caddy # 2.6 or later
 program nginx unpack nginx
-program haproxy unpack_whole haproxy
-program apache2 unpack_whole apache2-bin
 program promtool unpack prometheus
 program buildah unpack_whole buildah
 if [ ! -d "$mail" ]; then
@@ -84,10 +81,6 @@ install() {
 if ! has_systemd; then
   install systemd
   has_systemd || fail "systemd-analyze is missing. Install it (apt-get install systemd)."
-fi
-if ! command -v visudo >/dev/null; then
-  install sudo
-  command -v visudo >/dev/null || fail "sudo is missing. Install it (apt-get install sudo)."
 fi
 if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
   install chromium
