@@ -1,95 +1,55 @@
 package generator_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"encoding/xml"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"anteroom/generator"
 )
 
-// The index of skills has the digest of the skill's own bytes, and the skill the name and the
-// description of the index, whatever the service is called.
-func TestSkill(t *testing.T) {
-	o := generate(t, overlay(t, edits{"service.yaml": replace("name: Anteroom", `name: "Ante: \"room\" #1"`)}))
-	var index struct {
-		Skills []struct{ Name, Description, URL, Digest string }
+// The feed has the newest board first, and an entry stays as it is when others come.
+func TestFeed(t *testing.T) {
+	type entry struct {
+		ID        string `xml:"id"`
+		Title     string `xml:"title"`
+		Published string `xml:"published"`
+		Content   string `xml:"content"`
 	}
-	if err := json.Unmarshal(document(t, o, "/.well-known/agent-skills/index.json"), &index); err != nil || len(index.Skills) != 1 {
-		t.Fatalf("%+v, %v", index, err)
+	type feed struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+		Updated string   `xml:"updated"`
+		Entries []entry  `xml:"entry"`
 	}
-	listed := index.Skills[0]
-	skill := document(t, o, strings.TrimPrefix(listed.URL, o.Snapshot.BaseURL()))
-	if want := fmt.Sprintf("sha256:%x", sha256.Sum256(skill)); listed.Digest != want {
-		t.Errorf("digest %s, want %s", listed.Digest, want)
+	read := func(o *generator.Output) (read feed) {
+		if err := xml.Unmarshal(document(t, o, "/feed.atom"), &read); err != nil {
+			t.Fatal(err)
+		}
+		return read
 	}
-	parts := strings.SplitN(string(skill), "---\n", 3)
-	var front map[string]string
-	err := yaml.Unmarshal([]byte(parts[1]), &front)
-	if err != nil || front["name"] != listed.Name || front["description"] != listed.Description {
-		t.Errorf("the front matter is %v, %v", front, err)
-	}
-}
-
-// Both feeds have the same items, the newest first, and an item stays as it is when others come.
-func TestFeeds(t *testing.T) {
-	before := generate(t, shippedContent)
 	o := generate(t, overlay(t, edits{ // a second board on the day of the last one corrects it
 		"scoreboard/2026-11-20-2.yaml": func(string) string {
 			return board(t, "received_external: 0", "received_external: 3")("") +
 				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"
 		},
 	}))
-	var feed struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(document(t, o, "/feed.json"), &feed); err != nil {
-		t.Fatal(err)
+	before, after := read(generate(t, shippedContent)), read(o)
+	if len(after.Entries) != 3 || after.Updated != after.Entries[0].Published || !slices.Equal(after.Entries[1:], before.Entries) {
+		t.Fatalf("%+v, want one entry more than %+v", after, before)
 	}
-	var atom struct {
-		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
-		Updated string   `xml:"updated"`
-		Entries []struct {
-			ID        string `xml:"id"`
-			Title     string `xml:"title"`
-			Published string `xml:"published"`
-			Content   string `xml:"content"`
-		} `xml:"entry"`
-	}
-	if err := xml.Unmarshal(document(t, o, "/feed.atom"), &atom); err != nil {
-		t.Fatal(err)
-	}
-	if len(feed.Items) != 3 || len(atom.Entries) != 3 || atom.Updated != atom.Entries[0].Published {
-		t.Fatalf("%s\n%+v", feed.Items, atom)
-	}
-	for i, raw := range feed.Items {
-		var item struct {
-			ID, Title string
-			Text      string `json:"content_text"`
-			Date      string `json:"date_published"`
-		}
-		if err := json.Unmarshal(raw, &item); err != nil {
-			t.Fatal(err)
-		}
-		if e := atom.Entries[i]; e.ID != item.ID || e.Title != item.Title || e.Published != item.Date || e.Content != item.Text {
-			t.Errorf("the feeds differ: %+v, %+v", item, e)
-		}
-		document(t, o, strings.TrimPrefix(item.ID, o.Snapshot.BaseURL()))
-		if _, err := time.Parse(time.RFC3339, item.Date); err != nil {
+	for i, e := range after.Entries {
+		document(t, o, strings.TrimPrefix(e.ID, o.Snapshot.BaseURL()))
+		if _, err := time.Parse(time.RFC3339, e.Published); err != nil {
 			t.Error(err)
 		}
 		for _, text := range []string{
 			"received from outside: 3;", "Corrected: orgs.charters_filed was 0 on the board of 2026-11-20. Two <were> one & the same.",
 		} {
-			if strings.Contains(item.Text, text) != (i == 0) {
-				t.Errorf("item %d says %q", i, item.Text)
+			if strings.Contains(e.Content, text) != (i == 0) {
+				t.Errorf("entry %d has the words %q", i, e.Content)
 			}
-		}
-		if i > 0 && !bytes.Contains(document(t, before, "/feed.json"), raw) {
-			t.Errorf("an item has changed: %s", raw)
 		}
 	}
 }

@@ -727,7 +727,6 @@ func TestFaults(t *testing.T) {
 		"a heading in a paragraph":        {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"a heading in llms.txt":           {edits{"llms.yaml": replace("Start with", "# Start with")}, "heading"},
 		"a long name":                     {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
-		"a name for a book":               {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 500))}, "an index of skills takes 1024"},
 		"no step that verifies": {edits{"quest.yaml": replace(
 			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
     body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},

@@ -352,7 +352,7 @@ func TestNewBoardChangesLittle(t *testing.T) {
 func mayChangeWithABoard(path string) bool {
 	return slices.Contains([]string{
 		"/", "/index.html", "/index.html.md", "/scoreboard.html", "/scoreboard.html.md", "/field-guide.html", "/field-guide.html.md",
-		"/org.html", "/org.html.md", "/scoreboard.json", "/llms.txt", "/llms-full.txt", "/manifest.json", "/sitemap.xml", "/feed.json", "/feed.atom",
+		"/org.html", "/org.html.md", "/scoreboard.json", "/llms.txt", "/llms-full.txt", "/manifest.json", "/sitemap.xml", "/feed.atom",
 		"snapshot roster", "snapshot org", "snapshot mcp:result:roster", "snapshot mcp:result:org",
 	}, path) || strings.HasPrefix(path, "/scoreboard/")
 }

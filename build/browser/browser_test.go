@@ -223,7 +223,7 @@ func TestFullPages(t *testing.T) {
 	sitetest.Verify(full)
 	documents := generate(t, full)
 	sitetest.Log(t, full, func(path string) []byte { return documents[path] })
-	look(t, serve(t, full), "/", "/jobs.html", "/scoreboard.html", "/log.html", "charts")
+	look(t, serve(t, full), "/", "/jobs.html", "/scoreboard.html", "/log.html")
 }
 
 // shipped is the content of this project, with the key that the host of these tests signs with.

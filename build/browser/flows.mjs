@@ -221,22 +221,6 @@ flows['copy'] = async ({ base, page, fault }) => {
   if (!selected.includes(copied) || selected.includes('Copy')) fault(`selected ${selected}`);
 };
 
-/** Finds each chart named, with the newest number of the table below it. */
-flows['charts'] = async ({ base, page, fault }) => {
-  await page.goto(`${base}/scoreboard.html`);
-  const table = page.locator('[aria-labelledby="history"] table');
-  const rows = await table.locator('tbody tr').count();
-  const heads = await table.locator('thead th').allTextContents();
-  const newest = await table.locator('tbody tr').first().locator('td').allTextContents();
-  const charts = await page.locator('svg[role="img"]').all();
-  if ((rows < 3) !== (charts.length === 0)) fault(`${charts.length} charts for ${rows} boards`);
-  for (const chart of charts) {
-    const said = await chart.getAttribute('aria-label');
-    const n = newest[heads.findIndex((head) => said.startsWith(head)) - 1];
-    if (n === undefined || !said.replaceAll(',', '').includes(` to ${n} on `)) fault(`the chart says ${said}, and the table ${n} in ${rows} rows`);
-  }
-};
-
 /** Takes the picture of the front page, into the file that PICTURE names. */
 flows['picture'] = async ({ base, page }) => {
   if (!process.env.PICTURE) return;

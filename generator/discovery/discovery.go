@@ -32,9 +32,7 @@ func Files(a *contract.Answers) ([]output.File, error) {
 	g.Add(output.SecurityTxtPath, g.text("security.txt"))
 	g.AddJSON("/.well-known/api-catalog", g.apiCatalog())
 	g.AddJSON(output.ServerCardPath, g.serverCard())
-	g.AddJSON(output.AICatalogPath, g.aiCatalog())
-	g.skills()
-	g.feeds()
+	g.Add(output.AtomFeedPath, g.feed())
 	if key := a.Site.Service.IndexNow.Key; key != "" {
 		g.Add("/"+key+".txt", []byte(key))
 	}
@@ -62,8 +60,7 @@ var templates embed.FS
 
 func (g *family) text(name string) []byte {
 	var b bytes.Buffer
-	quote := func(text string) string { return string(output.Compact(text)) } // a JSON string is a YAML string too
-	t, err := template.New(name).Funcs(template.FuncMap{"quote": quote}).ParseFS(templates, "templates/"+name)
+	t, err := template.ParseFS(templates, "templates/"+name)
 	if err == nil {
 		err = t.Execute(&b, g)
 	}
@@ -134,10 +131,7 @@ func (g *family) apiCatalog() object {
 			{"anchor", g.URL("/api/")},
 			{"service-desc", []object{link(output.OpenAPIPath, output.OpenAPIMedia)}},
 			{"service-doc", []object{link("/llms.txt", "text/plain"), link("/field-guide.html", "text/html")}},
-			{"service-meta", []object{
-				link("/manifest.json", output.MediaJSON),
-				link(output.AICatalogPath, output.MediaAICatalog),
-			}},
+			{"service-meta", []object{link("/manifest.json", output.MediaJSON)}},
 			{"status", []object{link(contract.Route("presence").Path, output.MediaJSON)}},
 			{"terms-of-service", []object{link(contract.Route("aup").Path, output.MediaJSON), link("/terms.html", "text/html")}},
 			{"privacy-policy", []object{link("/privacy.html", "text/html")}},
@@ -152,10 +146,7 @@ func (g *family) apiCatalog() object {
 		},
 		{
 			{"anchor", g.URL("/scoreboard.json")},
-			{"alternate", []object{
-				link(output.JSONFeedPath, output.MediaJSONFeed),
-				link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html"),
-			}},
+			{"alternate", []object{link(output.AtomFeedPath, output.MediaAtom), link(output.ScoreboardPage, "text/html")}},
 		},
 		describe(output.JobsPath, output.JobsSchemaPath),
 		describe(output.AuditorsPath, output.AuditorsSchemaPath),

@@ -31,7 +31,6 @@ var frontPageLinks = []string{
 	`</field-guide.html>; rel="service-doc"; type="text/html"`,
 	`</manifest.json>; rel="service-meta"; type="application/json"`,
 	`</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json"`,
-	`<` + output.AICatalogPath + `>; rel="ai-catalog"; type="` + output.MediaAICatalog + `"`,
 	`</index.html.md>; rel="alternate"; type="text/markdown"`,
 	`</privacy.html>; rel="privacy-policy"`,
 }

@@ -87,7 +87,7 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 func usualPlaces(documents []output.File) (paths []string) {
 	for i := range documents {
 		path := documents[i].Path
-		if path == "/server.json" || strings.HasPrefix(path, "/.well-known/") && path != output.SkillPath {
+		if path == "/server.json" || strings.HasPrefix(path, "/.well-known/") {
 			paths = append(paths, path)
 		}
 	}

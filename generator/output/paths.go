@@ -45,16 +45,11 @@ const (
 	AuditorsPath       = "/auditors.json"
 	JobsSchemaPath     = "/schemas/jobs.json"
 	AuditorsSchemaPath = "/schemas/auditors.json"
-	JSONFeedPath       = "/feed.json"
 	AtomFeedPath       = "/feed.atom"
 	VectorsPath        = "/vectors/canon-v0.json"
 	PromiseVectorsPath = "/vectors/promise-v0.json"
 	SecurityTxtPath    = "/.well-known/security.txt" // RFC 9116, section 3
 	ServerCardPath     = "/.well-known/mcp/server-card.json"
-	AICatalogPath      = "/.well-known/ai-catalog.json"
-	SkillName          = "onboarding-quest"
-	SkillPath          = "/.well-known/agent-skills/" + SkillName + "/SKILL.md"
-	SkillsIndexPath    = "/.well-known/agent-skills/index.json"
 	IconPath           = "/icon.svg"
 	CardPath           = "/card.png" // the picture for previews of links
 )
@@ -110,13 +105,11 @@ const (
 	mediaXML        = "application/xml"
 	MediaAtom       = "application/atom+xml"
 	OpenAPIMedia    = MediaJSON // application/openapi+json is not registered
-	MediaJSONFeed   = "application/feed+json"
 	MediaSchema     = "application/schema+json"
 	// RFC 9264, RFC 9727
 	mediaLinkset = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
 
 	MediaServerCard = "application/mcp-server-card+json" // SEP-2127
-	MediaAICatalog  = "application/ai-catalog+json"
 
 	mediaBytes = "application/octet-stream" // C2SP tlog-tiles, and files of unknown kinds
 
@@ -165,11 +158,7 @@ var Paths = []Path{
 	{CalendarPath("*", "ics"), mediaCalendar, CacheHour, true},
 	{"/server.json", MediaJSON, cacheJSON, true},
 	{"/.well-known/api-catalog", mediaLinkset, CacheHour, true},
-	{AICatalogPath, MediaAICatalog, CacheHour, true},
 	{ServerCardPath, MediaServerCard, CacheHour, true},
-	{SkillsIndexPath, MediaJSON, CacheHour, true},
-	{SkillPath, MediaMarkdown, CacheHour, true},
-	{JSONFeedPath, MediaJSONFeed, cacheShort, true},
 	{AtomFeedPath, MediaAtom, cacheShort, true},
 	{JobsSchemaPath, MediaSchema, CacheHour, true},
 	{AuditorsSchemaPath, MediaSchema, CacheHour, true},

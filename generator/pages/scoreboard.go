@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
@@ -99,24 +100,12 @@ func (g *family) Corrected() []site.Scoreboard {
 	return slices.DeleteFunc(boards, func(board site.Scoreboard) bool { return len(board.Corrections) == 0 })
 }
 
-// A history has at least minCharted boards.
-const minCharted = 3
-
-func (g *family) series() (all []series) {
-	if len(g.Site.Scoreboards) < minCharted {
-		return nil
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
 	}
-	for _, place := range historyCounts {
-		s := series{Name: countLabel(place)}
-		for i := range g.Site.Scoreboards {
-			board := &g.Site.Scoreboards[i]
-			s.Points = append(s.Points, point{Date: board.AsOf, N: board.Number(place)})
-		}
-		if slices.ContainsFunc(s.Points, func(p point) bool { return p.N != s.Points[0].N }) {
-			all = append(all, s)
-		}
-	}
-	return all
+	return s
 }
 
 func boardLink(file string) string { return "[" + file + "](" + tlog.BoardPath(file) + ")" }

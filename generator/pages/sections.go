@@ -39,7 +39,6 @@ func (g *family) makeComponents() map[string][]component {
 		},
 		"counts":             {{strip(numbers, newest.AsOf), below}},
 		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
-		"board-charts":       here(charts(g.series())),
 		"board-corrections":  here(corrections(g.Corrected())),
 		"endpoints":          here(endpointList(g)),
 		"problems":           here(problemList(respond.ProblemTypes)),

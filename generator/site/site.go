@@ -260,7 +260,7 @@ var Markers = map[string][]string{
 	"quest":       {"quest-overview", "quest-steps", "quest-end"},
 	"receipts":    {"verifier", "verdicts", "kit"},
 	"reference":   {"operations"},
-	"scoreboard":  {"board", "board-policy", "board-charts", "board-history", "board-corrections", "board-meanings"},
+	"scoreboard":  {"board", "board-policy", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 

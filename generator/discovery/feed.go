@@ -1,0 +1,81 @@
+package discovery
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+
+	"anteroom/generator/contract"
+	"anteroom/generator/output"
+	"anteroom/generator/site"
+)
+
+const feedNote = "Each hand verification of the counts. An item has the date of its verification at " +
+	"00:00 UTC, as the time of day is not recorded."
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type atomEntry struct {
+	ID        string     `xml:"id"`
+	Title     string     `xml:"title"`
+	Published string     `xml:"published"`
+	Updated   string     `xml:"updated"`
+	Links     []atomLink `xml:"link"`
+	Content   string     `xml:"content"` // without a type it is plain text
+}
+
+func (g *family) feed() []byte {
+	var entries []atomEntry
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		s := &g.Site.Scoreboards[i]
+		id, at := g.URL(contract.BoardPath(s)), s.AsOf+"T00:00:00Z"
+		entries = append(entries, atomEntry{
+			ID: id, Title: "Hand verification " + s.File, Published: at, Updated: at, Content: inWords(s),
+			Links: []atomLink{
+				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+				{"alternate", output.MediaJSON, id},
+			},
+		})
+	}
+	feed := struct {
+		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+		Language string      `xml:"xml:lang,attr"`
+		ID       string      `xml:"id"`
+		Title    string      `xml:"title"`
+		Subtitle string      `xml:"subtitle"`
+		Updated  string      `xml:"updated"`
+		Author   string      `xml:"author>name"`
+		Rights   string      `xml:"rights"`
+		Links    []atomLink  `xml:"link"`
+		Entries  []atomEntry `xml:"entry"`
+	}{
+		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.Site.Service.Name + ": hand verifications",
+		Subtitle: feedNote, Updated: entries[0].Updated,
+		Author: g.Site.Service.Operator, Rights: g.Site.Service.License,
+		Links: []atomLink{
+			{"self", output.MediaAtom, g.URL(output.AtomFeedPath)},
+			{"alternate", "text/html", g.URL(output.ScoreboardPage)},
+		},
+		Entries: entries,
+	}
+	return g.xml(output.AtomFeedPath, &feed)
+}
+
+func inWords(s *site.Scoreboard) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: "+
+		"%d. Org charters filed: %d. ",
+		s.AsOf, s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded, s.Orgs.ChartersFiled)
+	fmt.Fprintf(&b, "Suggestions received from outside: %d; originated internally: %d; shipped: %d. ",
+		s.Suggestions.ReceivedExternal, s.Suggestions.OriginatedInternally, s.Suggestions.Shipped)
+	fmt.Fprintf(&b, "Development, seed and test records, not counted: %d.", s.Excluded.Records)
+	for _, c := range s.Corrections {
+		fmt.Fprintf(&b, " Corrected: %s was %d on the board of %s. %s", c.Number, c.Was, c.Board, c.Reason)
+	}
+	return b.String()
+}
