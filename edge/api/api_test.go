@@ -478,7 +478,7 @@ func TestAccept(t *testing.T) {
 			r := h.Do("GET", path, "", "accept", accept)
 			got := "page" // of the host, the 404 of an unknown path included
 			switch {
-			case r.Status == 200 && r.Get("content-location") == "/page.html.md":
+			case r.Status == 200 && r.Get("content-location") == "/page.html.md" && r.Get("cache-control") == "private, max-age=300":
 				got = "twin"
 			case r.Status == 404 && r.Get("content-type") == respond.MediaProblem:
 				got = "problem"

@@ -43,7 +43,8 @@ const documentMethods = "GET, HEAD, OPTIONS"
 // Undocumented responds to a request for a path that is not dynamic:
 //   - OPTIONS gets a 204.
 //   - A GET that prefers the twin of a page (RFC 9110, section 12.5.1) gets a 200 without a body,
-//     whose Content-Location is the twin.
+//     whose Content-Location is the twin. It is private: a shared cache that ignores Vary would
+//     return the twin to browsers.
 //   - Another method, with Published, gets a 405.
 //   - All others get a 404, for a host without a document there: a short problem or, if Accept
 //     names HTML, no body. See NotFoundPage.
@@ -62,7 +63,8 @@ func (a *API) Undocumented(t *turn.Turn, path string) turn.Outcome {
 	r := respond.Empty(404, string(NoStore))
 	switch {
 	case reads && prefersTwin && a.hasTwin(path):
-		r = &turn.Response{Status: 200, Header: []turn.Header{{Name: "content-location", Value: Twin(path)}}}
+		r = respond.Empty(200, "private, max-age=300")
+		r.Set("content-location", Twin(path))
 	case !reads && t.Request.Get(Published.Name) != "":
 		r = respond.ShortProblem(t, respond.MethodNotAllowed, "A document allows "+documentMethods+".")
 		r.Set("allow", documentMethods)

@@ -100,7 +100,7 @@ func TestDocumentsAlike(t *testing.T) {
 		return answer, body
 	}
 	compared := []string{
-		"Content-Type", "Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Security-Policy", "Link", "Location",
+		"Content-Type", "Cache-Control", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Content-Security-Policy", "Content-Usage", "Link", "Location",
 		"Content-Location", "Allow", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Max-Age",
 	}
 	// both asks both hosts, whose answers are the same, also to one who has it.

@@ -13,8 +13,8 @@ import (
 	"anteroom/generator/output"
 )
 
-// commonHeaders are headers of every static answer, errors included. A page may load style sheets,
-// images and scripts from its own host, and call it.
+// commonHeaders are headers of every static answer, errors included; data lacks output.Rendered. A
+// page may load style sheets, images and scripts from its own host, and call it.
 var commonHeaders = []string{
 	"X-Content-Type-Options: nosniff",
 	"Referrer-Policy: no-referrer",

@@ -132,7 +132,14 @@ type Path struct {
 	AnyOrigin bool // any origin may read it (CORS); false for pages and what they load
 }
 
-// Headers returns the header fields of the path, a line each.
+// Rendered are header fields of what a browser renders or runs, which other documents lack.
+var Rendered = []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Content-Usage"}
+
+// data are media types that no browser renders. Those of JSON belong to them too.
+var data = []string{"text/plain", "text/markdown", "text/calendar", "text/csv", mediaXML, MediaAtom, mediaBytes}
+
+// Headers returns the lines of the path in a _headers file: its header fields, and those of all
+// paths that it lacks.
 func (p *Path) Headers() []string {
 	lines := []string{"Content-Type: " + p.MediaType, "Cache-Control: " + p.Cache}
 	if p.MediaType == MediaHTML {
@@ -140,6 +147,12 @@ func (p *Path) Headers() []string {
 	}
 	if p.AnyOrigin {
 		lines = append(lines, "Access-Control-Allow-Origin: *")
+	}
+	kind, _, _ := strings.Cut(p.MediaType, ";")
+	if strings.HasSuffix(kind, "json") || slices.Contains(data, kind) {
+		for _, name := range Rendered {
+			lines = append(lines, "! "+name)
+		}
 	}
 	return lines
 }

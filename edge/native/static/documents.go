@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -93,7 +92,8 @@ func (d *Documents) at(at *url.URL) (p *page, to assets.Redirect, moved bool) {
 	return d.pages[at.Path], to, moved && at.RawPath == ""
 }
 
-// ServeHTTP ignores the method, as the core refuses others than GET and HEAD.
+// ServeHTTP ignores the method, as the core refuses others than GET and HEAD. Header fields of w
+// stay.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	p, to, moved := d.at(r.URL)
@@ -121,7 +121,9 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for name, values := range p.header {
-		h[name] = slices.Concat(h[name], values)
+		if h[name] == nil {
+			h[name] = values
+		}
 	}
 	h.Set("ETag", p.etag)
 	if api.NoneMatch(strings.Join(r.Header.Values("If-None-Match"), ","), p.etag) {
