@@ -23,7 +23,6 @@ import (
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
-	"anteroom/generator/lineends"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -199,8 +198,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 		return
 	}
 	if len(changed) > 0 {
-		d.add(check, warning, fmt.Sprintf("put %q first in .gitattributes, and run git add --renormalize .",
-			lineends.Attribute),
+		d.add(check, warning, "put \"* -text\" first in .gitattributes, and run git add --renormalize .",
 			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
 	}
 	if merged == "union" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,6 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
-	"anteroom/generator/lineends"
 )
 
 // Artifact is a content version as a host serves it.
@@ -47,10 +45,7 @@ func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 
 func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	known, list, found := bytes.Cut(text, []byte("\n\n"))
-	switch {
-	case bytes.Contains(text, []byte("\r\n")):
-		return nil, nil, fmt.Errorf("%s (%s)", lineends.What, lineends.Remake)
-	case !found:
+	if !found {
 		return nil, nil, errors.New("no list of documents (run anteroom generate)")
 	}
 	sums = map[string]string{}
@@ -117,8 +112,6 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 		case err != nil:
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
 		case assets.SumOf(text) == sums[name]:
-		case lineends.Changed(text, func(text []byte) bool { return assets.SumOf(text) == sums[name] }):
-			found[lineEnds] = append(found[lineEnds], name)
 		default:
 			found["stale"] = append(found["stale"], name)
 		}
@@ -132,39 +125,16 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	if len(found) > 0 {
 		return nil, mixture(dir, snapshotFile, found)
 	}
-	return a, a.checkManifest(filepath.Join(dir, manifestPath), snapshotFile)
+	return a, nil
 }
-
-const lineEnds = lineends.What
 
 func mixture(dir, snapshotFile string, found map[string][]string) error {
 	var parts []string
-	for _, kind := range []string{"stale", lineEnds, "missing"} {
+	for _, kind := range []string{"stale", "missing"} {
 		if paths := found[kind]; paths != nil {
 			parts = append(parts, kind+": "+list(dir, paths))
 		}
 	}
-	hint := "run anteroom generate, and try again"
-	if found[lineEnds] != nil {
-		hint = lineends.Remake
-	}
-	return fmt.Errorf("%s does not fit %s: %s (%s)", dir, snapshotFile, strings.Join(parts, "; "), hint)
-}
-
-const manifestPath = "/manifest.json"
-
-// checkManifest compares the contents of manifest and snapshot: a merge in version control may take
-// each from another branch.
-func (a *Artifact) checkManifest(file, snapshotFile string) error {
-	var manifest struct {
-		Version string `json:"content_version"`
-	}
-	if err := json.Unmarshal(a.File(manifestPath), &manifest); err != nil {
-		return fmt.Errorf("read %s: %w (run anteroom generate)", file, err)
-	}
-	if want := a.Snapshot.ShortVersion(); manifest.Version != want {
-		return fmt.Errorf("manifest and snapshot differ: %s has content %s, %s has %s (run anteroom generate)",
-			file, manifest.Version, snapshotFile, want)
-	}
-	return nil
+	return fmt.Errorf("%s does not fit %s: %s (run anteroom generate, and try again)",
+		dir, snapshotFile, strings.Join(parts, "; "))
 }

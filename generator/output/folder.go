@@ -140,13 +140,9 @@ func (p *Plan) Apply() error {
 	var writing errgroup.Group
 	writing.SetLimit(atOnce)
 	for _, e := range p.Entries {
-		if name := filepath.Join(p.dir, e.Path); due(name, e.Status) {
-			made := MakeFolder(filepath.Dir(name)) // complete before a file takes permissions from it
+		if e.Status == New || e.Status == Changed {
 			writing.Go(func() error {
-				if made != nil {
-					return made
-				}
-				return putFile(name, p.docs[e.Path].Content(), e.Status)
+				return putFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content(), e.Status)
 			})
 		}
 	}
@@ -165,27 +161,13 @@ func (p *Plan) Apply() error {
 			folder = filepath.Dir(folder)
 		}
 	}
-	if !due(p.Snapshot.Path, p.Snapshot.Status) {
+	if p.Snapshot.Status == Same {
 		return nil
 	}
-	err := MakeFolder(filepath.Dir(p.Snapshot.Path))
-	if err == nil {
-		err = putFile(p.Snapshot.Path, p.text, p.Snapshot.Status)
-	}
-	if err != nil {
+	if err := putFile(p.Snapshot.Path, p.text, p.Snapshot.Status); err != nil {
 		return fmt.Errorf("publish the snapshot: %w", err)
 	}
 	return nil
-}
-
-// due reports whether a file is to be written: also one that the server's user may not read, as an
-// earlier program made it under a narrow umask.
-func due(name string, status Status) bool {
-	if status != Same {
-		return status == New || status == Changed
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.Mode()&0o444 != 0o444
 }
 
 // putFile renames a complete file over one that it replaces. A new file may be left incomplete by a
@@ -196,9 +178,9 @@ func putFile(name string, text []byte, status Status) error {
 		draft += temporary
 		os.Remove(draft) // of a killed run, perhaps of another user
 	}
-	err := os.WriteFile(draft, text, 0o666)
+	err := os.MkdirAll(filepath.Dir(name), 0o777)
 	if err == nil {
-		err = Permit(draft, ForAll)
+		err = os.WriteFile(draft, text, 0o666)
 	}
 	if err == nil && draft != name {
 		err = os.Rename(draft, name)

@@ -16,7 +16,6 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/store/migrations"
-	"anteroom/generator/lineends"
 	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
 )
@@ -280,15 +279,9 @@ func (l *loader) verifications() {
 		d.decode(src, v)
 		d.refuseLater(v.Format)
 		v.hashRecords(known)
-		sumHolds := func(text []byte) bool { return sumHolds(text, v.Sum) }
-		switch {
-		case !d.decoded || sumHolds(src):
-		case lineends.Changed(src, sumHolds):
-			d.report(place{}, lineends.What, lineends.Restore)
-			d.decoded = false // the next file compares its hash
-		default:
+		if d.decoded && !sumHolds(src, v.Sum) {
 			d.fault("sum", "the lines above do not match their sum",
-				"restore the file from git; a correction is a new verification")
+				"restore the file from git, with * -text in .gitattributes; a correction is a new verification")
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package site
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
-	"anteroom/generator/lineends"
 	"anteroom/generator/tlog"
 )
 
@@ -69,10 +67,6 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 		l.fault(entries, "cannot be read: "+withoutPath(err), logHint)
 	case l.site.Service.Log.Key == "":
 		l.fault(entries, "service.yaml lists no key of the log", "the key of a log stays listed")
-	case bytes.ContainsRune(lines, '\r'):
-		l.fault(entries, lineends.What, lineends.Restore)
-	case bytes.ContainsRune(note, '\r'):
-		l.fault(checkpoint, lineends.What, lineends.Restore)
 	case note != nil:
 		l.site.document(entries).sum = sha256.Sum256(lines)
 		wrong = log.Read(name, lines, note)

@@ -10,7 +10,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
-	"anteroom/generator/output"
 	"anteroom/generator/site"
 )
 
@@ -64,12 +63,12 @@ func write(folder, name string, files []file) (err error) {
 	}
 	for _, file := range files {
 		path := inside(folder, file.name)
-		err := output.MakeFolder(filepath.Dir(path))
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
 		if err == nil {
 			err = disk.WriteNew(path, file.text)
 		}
 		if err == nil {
-			err = errors.Join(output.Permit(path, output.ForAll), disk.SyncFolder(filepath.Dir(path)))
+			err = errors.Join(os.Chmod(path, 0o644), disk.SyncFolder(filepath.Dir(path)))
 		}
 		if err != nil {
 			return errors.Join(err, finish(folder))

