@@ -5,7 +5,6 @@ package static
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -33,27 +32,23 @@ type page struct {
 	etag   string
 }
 
-// New makes Documents from files. The error lists each fault of the _headers and _redirects files.
+// New makes Documents from files. The error names what is wrong with _headers or _redirects.
 func New(files []File) (*Documents, error) {
 	d := &Documents{pages: map[string]*page{}}
 	byPath := map[string]*File{}
-	var err error
 	for i := range files {
+		var err error
 		switch f := &files[i]; f.Path {
 		case assets.HeadersPath:
-			var faults error
-			d.headers, faults = assets.ParseHeaders(string(f.Content()))
-			err = errors.Join(err, faults)
+			d.headers, err = assets.ParseHeaders(string(f.Content()))
 		case assets.RedirectsPath:
-			var faults error
-			d.redirects, faults = assets.ParseRedirects(string(f.Content()))
-			err = errors.Join(err, faults)
+			d.redirects, err = assets.ParseRedirects(string(f.Content()))
 		default:
 			byPath[f.Path] = f
 		}
-	}
-	if err != nil {
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	for path, f := range byPath {
 		d.pages[path] = d.page(f, path)

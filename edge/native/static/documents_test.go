@@ -8,11 +8,9 @@ import (
 	"testing"
 )
 
-const headersFile = `# comment
-/*
+const headersFile = `/*
   X-Content-Type-Options: nosniff
   Cache-Control: public, max-age=60
-
 /.well-known/*
   Access-Control-Allow-Origin: *
 /.well-known/noext
@@ -35,7 +33,7 @@ func testDocuments(t *testing.T) *Documents {
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 	s, err := New([]File{
 		{Path: "/_headers", Bytes: []byte(headersFile)},
-		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2\n/short /llms.txt 200\n")},
+		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2 302\n/short /llms.txt 200\n")},
 		{Path: "/index.html", MediaType: html, Bytes: []byte("<p>index")},
 		{Path: "/404.html", MediaType: html, Bytes: []byte("<p>missing")},
 		{Path: "/empty.txt", MediaType: text},
@@ -135,9 +133,10 @@ func TestNew(t *testing.T) {
 		d.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		return strconv.Itoa(w.Code) + " " + w.Body.String()
 	}
-	if _, err := New([]File{{Path: "/_headers", Bytes: []byte("x\n")}, {Path: "/_redirects", Bytes: []byte("/a\n")}}); err == nil ||
-		!strings.Contains(err.Error(), "_headers:1:") || !strings.Contains(err.Error(), "_redirects:1:") {
-		t.Errorf("two faults: %v", err)
+	for _, path := range []string{"/_headers", "/_redirects"} {
+		if _, err := New([]File{{Path: path, Bytes: []byte("x\n")}}); err == nil || !strings.HasPrefix(err.Error(), path[1:]+": ") {
+			t.Errorf("a faulty %s: %v", path, err)
+		}
 	}
 	if got := ask(s, "/nope"); got != "404 not found\n" {
 		t.Errorf("without /404.html: %q", got)
