@@ -11,7 +11,6 @@ import (
 
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/turn"
-	"anteroom/generator/model"
 )
 
 // The form works without its script, and asks at first what the slip answers.
@@ -91,29 +90,5 @@ func TestBusinessDaysForm(t *testing.T) {
 		}
 		query.Set("op", operation.Name)
 		ask(query)
-	}
-}
-
-// The table of calendars has a place for each, and a list of its links tells them apart.
-func TestCalendarTable(t *testing.T) {
-	o := generate(t, shippedContent)
-	page := string(document(t, o, "/business-days.html"))
-	texts := map[string]string{}
-	for _, m := range regexp.MustCompile(`<a href="(/calendars/[^"]+)">([^<]+)</a>`).FindAllStringSubmatch(page, -1) {
-		if texts[m[2]] != "" {
-			t.Errorf("%s and %s are both %q", texts[m[2]], m[1], m[2])
-		}
-		texts[m[2]] = m[1]
-	}
-	if len(texts) != 2*len(bizday.IDs()) {
-		t.Errorf("the page has %d links to files", len(texts))
-	}
-	for _, c := range model.Calendars() {
-		row := html.UnescapeString(anyTag.ReplaceAllString(between(page, `<tr id="`+c.ID+`">`, "</tr>"), ""))
-		for _, text := range []string{c.ID, c.Name, c.Scope, c.LeavesOut, c.Authority} {
-			if !strings.Contains(row, text) {
-				t.Errorf("the row of %s lacks %q: %s", c.ID, text, row)
-			}
-		}
 	}
 }

@@ -320,3 +320,23 @@ func TestListPages(t *testing.T) {
 		})
 	}
 }
+
+// A page closes each part that it folds, and a twin has no marks of HTML.
+func TestFolds(t *testing.T) {
+	for _, d := range generate(t, shippedContent).Documents {
+		text := string(d.Bytes)
+		if n, closed := strings.Count(text, "<details"), strings.Count(text, "</details>"); n != closed {
+			t.Errorf("%s folds %d parts, and closes %d", d.Path, n, closed)
+		}
+		if strings.HasSuffix(d.Path, ".html.md") && strings.Contains(text, "<!--") {
+			t.Errorf("%s has the mark %s", d.Path, between(text, "<!--", "-->"))
+		}
+	}
+}
+
+// between returns what a text has between two marks.
+func between(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, _ = strings.Cut(text, to)
+	return text
+}

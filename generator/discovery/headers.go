@@ -111,9 +111,6 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		g.Fail("%w: let one pattern match several documents, or bring fewer files of rare kinds", err)
 	}
 	lines := strings.Join(Redirects, "\n") + "\n"
-	if _, err := assets.ParseRedirects(lines); err != nil {
-		g.Fail("%w", err)
-	}
 	g.Add(assets.HeadersPath, []byte(b.String()))
 	g.Add(assets.RedirectsPath, []byte(lines))
 	return g.Result()
