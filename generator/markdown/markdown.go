@@ -5,7 +5,6 @@ package markdown
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
 )
 
 // New returns goldmark for this Markdown.
@@ -33,26 +31,19 @@ const (
 
 var plain = New().Parser()
 
-// Loss is a text of a page that HTML would drop or change.
+// Loss is a text of a page that HTML would drop.
 type Loss struct {
 	At         int // offset in bytes
 	What, Hint string
 }
 
-var (
-	task     = regexp.MustCompile(`^\[[ xX]\][ \t]+\S`)
-	footnote = regexp.MustCompile(`^ {0,3}\[\^[^\]\s]+\]:`)
-	braces   = regexp.MustCompile(`\{\s*\}[\s#]*$`)
-)
-
-// Losses returns what the HTML of a document would lose, sorted by place. A block that begins with
-// a comment may be a marker.
+// Losses returns the words that the HTML of a document would lack, sorted by place. A block that
+// begins with a comment may be a marker. Whatever else differs from other kinds of Markdown, such
+// as footnotes, is on the page as it was written.
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
-	context := parser.NewContext()
-	tree := plain.Parse(text.NewReader(src), parser.WithContext(context))
-	used, ids := map[string]bool{}, map[string]bool{}
+	tree, ids := plain.Parse(text.NewReader(src)), map[string]bool{}
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -84,29 +75,6 @@ func Losses(src []byte) []Loss {
 					ids[string(id)] = true
 				}
 			}
-			if braces.MatchString(firstLine(src[at:])) {
-				add(at, "the braces at the end of the heading are left out", `write \{ for the sign`)
-			}
-		case *ast.ListItem:
-			if first := n.FirstChild(); first != nil && first.Lines() != nil && first.Lines().Len() > 0 {
-				if at := first.Lines().At(0).Start; task.Match(src[at:]) {
-					add(at, "a list item with a box to tick, which pages do not have", `write \[ for the sign`)
-				}
-			}
-		case *ast.Paragraph:
-			for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
-				if footnote.Match(line.Value(src)) {
-					add(line.Start, "a footnote, which pages do not have", "write the note into the text")
-				}
-			}
-		case *ast.Link:
-			if n.Reference != nil {
-				used[util.ToLinkReference(n.Reference.Value)] = true
-			}
-		case *ast.Image:
-			if n.Reference != nil {
-				used[util.ToLinkReference(n.Reference.Value)] = true
-			}
 		case *tables.TableRow:
 			first := n.FirstChild()
 			if first == nil || first.Lines().Len() == 0 {
@@ -119,17 +87,6 @@ func Losses(src []byte) []Loss {
 		}
 		return ast.WalkContinue, nil
 	})
-	lower := bytes.ToLower(src)
-	for _, r := range context.References() {
-		label := bytes.ToLower(r.Label())
-		at := max(0, bytes.Index(lower, append(append([]byte("["), label...), "]:"...)))
-		switch {
-		case bytes.HasPrefix(label, []byte("^")):
-			add(at, "a footnote, which pages do not have", "write the note into the text")
-		case !used[util.ToLinkReference(r.Label())]:
-			add(at, "the definition of a link that is not there", "remove it, or write the link")
-		}
-	}
 	slices.SortStableFunc(found, func(a, b Loss) int { return cmp.Compare(a.At, b.At) })
 	return found
 }

@@ -15,7 +15,7 @@ import (
 // TestLosses: what HTML would not show has a place and a hint, and what it shows has none.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	const cells, tag, box, braces = "a row with more cells", "raw HTML is left out of the page: ", "2: a list item with a box to tick", "3: the braces at the end"
+	const cells, tag, braces = "a row with more cells", "raw HTML is left out of the page: ", "3: the braces at the end"
 	for src, want := range map[string]string{
 		"Send <name> to the desk.":       "5: " + tag + "<name>",
 		"Vec<T>":                         "3: " + tag + "<T>",
@@ -29,28 +29,16 @@ func TestLosses(t *testing.T) {
 		"|a|\n|-|\n|b|c|":                "9: " + cells,
 		"|a|\n|-|\n| `b|c` |":            "10: " + cells,
 		"> | a |\n> | - |\n> | b | c |":  "20: " + cells,
-		"- [ ] x":                        box,
-		"- [x] x":                        box,
-		"Text[^1].\n\n[^1]: word":        "11: a footnote",
-		"Text[^1].\n\n[^1]: some words":  "11: a footnote",
 		"## Send {name=x}":               braces,
-		"## Send {}":                     braces,
 		"## A {#b}\n\n## C {#b}":         "14: two headings have the identifier b",
-		"[x]: /y\n\nz":                   "0: the definition of a link",
-		"`[x]`\n\n[x]: /y":               "7: the definition of a link",
 
-		"<!-- a marker -->\n\nx":                            "",
-		"`<b>` \\<b> &lt;b> < b":                            "",
-		"```\n<b> [^1]\n- [ ] x\n```\n\n\t<b> [^1]":         "",
-		"<https://a.example> <a@a.example>":                 "",
-		"|a|b|\n|-|-|\n|b\\|c|`d\\|e`|\n|f|":                "",
-		"> | a | b |\n> |---|---|\n> | 1 | 2 |":             "",
-		"- > | a |\n  > |---|\n  > | 1 |":                   "",
-		"- [x](/y)\n- [x]\n\n[x]: /y":                       "",
-		"see [a\nb] and [t][r\nf]\n\n[A  b]: /y\n[r f]: /z": "",
-		"![a][b]\n\n[b]: /y.png":                            "",
-		"[^1](/y) `[^1]` \\[^1] [^a-z]":                     "",
-		"## A {#b}\n\n[Y][x]\n\n[X]: /y":                    "",
+		"<!-- a marker -->\n\nx":                    "",
+		"`<b>` \\<b> &lt;b> < b":                    "",
+		"```\n<b> [^1]\n- [ ] x\n```\n\n\t<b> [^1]": "",
+		"<https://a.example> <a@a.example>":         "",
+		"|a|b|\n|-|-|\n|b\\|c|`d\\|e`|\n|f|":        "",
+		"> | a | b |\n> |---|---|\n> | 1 | 2 |":     "",
+		"- > | a |\n  > |---|\n  > | 1 |":           "",
 	} {
 		var got []string
 		for _, loss := range markdown.Losses([]byte(src)) {
