@@ -28,7 +28,7 @@ func TestKitLines(t *testing.T) {
 	}
 	for name, output := range map[string]func() string{
 		"with a published key": func() string { return "" },
-		"without one":          func() string { return "--key PUBLIC_KEY " },
+		"without one":          func() string { return "--receipt-key PUBLIC_KEY " },
 	} {
 		content := shippedContent
 		if output() == "" {

@@ -45,7 +45,7 @@ func TestFormsWithoutScripts(t *testing.T) {
 	documents := made(t, content, log)
 	forms := regexp.MustCompile(`(?s)<form .*?</form>|<div[^>]* hidden.*?</div>`)
 	for path, command := range map[string]string{
-		"/receipts.html": "/verify/verify.py | python3 - --key PUBLIC_KEY receipt.json",
+		"/receipts.html": "/verify/verify.py | python3 - --receipt-key PUBLIC_KEY receipt.json",
 		"/log.html":      "/verify/verify.py | python3 - --counted answer.json",
 		"/index.html":    "curl -sS -X POST https://www.anteroom.example/api/receipt",
 	} {

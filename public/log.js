@@ -41,7 +41,7 @@ function proved({ kind, date, index, size, origin }, notes, kept) {
 
 // unproved is the outcome of a check that failed at a step.
 async function unproved(read, { name, what }, kept) {
-  const { counted_by: due } = promised(read.o);
+  const { counted_by: due } = promised(read);
   const notCounted = (text, rows = []) => ({ verdict: "unsigned", stamp: "Not counted", text, rows });
   const tampered = (stamp, text, more = {}) => ({ verdict: "tampered", stamp, text, ...more });
   switch (name) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +29,9 @@ import (
 
 // logCheck rebuilds a log and compares it with what was published, kept and promised.
 type logCheck struct {
-	content, out, url, host, key, state, maxAge string
-	witnesses, receiptKeys                      []string
-	timeout                                     time.Duration
+	content, out, url, host, logKey, state, maxAge string
+	witnesses, receiptKeys                         []string
+	timeout                                        time.Duration
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -40,12 +42,12 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.content, "content", contentFolder,
-		"the content `folder` whose key is trusted without --key, if its host matches")
+		"the content `folder` whose key is trusted without --log-key, if its host matches")
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.url, "url", "",
 		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.StringVar(&o.key, "key", "", "the `verifier key` of the log that is trusted")
+	flags.StringVar(&o.logKey, "log-key", "", "the `verifier key` of the log that is trusted")
 	flags.StringVar(&o.state, "state", "", "the `file` of the key and of every checkpoint that was seen; made if missing")
 	flags.StringArrayVar(&o.witnesses, "witness", nil,
 		"the verifier `key` of a witness that must have cosigned; may be given several times")
@@ -55,8 +57,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "the longest `time` that the check may take")
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
-	for _, name := range []string{"url", "host-header", "witness", "receipt-key"} {
-		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout decides nothing about a check
+	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {
+		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout, or ANTEROOM_LOG_KEY, decides nothing about a check
 	}
 	return cmd
 }
@@ -93,9 +95,17 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 		}
 		what.Witnesses = append(what.Witnesses, w)
 	}
+	for _, key := range o.receiptKeys {
+		public, _, _ := strings.Cut(key, "@")
+		if raw, err := base64.StdEncoding.DecodeString(public); err != nil || len(raw) != ed25519.PublicKeySize {
+			return cli.Usage(errors.New("--receipt-key: want 32 bytes in base64, and perhaps @FIRST..LAST"))
+		}
+	}
 	for _, name := range answers {
 		p, err := readPromised(t.In, name)
-		if err != nil {
+		if errors.Is(err, errEdited) {
+			return err
+		} else if err != nil {
 			return cli.Unusable("read the answer: %w", err)
 		}
 		what.Promised = append(what.Promised, p)
@@ -136,7 +146,7 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 	}
 	if r.KeysFrom == "" && r.Key != "" {
 		t.Warnf("the key %s is taken on trust from the service itself "+
-			"(compare it with the key that others have, and give it with --key)", r.Key)
+			"(compare it with the key that others have, and give it with --log-key)", r.Key)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -152,7 +162,8 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 	return r.err()
 }
 
-// source sets where the files come from, and which host and receipt key the manifest there names.
+// source sets where the files come from: a folder, a copy, or the service itself, whose manifest then
+// names a receipt key. The service itself is its host, asked by https, or this machine.
 func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport) error {
 	if o.url == "" {
 		if _, err := os.Stat(o.out); err != nil {
@@ -162,21 +173,22 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 			return os.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
 		}
 		what.List = func() ([]string, error) { return logFiles(o.out) }
-	} else {
-		host, below := o.url, "" // a log that has ended may be in a folder of the host
-		if address, err := url.Parse(o.url); err == nil {
-			below, address.Path = strings.TrimSuffix(address.Path, "/"), ""
-			host = address.String()
-		}
-		s, err := live.New(host)
-		if err != nil {
-			return cli.Usage(err)
-		}
-		s.Host, r.Log = o.host, s.String()+below
-		what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }
-	}
-	if len(what.Promised) == 0 {
 		return nil
+	}
+	host, below := o.url, "" // a log that has ended may be in a folder of the host
+	if address, err := url.Parse(o.url); err == nil {
+		below, address.Path = strings.TrimSuffix(address.Path, "/"), ""
+		host = address.String()
+	}
+	s, err := live.New(host)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	s.Host, r.Log = o.host, s.String()+below
+	what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }
+	local := isLocal(s.Base.Hostname())
+	if len(what.Promised) == 0 || below != "" || s.Base.Scheme != "https" && !local {
+		return nil // it makes no difference, or is a copy
 	}
 	text, err := what.Read("/manifest.json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,8 +204,15 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	if err != nil {
 		return cli.Unusable("read /manifest.json of %s: %w", r.Log, err)
 	}
-	what.Hosts, what.ReceiptKeys = []string{named.Host}, append(what.ReceiptKeys, named.Key)
+	if asked := strings.ToLower(s.Base.Hostname()); local || named.Host == asked {
+		what.Service, what.ServiceKey = named.Host, named.Key
+	}
 	return nil
+}
+
+func isLocal(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 func logFiles(folder string) (paths []string, err error) {
@@ -207,16 +226,16 @@ func logFiles(folder string) (paths []string, err error) {
 	return paths, err
 }
 
-// trusted returns the key of --key, of --state, or of the content if its host matches.
+// trusted returns the key of --log-key, of --state, or of the content if its host matches.
 func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 	switch {
-	case o.key != "" && seen.Key != "" && o.key != seen.Key:
-		return "", "", cli.Usage(fmt.Errorf("--key differs from the key in %s", o.state))
-	case o.key != "":
-		if _, err = tlog.CheckKey(o.key); err != nil {
-			err = cli.Usage(fmt.Errorf("--key %.100q: %w", o.key, err))
+	case o.logKey != "" && seen.Key != "" && o.logKey != seen.Key:
+		return "", "", cli.Usage(fmt.Errorf("--log-key differs from the key in %s", o.state))
+	case o.logKey != "":
+		if _, err = tlog.CheckKey(o.logKey); err != nil {
+			err = cli.Usage(fmt.Errorf("--log-key: %w", err)) // without the text, which may be a secret
 		}
-		return o.key, "--key", err
+		return o.logKey, "--log-key", err
 	case seen.Key != "":
 		return seen.Key, o.state, nil
 	}
@@ -230,7 +249,7 @@ func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 		err = yaml.Load(text, &s)
 	}
 	if err != nil {
-		return "", "", cli.Unusable("read the key of the log in %s: %w (fix it, or give it with --key)", file, err)
+		return "", "", cli.Unusable("read the key of the log in %s: %w (fix it, or give it with --log-key)", file, err)
 	}
 	if s.Log.Key == "" || o.url != "" && !o.isFor(&s) {
 		return "", "", nil
@@ -247,7 +266,7 @@ func (o *logCheck) isFor(s *site.Service) bool {
 	host := strings.ToLower(address.Hostname())
 	if o.host != "" {
 		host = strings.ToLower(o.host)
-	} else if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	} else if isLocal(host) {
 		return true
 	}
 	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
@@ -313,16 +332,22 @@ func (r *logReport) err() error {
 		return fmt.Errorf("the log of %s has %s: see above (keep the signed notes: they are the evidence)",
 			r.Log, cli.Plural(len(r.Faults), "fault"))
 	}
+	var unclear error
 	for _, p := range r.Promises {
 		switch p.State {
-		case tlog.Unverified:
-			return cli.Unusable("the promise in %s is unverified: %s "+
-				"(anyone could have made it; --receipt-key names further keys of the service)", p.Name, p.Why)
-		case tlog.SetApart, tlog.NotCounted:
+		case tlog.SetApart, tlog.NotCounted, tlog.Edited:
 			return fmt.Errorf("the record of %s: %s", p.Name, p.State)
+		case tlog.Unverified:
+			unclear = cli.Unusable("the promise in %s is unverified: %s "+
+				"(anyone could have made it; --receipt-key names further keys of the service)", p.Name, p.Why)
+		case tlog.Revoked:
+			unclear = cli.Unusable("the promise in %s is signed by a revoked key: %s", p.Name, p.Why)
+		case tlog.Elsewhere:
+			unclear = cli.Unusable("the record of %s is not in this copy: %s (check the service itself, with --url)",
+				p.Name, p.Why)
 		}
 	}
-	return nil
+	return unclear
 }
 
 func (r *logReport) print(t *cli.Terminal) {
@@ -334,8 +359,14 @@ func (r *logReport) print(t *cli.Terminal) {
 	}
 	for _, p := range r.Promises {
 		text := p.Name + ": " + p.State
+		if p.Why != "" {
+			text += ": " + p.Why
+		}
 		if p.By != "" {
 			text += fmt.Sprintf("; promised to be counted by %s, by %s of %s", p.By, p.SignedBy, p.IssuedBy)
+		}
+		if p.NamedBy != "" {
+			text += ", named by " + p.NamedBy
 		}
 		if p.Index >= 0 {
 			text += fmt.Sprintf("; entry %d, a %s by verification %s", p.Index, p.Kind, p.Verification)

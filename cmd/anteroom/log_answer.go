@@ -3,41 +3,34 @@ package main
 import (
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/assets"
 	"anteroom/edge/canon"
+	"anteroom/edge/endpoint/org"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/tlog"
 )
 
-// maxLogInput is the largest answer, checkpoint or proof that is read, in bytes.
+// maxLogInput is the largest answer that is read, in bytes.
 const maxLogInput = 1 << 20
 
 const wholeAnswer = "give the whole answer to the registration or charter, unchanged"
 
+// errEdited means that the texts of an answer do not belong together: no verdict rests on it.
+var errEdited = errors.New("the answer was edited")
+
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// readPromised returns the record of an answer, with the promise to count it, if any. It verifies
-// that the promise names the record, and is signed by the receipt key it names. Whether that key
-// counts is decided by the service. "-" is stdin.
+// readPromised returns the record of an answer, with the promise to count it, if any. It rebuilds
+// the canonical texts of both, as the verify kit does. Whether the key of the promise counts is
+// decided by the log. "-" is stdin.
 func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
-	answer, err := readAnswer(stdin, name)
-	if err != nil {
-		return nil, err
-	}
-	hash, err := hashOfAnswer(answer, name)
-	if err == nil && answer.Get("promise").Kind == jsondoc.Object {
-		return promiseIn(answer, name, hash)
-	}
-	return &tlog.Promised{Name: name, Hash: hash}, err
-}
-
-func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
 	answer, err := cli.ReadObject(stdin, name, maxLogInput, wholeAnswer)
 	if err != nil {
 		return nil, err
@@ -47,63 +40,111 @@ func readAnswer(stdin io.Reader, name string) (*jsondoc.Value, error) {
 			answer = inner
 		}
 	}
-	return answer, nil
-}
-
-func hashOfAnswer(answer *jsondoc.Value, name string) (string, error) {
 	id, recorded := answer.Get("record_id").Text, answer.Get("recorded")
-	payload, hashed := tlog.ParseHash(answer.Get("payload_sha256").Text)
-	wrong := "has no payload_sha256 of 64 hexadecimal digits"
+	wrong := ""
 	switch {
 	case answer.Get("receipt_spec").Kind == jsondoc.String:
 		wrong = "is a receipt, which no verification counts"
 	case recorded.Kind == jsondoc.Bool && !recorded.True:
-		return "", fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)",
+		return nil, fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)",
 			name, wholeAnswer)
 	case !recordIDs.MatchString(id):
 		wrong = "has no record_id of 32 hexadecimal digits"
-	case hashed:
-		return tlog.RecordHash(id, payload), nil
 	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
-		return tlog.RecordHash(id, ""), nil
+		return &tlog.Promised{Name: name, Kind: tlog.Suggestion, Hash: tlog.RecordHash(id, "")}, nil
 	}
-	return "", fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
+	p := &tlog.Promised{Name: name, Kind: tlog.Registration}
+	canonical := registrationIn(answer.Get(p.Kind))
+	if charter := answer.Get(tlog.Charter); charter.Kind != jsondoc.Absent {
+		p.Kind, canonical = tlog.Charter, charterIn(charter)
+	}
+	payload := assets.SumOf([]byte(canonical))
+	switch {
+	case wrong != "":
+	case answer.Get(p.Kind).Kind != jsondoc.Object:
+		wrong = "has no registration and no charter"
+	case canonical == "" || canonical != answer.Get("canonical").Text || payload != answer.Get("payload_sha256").Text:
+		return nil, fmt.Errorf("%s: %w: its %s does not match canonical and payload_sha256 (%s)",
+			name, errEdited, p.Kind, wholeAnswer)
+	}
+	if wrong != "" {
+		return nil, fmt.Errorf("%s %s (%s)", name, wrong, wholeAnswer)
+	}
+	p.Hash = tlog.RecordHash(id, payload)
+	if promise := answer.Get("promise"); promise.Kind != jsondoc.Absent && promise.Kind != jsondoc.Null {
+		p.RecordedAt = answer.Get("recorded_at").Text
+		if !readPromise(promise, p, canon.Promised{Kind: p.Kind, PayloadSHA256: payload, RecordID: id, RecordedAt: p.RecordedAt}) {
+			return nil, fmt.Errorf("%s: %w: its promise does not match its record, want %s", name, errEdited, canon.PromiseRule)
+		}
+	}
+	return p, nil
 }
 
-func promiseIn(answer *jsondoc.Value, name, hash string) (*tlog.Promised, error) {
-	p := &tlog.Promised{Name: name, Hash: hash}
-	given := answer.Get("promise")
-	text, key := given.Get("text").Text, given.Get("public_key_b64").Text
+// textOf returns a text that is not empty, or "" with ok for null.
+func textOf(v *jsondoc.Value) (text string, ok bool) {
+	return v.Text, v.Kind == jsondoc.String && v.Text != "" || v.Kind == jsondoc.Null
+}
+
+func registrationIn(v *jsondoc.Value) string {
+	name, named := textOf(v.Get("agent_name"))
+	key, keyed := textOf(v.Get("pubkey"))
+	if !named || !keyed || name+key == "" {
+		return ""
+	}
+	return canon.Registration(name, key)
+}
+
+func charterIn(v *jsondoc.Value) string {
+	name := v.Get("org_name")
+	leader, is := textOf(v.Get("commissioner"))
+	var roster []canon.Seat
+	for i := range v.Get("roster").Items {
+		seat := &v.Get("roster").Items[i]
+		n, whole := jsondoc.Integer(string(seat.Get("allocation").Raw))
+		agent := seat.Get("agent_name")
+		if agent.Kind == jsondoc.String && agent.Text != "" && whole && i < len(org.Positions) &&
+			seat.Get("position").Text == org.Positions[i] {
+			roster = append(roster, canon.Seat{Position: org.Positions[i], AgentName: agent.Text, Allocation: int(n)})
+		}
+	}
+	if name.Kind != jsondoc.String || !is || len(roster) != len(org.Positions) ||
+		len(v.Get("roster").Items) != len(roster) {
+		return ""
+	}
+	return canon.Charter(name.Text, leader, canon.Roster(roster))
+}
+
+func isTime(layout, text string) bool {
+	t, err := time.Parse(layout, text)
+	return err == nil && t.Format(layout) == text
+}
+
+// readPromise adds the promise in an answer to its record. It reports whether the text is exactly
+// the canonical one about that record.
+func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) bool {
+	text := given.Get("text").Text
 	said, err := jsondoc.Parse([]byte(text))
-	if err != nil || said.Kind != jsondoc.Object {
-		return nil, fmt.Errorf("%s has no promise: anyone could have made this answer (%s)", name, wholeAnswer)
+	if err != nil {
+		return false
 	}
-	size := said.Get("size")
-	about := canon.Promised{
-		Kind: said.Get("kind").Text, PayloadSHA256: answer.Get("payload_sha256").Text,
-		RecordID:   answer.Get("record_id").Text,
-		RecordedAt: answer.Get("recorded_at").Text, IssuedBy: said.Get("issued_by").Text,
-		CountedBy: said.Get("counted_by").Text,
-		Log:       said.Get("log").Text, Root: said.Get("root").Text,
-	}
-	about.Size, _ = strconv.ParseInt(size.Text, 10, 64)
-	public, wrong := base64.StdEncoding.DecodeString(key)
-	signature, wrong2 := base64.StdEncoding.DecodeString(given.Get("signature").Text)
-	_, noDay := time.Parse(time.DateOnly, about.CountedBy)
-	switch {
-	case canon.Promise(&about) != text || noDay != nil:
-		return nil, fmt.Errorf("the promise in %s does not match its record, want %s", name, canon.PromiseRule)
-	case wrong != nil || wrong2 != nil || len(public) != ed25519.PublicKeySize ||
-		!ed25519.Verify(public, []byte(text), signature):
-		return nil, fmt.Errorf("the promise in %s is not signed by the key it names", name)
-	}
-	p.By, p.Signer, p.Host, p.RecordedAt = about.CountedBy, key, about.IssuedBy, about.RecordedAt
+	about.IssuedBy, about.CountedBy = said.Get("issued_by").Text, said.Get("counted_by").Text
+	about.Log, about.Root = said.Get("log").Text, said.Get("root").Text
+	about.Size, _ = jsondoc.Integer(string(said.Get("size").Raw))
 	if about.Log != "" {
 		root, err := tlog.ParseRoot(about.Root)
-		if err != nil {
-			return nil, fmt.Errorf("the promise in %s: root: %w", name, err)
+		if err != nil || root.String() != about.Root || about.Size < 0 {
+			return false
 		}
 		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
 	}
-	return p, nil
+	if !isTime("2006-01-02T15:04:05Z", about.RecordedAt) || !isTime(time.DateOnly, about.CountedBy) ||
+		about.IssuedBy == "" || (about.Log == "") != (about.Root == "") || canon.Promise(&about) != text {
+		return false
+	}
+	p.By, p.Host, p.Signer = about.CountedBy, about.IssuedBy, given.Get("public_key_b64").Text
+	public, err := base64.StdEncoding.DecodeString(p.Signer)
+	signature, err2 := base64.StdEncoding.Strict().DecodeString(given.Get("signature").Text)
+	p.Signed = err == nil && err2 == nil && len(public) == ed25519.PublicKeySize &&
+		ed25519.Verify(public, []byte(text), signature)
+	return true
 }

@@ -117,17 +117,16 @@ for (const q of JSON.parse(readFileSync(0))) {
   const say = (ok) => ok === undefined ? "" : ok ? "ok     " : "FAILED ";
   const show = (name, what, ok) => { a.Out += say(ok) + name + ": " + what + "\n"; return ok; };
   try {
-    const options = { log: { type }, kept: { type }, "log-key": { type }, witness: { type } };
+    const options = { log: { type }, "log-key": { type }, witness: { type } };
     const { values } = parseArgs({ options, args: q.Arguments ?? [] });
     const given = read(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(q.Input, "hex")));
     if (values["log-key"] === undefined) {
-      const day = given.kind === "receipt" ? undefined : promised(given.o).counted_by;
+      const day = given.kind === "receipt" ? undefined : promised(given).counted_by;
       const until = day ? ", promised to be counted by " + day : "";
       if (await check(given, KEYS, show)) a.Out += "valid " + given.kind + until + "\n"; else a.Status = 1;
     } else {
-      const kept = values.kept ? [readFileSync(values.kept, "utf8")] : [];
       const witnesses = values.witness?.split(",");
-      const c = await counted(given, { log: values.log, kept, logKey: values["log-key"], witnesses }, show);
+      const c = await counted(given, { log: values.log, logKey: values["log-key"], witnesses }, show);
       if (c) a.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.size + "\n";
       else a.Status = 1;
     }
@@ -207,7 +206,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 250, "verify.mjs": 325} {
+	for name, most := range map[string]int{"verify.py": 285, "verify.mjs": 360} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -571,7 +570,7 @@ func ofPromises(t *testing.T) (questions []question) {
 	return questions
 }
 
-// Without a key a program says that it has none, once it needs one; --key gives it one. A file and
+// Without a key a program says that it has none, once it needs one; --receipt-key gives it one. A file and
 // standard input are the same.
 func TestArguments(t *testing.T) {
 	t.Parallel()
@@ -592,15 +591,15 @@ func TestArguments(t *testing.T) {
 			status    int
 			said      string
 		}{
-			{"no key", whole, nil, 2, "--key"},
-			{"no key for a promise", promised, nil, 2, "--key"},
+			{"no key", whole, nil, 2, "--receipt-key"},
+			{"no key for a promise", promised, nil, 2, "--receipt-key"},
 			{"no key for a registration without a promise", unsigned, nil, 0, "anyone could have made this registration"},
-			{"two keys", whole, []string{"--key", published[1] + "," + published[0]}, 0, "valid receipt"},
-			{"another key", whole, []string{"--key", stranger}, 1, "failed key"},
+			{"two keys", whole, []string{"--receipt-key", published[1] + "," + published[0]}, 0, "valid receipt"},
+			{"another key", whole, []string{"--receipt-key", stranger}, 1, "failed key"},
 			{"a file that is not there", nil, []string{file + "x"}, 2, "no such file"},
 			{"help", whole, []string{"--help"}, either, "2 not checked"},
 			{"two files", nil, []string{file, file}, 2, ""},
-			{"a key of another form", whole, []string{"--key", "x"}, 2, ""},
+			{"a key of another form", whole, []string{"--receipt-key", "x"}, 2, ""},
 		} {
 			a := run(t, name, program, c.input, c.arguments...)
 			if said := a.Out + a.Faults; a.Status != c.status && c.status != either || !strings.Contains(strings.ToLower(said), c.said) {

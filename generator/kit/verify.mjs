@@ -51,10 +51,20 @@ async function rebuild(kind, o, whole) { // whole is false where an allocation i
   const names = take(["org_name", "commissioner"], "commissioner");
   return write(["commitment", "[[canon_charter]]"], ...names, ["roster", roster]);
 }
-// promised returns the members of the promise in an answer, none if it has no valid one.
-export function promised({ promise }) {
+// promised returns the members of the promise in an answer, none if it has no valid one. Its text
+// must be exactly the canonical one about this record.
+export function promised({ kind, o }) {
   try {
-    return Object(JSON.parse(promise.text));
+    const { record_id, recorded_at, payload_sha256, promise: { text } } = o;
+    const { issued_by, counted_by, log, size, root } = JSON.parse(text);
+    const written = JSON.stringify({ commitment: "[[canon_promise]]", kind, payload_sha256,
+      record_id, recorded_at, issued_by, counted_by, log, size, root });
+    const isTime = (v) => new Date(v).toISOString().replace(".000Z", "Z") === v;
+    const isLog = log === null ? size === null && root === null
+      : log && typeof log === "string" && size >= 0 && strict(root).length === 32;
+    const good = /^[0-9a-f]{32}$/.test(record_id) && issued_by && typeof issued_by === "string" &&
+      isTime(recorded_at) && isTime(`${counted_by}T00:00:00Z`) && isLog;
+    return good && written === text ? { issued_by, counted_by, log, size, root } : {};
   } catch {
     return {};
   }
@@ -63,47 +73,65 @@ const worded = (tell) => (name, what, ok, detail) => // a step that fails says "
   tell(name, ok === false ? what.replace(" is ", " is not ") : what, ok, detail);
 // check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
 // back. check resolves to whether all steps are so, and rejects where it cannot say. Without keys
-// (null) it looks at no signature.
-export async function check({ kind, o, whole }, keys, tell) {
+// (null) it looks at no signature. read resolves to the entries of the log, if that is asked too.
+export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } = {}) {
   const show = worded(tell);
   const canonical = await rebuild(kind, o, whole).catch(() => null);
   const message = bytes(canonical ?? ""), hash = hex(await sha256(message));
   const same = canonical !== null && canonical === o.canonical, hashed = hash === o.payload_sha256;
   const isText = (v) => typeof v === "string", isReceipt = kind === "receipt";
-  const by = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
+  const signer = isReceipt ? o : o.promise ?? null, at = isReceipt ? o.issued_at : o.recorded_at;
   const unsigned = `it has no promise, so anyone could have made this ${kind}`;
-  if (by === null && keys) show("unsigned", unsigned);
+  if (signer === null && keys) show("unsigned", unsigned);
   const built = `they ${same ? "" : "do not "}match canonical`;
   if (!show("fields", built, same, canonical)) return false;
   if (!show("hash", "payload_sha256 is the SHA-256 of canonical", hashed, hash)) return false;
-  if (by === null || !keys) return true;
+  if (signer === null || !keys) return !read || !!await read();
   if (isReceipt) {
     if (!show("signature", "the receipt is signed", (o.signature ?? null) !== null)) return false;
-  } else { // the signed text begins with what it is about
-    const about = { commitment: "[[canon_promise]]", kind, payload_sha256: hash };
-    const head = JSON.stringify({ ...about, record_id: o.record_id, recorded_at: at }).slice(0, -1);
-    const good = isText(at) && isText(by.text) && by.text.startsWith(`${head},`);
-    if (!show("promise", "it is about this record", good)) return false;
-    if (promised(o).issued_by !== HOST || !isText(promised(o).counted_by)) {
+  } else {
+    const { issued_by: host } = promised({ kind, o });
+    const about = "its text is the canonical one about this record";
+    if (!show("promise", about, host !== undefined)) return false;
+    if (host !== HOST && host !== (vkey ?? LOG_KEY).split("/")[0]) {
       throw new Error(`unverified: the promise is not from ${HOST}`);
     }
   }
-  if (!keys.length) throw new Error("no key to check against: give one with --key");
   if (!keys.every((k) => KEY.test(k))) throw new Error("a key has 32 bytes, in base64");
-  const { public_key_b64: named, signature } = by, over = isReceipt ? message : bytes(by.text);
-  const days = new Map(keys.map((k) => k.split("@"))), [current] = days.keys();
+  if (!keys.length && !read) throw new Error("no key to check against: give one with --receipt-key");
+  const entries = read ? await read() : [];
+  if (!entries) return false;
+  const { public_key_b64: named, signature } = signer;
+  const over = isReceipt ? message : bytes(signer.text);
+  const current = keys[0]?.split("@")[0] ?? "";
   const key = isText(named) && /[^ \t\r\n]/.test(named) ? named : current;
-  const [first, last] = (days.get(key) ?? "").split(".."); // for whose receipts the key counts
-  const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
-  const ours = days.has(key) && first <= at.slice(0, 10) && at.slice(0, 10) <= (last || soon);
-  const what = "it is valid for this service at that time";
-  if (!isReceipt && !(ours && at <= soon)) {
-    throw new Error("unverified: the key was not valid at that time");
-  }
-  if (!show("key", what, ours && at <= soon, key)) return false;
+  const { who, gone } = judge(entries, key, at, keys, by);
+  if (!isReceipt && !who) throw new Error("unverified: the key was not valid at that time");
+  const what = `it is valid for this service at that time${read ? `, named by ${who}` : ""}`;
+  if (!gone && !show("key", what, !!who, key)) return false;
   const good = isText(signature) && /^[A-Za-z0-9+/]{85}[AQgw]==$/.test(signature);
   const ok = await signed(raw(key), over, raw(good ? signature : ""));
-  return show("signature", `${isReceipt ? "canonical" : "its text"} is signed by ${key}`, ok);
+  const signs = `${isReceipt ? "canonical" : "its text"} is signed by ${key}`;
+  if (!show("signature", signs, ok)) return false;
+  if (gone) throw new Error(`revoked: ${who} names its key, and verification ${gone} revoked it`);
+  return true;
+}
+// judge returns who names a key for the time of a record, and the verification that revoked it.
+function judge(entries, key, at, given, by) {
+  const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
+  const listed = (keys) => new Map(keys.map((k) => k.split("@"))), day = at.slice(0, 10);
+  const counts = (keys) => {
+    const [first, last] = (keys.get(key) ?? "").split(".."); // the days for which the key counts
+    return keys.has(key) && first <= day && day <= (last || soon) && at <= soon;
+  };
+  const lists = entries.filter((e) => e.kind === "verification")
+    .map((e) => ({ day: e.as_of, keys: listed(e.receipt_keys) }));
+  const last = lists.findLastIndex(({ keys }) => counts(keys));
+  if (last >= 0 && (last === lists.length - 1 || !lists.at(-1).keys.has(key))) {
+    const gone = lists.slice(last).find(({ keys }) => !keys.has(key))?.day;
+    return { who: `verification ${lists[last].day}`, gone };
+  }
+  return { who: counts(listed(given)) ? by ?? "this program" : "" };
 }
 // The public log: its newest checkpoint is signed, and all entries together have the signed root.
 const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take
@@ -130,17 +158,10 @@ function strict(base64) { // the bytes of canonical base64
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("not strict base64");
 }
-function smallOrder(key) { // whether it is such a point: under one, anybody can sign anything
-  const d = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n;
-  const p = 2n ** 255n - 19n;
-  const y = BigInt(`0x${hex(key.toReversed())}`) % 2n ** 255n, y2 = y * y % p;
-  return y2 < 2n || (d * y2 * y2 + 2n * y2 - 1n) % p === 0n;
-}
 async function logKey(vkey, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
-  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33 &&
-    !smallOrder(key.subarray(1));
+  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33;
   if (good) return { name, id, key: key.subarray(1) };
   throw new Error(`not a key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
 }
@@ -227,42 +248,56 @@ export async function counted({ kind, o, whole }, where, tell) {
   if (why) throw new Error(why);
   const key = await logKey(vkey);
   const witnesses = await Promise.all((where.witnesses ?? WITNESSES).map((key) => logKey(key, 4)));
-  const earlier = [];
-  for (const note of kept) {
-    const { size, root, authentic } = await checkpointIn(note, key);
-    if (!authentic) throw new Error("the kept checkpoint is not signed by the key of the log");
-    earlier.push(["the kept checkpoint", size, root]);
+  const earlier = await Promise.all(kept.map((note) => checkpointIn(note, key)));
+  if (!earlier.every(({ authentic }) => authentic)) {
+    throw new Error("the kept checkpoint is not signed by the key of the log");
   }
-  if (!await check({ kind, o, whole }, keys, tell)) return false;
-  const { counted_by: due, log: named, size: grown, root } = promised(o);
-  const then = "the tree that the promise names";
-  if (due && named === key.name) earlier.push([then, grown, strict(root)]);
-  else if (due && named) show("another log", `the promise names ${named}`);
-  const head = await checkpointIn(textOf(await fetched(get, `${log}/checkpoint`)), key);
-  const { size, origin } = head;
-  const by = `it is signed by the key of ${origin}, with ${size} entries`;
-  if (!show("checkpoint", by, head.authentic)) return false;
-  const texts = await rebuilt(get, log, size);
-  const hashes = await Promise.all(texts.map((text) => sha256([0], text)));
-  const all = same(await rootOf(hashes), head.root);
-  if (!show("entries", "the signed root is the root of all of them", all)) return false;
-  for (const [what, n, was] of earlier) {
-    const begins = n <= size && same(await rootOf(hashes.slice(0, n)), was);
-    if (!show("kept", `${what}, of ${n} entries, is the beginning of the log`, begins)) return false;
-  }
-  let times = 0;
-  for (const w of witnesses) {
-    const at = await cosigned(head, w);
-    if (at) times++, show("witnessed", `it existed by ${at}, according to ${w.name}`);
-    const by = `it is cosigned by ${w.name}`;
-    if (!at && where.witnesses && !show("witnessed", by, false)) return false;
-  }
-  if (!times) show("not witnessed", "no given witness has cosigned it");
-  const entries = texts.map((text) => JSON.parse(textOf(text)));
+  const begins = async (what, n, was) => show("kept",
+    `${what}, of ${n} entries, is the beginning of the log`,
+    n <= hashes.length && same(await rootOf(hashes.slice(0, n)), was));
+  let head, hashes;
+  const read = async () => { // the entries of the whole log, which is checked
+    head = await checkpointIn(textOf(await fetched(get, `${log}/checkpoint`)), key);
+    const by = `it is signed by the key of ${head.origin}, with ${head.size} entries`;
+    if (!show("checkpoint", by, head.authentic)) return;
+    const texts = await rebuilt(get, log, head.size);
+    hashes = await Promise.all(texts.map((text) => sha256([0], text)));
+    const all = same(await rootOf(hashes), head.root);
+    if (!show("entries", "the signed root is the root of all of them", all)) return;
+    for (const { size, root } of earlier) {
+      if (!await begins("the kept checkpoint", size, root)) return;
+    }
+    let times = 0;
+    for (const w of witnesses) {
+      const at = await cosigned(head, w);
+      if (at) times++, show("witnessed", `it existed by ${at}, according to ${w.name}`);
+      const by = `it is cosigned by ${w.name}`;
+      if (!at && where.witnesses && !show("witnessed", by, false)) return;
+    }
+    if (!times) show("not witnessed", "no given witness has cosigned it");
+    return texts.map((text) => JSON.parse(textOf(text)));
+  };
+  let entries;
+  const by = where.keys ? "--receipt-key" : undefined;
+  const asked = { vkey, by, read: async () => (entries = await read()) };
+  if (!await check({ kind, o, whole }, keys, tell, asked)) return false;
+  const { size, origin, note: checkpoint } = head;
+  const { issued_by: host, counted_by: due, log: named, size: grown, root } = promised({ kind, o });
+  const { protocol, hostname, pathname } = new URL(log);
+  const local = /^(localhost|127[.][\d.]+|\[::1\])$/.test(hostname);
+  const own = pathname === "/log" && (local || protocol === "https:" && hostname === host);
+  if (due && named === key.name) { // a copy of the log may not have reached that tree
+    const then = "the tree that the promise names";
+    if ((own || grown <= size) && !await begins(then, grown, strict(root))) return false;
+  } else if (due && named) show("another log", `the promise names ${named}`);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
   const index = entries.findIndex(({ entry }) => entry === record);
   if (index < 0) {
-    const late = due < new Date().toISOString().slice(0, 10);
+    const newest = entries.at(-1).as_of, past = due < new Date().toISOString().slice(0, 10);
+    const late = due < newest || past && own;
+    if (past && !late) {
+      throw new Error(`not in this copy, whose newest verification is of ${newest}`);
+    }
     const by = due ? (late ? ": BROKEN PROMISE, due by " : ", promised by ") + due : "";
     return show("entry", `not counted by a hand verification yet${by}`, false);
   }
@@ -276,7 +311,7 @@ export async function counted({ kind, o, whole }, where, tell) {
   if (since) show("since then", `it counts as ${since}`);
   const apart = `the operator's own record, set apart on ${date}`;
   if (said === "own") return show("counted", apart, false);
-  return { date, index, size, origin, kind, checkpoint: head.note };
+  return { date, index, size, origin, kind, checkpoint };
 }
 // main runs if this file is the program, under any name, and not if it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
@@ -288,11 +323,11 @@ const isProgram = import.meta.main || process?.versions?.node && (
 if (isProgram) {
   const { parseArgs } = await import("node:util"), files = await import("node:fs");
   const string = { type: "string" }, options = {
-    key: { ...string, default: KEYS.join() }, "log-key": { ...string, default: LOG_KEY },
+    "receipt-key": string, "log-key": { ...string, default: LOG_KEY },
     counted: { type: "boolean" }, log: string, kept: string, witness: string,
     help: { type: "boolean" } };
-  const usage = "usage: [--key KEY] [--counted] [--log URL] [--kept FILE] [--log-key VKEY] " +
-    "[--witness VKEY] [FILE]";
+  const usage = "usage: [--receipt-key KEY] [--counted] [--log URL] [--kept FILE] " +
+    "[--log-key VKEY] [--witness VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
     return ok;
@@ -303,7 +338,7 @@ if (isProgram) {
     if (values.help || positionals.length > 1) throw new Error(`${usage}. [[kit_exit]]`);
     const answer = read(textOf(files.readFileSync(file ?? 0), false));
     const { log, witness, kept } = values, keysIn = (list) => list.split(",").filter(Boolean);
-    const keys = keysIn(values.key);
+    const given = values["receipt-key"], keys = given === undefined ? undefined : keysIn(given);
     if ([values.counted, log, witness, kept].some((v) => v !== undefined)) {
       const where = { log, keys, logKey: values["log-key"] };
       if (witness !== undefined) where.witnesses = keysIn(witness);
@@ -312,8 +347,8 @@ if (isProgram) {
       const { kind, date, index, size } = found;
       if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${size}`);
       else process.exitCode = 1;
-    } else if (await check(answer, keys, show)) {
-      const { counted_by: day } = answer.kind === "receipt" ? {} : promised(answer.o);
+    } else if (await check(answer, keys ?? KEYS, show)) {
+      const { counted_by: day } = answer.kind === "receipt" ? {} : promised(answer);
       console.log(`valid ${answer.kind}${day ? `, promised to be counted by ${day}` : ""}`);
     } else process.exitCode = 1;
   } catch (fault) { // whose message may quote a hostile file

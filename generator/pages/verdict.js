@@ -154,7 +154,7 @@ export async function broken(answer, step, keys) {
 async function passed(answer, isForeign) {
   const { kind, o } = answer;
   const { rows } = await compared(answer);
-  const { counted_by: day } = kind === "receipt" ? {} : promised(o);
+  const { counted_by: day } = kind === "receipt" ? {} : promised(answer);
   if (kind !== "receipt" && !day) {
     const text = `The hash belongs to this ${kind}. It has no promise, so anyone could have made it.`;
     return { verdict: "", stamp: "Hash matches", text, rows };
@@ -170,11 +170,13 @@ async function passed(answer, isForeign) {
 
 // unchecked is the outcome of a check that could not begin or end.
 export function unchecked(fault) {
-  const [, why] = fault.message.split(/^unverified: /);
+  const [, isRevoked, why] = /^(?:unverified|(revoked)): (.*)/s.exec(fault.message) ?? [];
   const text = fault.name === "NotSupportedError"
     ? "This browser does not know Ed25519, so it cannot check the signature. A program of the verify kit can."
+    : isRevoked ? `The service has revoked the key of this promise: ${why}.`
     : why ? `Anyone could have made this: ${why}.` : `No check was possible: ${fault.message}.`;
-  return { title: "Verdict", verdict: "unsigned", stamp: why ? "Unverified" : "Unchecked", text };
+  const stamp = isRevoked ? "Revoked" : why ? "Unverified" : "Unchecked";
+  return { title: "Verdict", verdict: "unsigned", stamp, text };
 }
 
 // answerIn reads an answer. It throws what a person can do about a text that is none.

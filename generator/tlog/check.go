@@ -70,6 +70,7 @@ const (
 // The errors of a check.
 var (
 	ErrNoLog   = errors.New("no log published")
+	ErrEmpty   = errors.New("the log has a key, and no verification yet")
 	ErrTooMany = fmt.Errorf("the check ended after %d faults", maxFaults)
 
 	errEnded = errors.New("a fault ended the check")
@@ -82,12 +83,12 @@ type Checking struct {
 	Key       string                   // the trusted verifier key; "" for the published one
 	Witnesses []Witness                // each must have cosigned the newest checkpoint
 	Kept      [][]byte                 // checkpoints that the log must extend
-	// Promised names records that the log must have counted. A promise counts if one of Hosts, or the
-	// host of the key, issued it, and one of ReceiptKeys, or of the newest verification, signed it.
-	Promised    []*Promised
-	Hosts       []string
+	Promised  []*Promised              // records that the log must have counted
+	// ReceiptKeys sign promises of the service according to the reader, in the form of the verify kit.
 	ReceiptKeys []string
-	Now         time.Time // no verification is later; zero skips this test
+	Service     string    // the service's host if Read asks the service itself; "" for a copy
+	ServiceKey  string    // the receipt key in the manifest of Service
+	Now         time.Time // no verification is later
 }
 
 // Check rebuilds a published log from its bundles of entries, and compares every published file
@@ -220,7 +221,10 @@ func (c *check) readHead() error {
 	switch {
 	case err != nil:
 		return err
-	case c.newest == nil: // not published
+	case c.newest == nil && !c.hasBegun():
+		c.report.Faults = slices.DeleteFunc(c.report.Faults, func(f PublishFault) bool { return f.Path == CheckpointPath })
+		return ErrEmpty
+	case c.newest == nil:
 		return errEnded
 	case c.newest.Size > maxEntries:
 		return fmt.Errorf("%s: got %d entries, want at most %d", CheckpointPath, c.newest.Size, maxEntries)
@@ -234,6 +238,16 @@ func (c *check) readHead() error {
 		}
 	}
 	return nil
+}
+
+// hasBegun reports whether a checkpoint is known, or further files than the key are listed.
+func (c *check) hasBegun() bool {
+	if c.List != nil {
+		if listed, err := c.List(); err != nil || len(listed) > 1 {
+			return true
+		}
+	}
+	return len(c.Kept) > 0 || slices.ContainsFunc(c.Promised, func(p *Promised) bool { return p.Head != nil })
 }
 
 // readEntries rebuilds the log. Only entries that have the signed root are evidence: anyone can
@@ -349,7 +363,7 @@ func (c *check) readCheckpoints() error {
 		s.Checkpoint, s.Cosigned = text, signed.Cosigned
 		day, _ := time.Parse(time.DateOnly, s.Entry.AsOf)
 		for _, w := range s.Cosigned {
-			if w.At.Before(day) || !c.Now.IsZero() && w.At.After(c.Now.Add(maxSkew)) {
+			if w.At.Before(day) || w.At.After(c.Now.Add(maxSkew)) {
 				c.fault(paths[i], fmt.Sprintf("was cosigned by %s at %s, which is before its day or in the future",
 					w.Witness, w.At.Format(time.RFC3339)))
 			}
@@ -405,7 +419,7 @@ func (c *check) checkBoards() error {
 		if sum := assets.SumOf(text); paths[i] == e.Board && sum != e.BoardSHA256 {
 			c.fault(e.Board, fmt.Sprintf("SHA-256 does not match its verification: got %s, want %s", sum, e.BoardSHA256))
 		}
-		if today := c.Now.UTC().AddDate(0, 0, 1).Format(time.DateOnly); !c.Now.IsZero() && e.AsOf > today {
+		if today := c.Now.UTC().AddDate(0, 0, 1).Format(time.DateOnly); e.AsOf > today {
 			c.fault(e.Board, fmt.Sprintf("is dated %s, which is in the future", e.AsOf))
 		}
 		c.checkBoard(paths[i], text, &stages[i])

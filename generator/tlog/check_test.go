@@ -59,6 +59,9 @@ func TestCheck(t *testing.T) {
 	if r, err := tlog.Check(tlog.Checking{Read: published{}.read}); !errors.Is(err, tlog.ErrNoLog) || !r.OK() {
 		t.Errorf("no log: %v", err)
 	}
+	if r, err := tlog.Check(tlog.Checking{Read: empty(t).publish(t).read}); !errors.Is(err, tlog.ErrEmpty) || !r.OK() {
+		t.Errorf("a log that has not begun: %v", err)
+	}
 }
 
 // Five attackers, each of whom has the key of the log, and what tells on them.
@@ -71,7 +74,7 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	promise := func(by string) []*tlog.Promised {
-		return []*tlog.Promised{{Name: "a.json", Hash: victim.Hash, By: by, Head: head, Signer: "key", Host: host, RecordedAt: "2026-11-21T10:00:00Z"}}
+		return []*tlog.Promised{{Name: "a.json", Kind: tlog.Registration, Hash: victim.Hash, By: by, Head: head, Signer: "key", Signed: true, Host: host, RecordedAt: "2026-11-21T10:00:00Z"}}
 	}
 	rewritten := empty(t)
 	for i, s := range honest.Stages {

@@ -38,15 +38,14 @@ func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
 // Entry is one entry of a log. Its kind decides which other members it has.
 type Entry struct {
-	Kind           string   `json:"kind"`
-	Hash           string   `json:"entry"`
-	Index          int64    `json:"index"`
-	To             string   `json:"to"`
-	AsOf           string   `json:"as_of"`
-	Board          string   `json:"board"`
-	BoardSHA256    string   `json:"board_sha256"`
-	ReceiptKeys    []string `json:"receipt_keys"`
-	ManifestSHA256 string   `json:"manifest_sha256"`
+	Kind        string   `json:"kind"`
+	Hash        string   `json:"entry"`
+	Index       int64    `json:"index"`
+	To          string   `json:"to"`
+	AsOf        string   `json:"as_of"`
+	Board       string   `json:"board"`
+	BoardSHA256 string   `json:"board_sha256"`
+	ReceiptKeys []string `json:"receipt_keys"`
 }
 
 // VerificationOf returns the entry of a verification. board is the published document.
@@ -75,12 +74,6 @@ func isHash(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// ParseHash parses the hexadecimal hash of a record.
-func ParseHash(text string) (hash string, ok bool) {
-	hash = strings.ToLower(text)
-	return hash, isHash(hash)
-}
-
 // Append appends the canonical text of the entry: one line of JSON without a line feed.
 func (e *Entry) Append(b []byte) []byte {
 	text := func(s string) []byte { return jsondoc.AppendString(nil, s) }
@@ -96,8 +89,8 @@ func (e *Entry) Append(b []byte) []byte {
 	if len(e.ReceiptKeys) > 0 {
 		keys, _ = json.Marshal(e.ReceiptKeys)
 	}
-	return fmt.Appendf(b, `{"kind":%s,"as_of":%s,"board":%s,"board_sha256":%s,"receipt_keys":%s,"manifest_sha256":%s}`,
-		text(e.Kind), text(e.AsOf), text(e.Board), text(e.BoardSHA256), keys, text(e.ManifestSHA256))
+	return fmt.Appendf(b, `{"kind":%s,"as_of":%s,"board":%s,"board_sha256":%s,"receipt_keys":%s}`,
+		text(e.Kind), text(e.AsOf), text(e.Board), text(e.BoardSHA256), keys)
 }
 
 // ParseEntry parses an entry. It accepts only the canonical text.
@@ -120,8 +113,8 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
 	case IsRecord(e.Kind) && !isHash(e.Hash):
 		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
-	case e.Kind == Verification && (e.ReceiptKeys == nil || e.ManifestSHA256 != "" && !isHash(e.ManifestSHA256)):
-		return Entry{}, errors.New("receipt_keys or manifest_sha256 is missing or malformed")
+	case e.Kind == Verification && e.ReceiptKeys == nil:
+		return Entry{}, errors.New("receipt_keys is missing")
 	case !bytes.Equal(e.Append(nil), line):
 		return Entry{}, errors.New("entry is not in canonical form")
 	}

@@ -14,7 +14,7 @@
 //	{"kind":"vouched","index":0}               the operator vouches for the agent of registration 0
 //	{"kind":"correction","index":0,"to":"own"} entry 0 counts as "own" from here on, or as "none"
 //	{"kind":"verification","as_of":"2026-11-20","board":"…","board_sha256":"<hash>",
-//	 "receipt_keys":[…],"manifest_sha256":"<hash>"}
+//	 "receipt_keys":[…]}
 //
 // The hash of a registration or charter is the SHA-256 of its record_id, a line feed and its
 // payload_sha256, in lower-case hexadecimal. The hash of a suggestion is the SHA-256 of its
@@ -23,9 +23,7 @@
 // A verification has the path of its scoreboard, such as /scoreboard/2026-11-20.json, and the
 // SHA-256 of the document there. receipt_keys has the keys that verify receipts, in the form of the
 // verify kit: the current one, then the replaced ones, with @ and the days for whose receipts each
-// counts. A key that a later verification does not name was revoked between them. manifest_sha256
-// is the SHA-256 of /manifest.json as published before the verification, or "". That manifest has
-// the SHA-256 of every document, and of the verify kit.
+// counts. A key that a later verification does not name was revoked between them.
 //
 // # Recount
 //

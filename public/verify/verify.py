@@ -1,6 +1,7 @@
 # Checks a receipt, registration or charter of https://www.anteroom.example on its own; needs Python 3.6 or later.
 # With --counted it also asks the public log whether a registration or charter was counted.
 import argparse, contextlib, hashlib, itertools, json, re, sys, threading, time, urllib.request
+from datetime import datetime
 from base64 import b64decode, b64encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # RFC 8032, section 5.1
 D = -121665 * pow(121666, P - 2, P) % P
@@ -42,6 +43,19 @@ def rebuild(kind, o):  # the canonical string that the members give
         c["commissioner"] = text(o[kind]["commissioner"], True)
         c["roster"] = [seat(*pair) for pair in seats]
     return json.dumps(c, separators=(",", ":"), ensure_ascii=False)
+def iso(v, form):  # a day or a time that exists, in the one form that there is
+    return datetime.strptime(v, form).isoformat() + "Z" in (v, v + "T00:00:00Z")
+def promised(kind, o, digest):  # what a promise says, if its text is exactly that about this record
+    said = json.loads(o["promise"]["text"])
+    c = {"commitment": "counted-promise-v0", "kind": kind, "payload_sha256": digest}
+    c.update((k, text(o[k])) for k in ("record_id", "recorded_at"))
+    c.update((k, said[k]) for k in ("issued_by", "counted_by", "log", "size", "root"))
+    good = re.fullmatch("[0-9a-f]{32}", c["record_id"]) and text(c["issued_by"])
+    good = good and iso(c["recorded_at"], "%Y-%m-%dT%H:%M:%SZ") and iso(c["counted_by"], "%Y-%m-%d")
+    if c["log"] is None: good = good and c["size"] is c["root"] is None
+    else: good = good and text(c["log"]) and c["size"] >= 0 and len(strict(c["root"])) == 32
+    same = json.dumps(c, separators=(",", ":"), ensure_ascii=False) == o["promise"]["text"]
+    return said if good and same else refuse("")
 def whole(digits): return int(digits) if re.fullmatch("0|[1-9][0-9]{0,8}", digits) else .5
 def levels(v):
     v = list(v.values()) if type(v) is dict else v
@@ -68,8 +82,6 @@ def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 k
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
     good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
     good = good and strict(key)[:1] == bytes([kind]) and len(strict(key)) == 33
-    a = point(strict(key)[1:]) if good else None
-    good = a and times(8, a)[0] % P  # under a point of small order anybody can sign
     return (name, number, strict(key)[1:]) if good else refuse(
         "not a key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
 class Checkpoint:  # C2SP tlog-checkpoint
@@ -134,29 +146,45 @@ def countable(kind, o, url, vkey):  # what an answer must be, and the key
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("want the http or https address of a log, ending in /log")
     return log_key(vkey)
-def logged(url, key, kept, witnesses, every):  # the entries of the whole log, which is checked
+def begins(hashes, what, size, is_root):
+    good = size <= len(hashes) and root(hashes[:size]) == is_root
+    step("kept", what + ", of %d entries, is the beginning of the log" % size, good)
+def logged(url, key, kept, witnesses, every):  # the whole log, which is checked: entries and hashes
     head = Checkpoint(fetch(url + "/checkpoint"), key)
     what = "it is signed by the key of %s, with %d entries" % (head.origin, head.size)
     step("checkpoint", what, head.authentic)
     entries = rebuilt(url, head.size)
     hashes = [sha256(b"\0" + e) for e in entries]
     step("entries", "the signed root is the root of all of them", root(hashes) == head.root)
-    for what, size, is_root in kept:
-        what += ", of %d entries, is the beginning of the log" % size
-        step("kept", what, size <= head.size and root(hashes[:size]) == is_root)
+    if kept: begins(hashes, "the kept checkpoint", kept.size, kept.root)
     times = [(w[0], head.cosigned(w)) for w in witnesses]
     for by, at in times:
         if at: print("witnessed: it existed by %s, according to %s" % (at, by))
         elif every: step("witnessed", "it is cosigned by " + by, False)
     if not any(at for _, at in times): print("not witnessed: no given witness has cosigned it")
-    return [json.loads(e.decode("utf-8")) for e in entries]
-def counted(kind, o, entries):  # the entry of an answer, and how its promise was kept
+    return [json.loads(e.decode("utf-8")) for e in entries], hashes
+def judge(entries, key, at, given, by):  # who names a key for the time of a record, or revoked it
+    lists = [(e["as_of"], dict(k.partition("@")[::2] for k in e["receipt_keys"]))
+             for e in entries if e["kind"] == "verification"]
+    named = [i for i, (_, keys) in enumerate(lists) if key in keys and counts(keys[key], at)]
+    last = named[-1] if named else -1
+    if named and (last == len(lists) - 1 or key not in lists[-1][1]):
+        gone = next((day for day, keys in lists[last:] if key not in keys), None)
+        return "verification " + lists[last][0], gone
+    days = next((days for k, _, days in given if k == key), None)
+    return (by if days is not None and counts(days, at) else None), None
+def itself(url, host):  # whether a log is read from the service itself, or from this machine
+    host = "https://%s|https?://(localhost|127[.][0-9.]+|\\[::1\\])" % re.escape(host)
+    return re.fullmatch("(%s)(:[0-9]+)?/log" % host, url)
+def counted(kind, o, said, entries, own):  # the entry of an answer, and how its promise was kept
     record = sha256((o["record_id"] + "\n" + o["payload_sha256"]).encode("utf-8")).hex()
-    due = json.loads(o["promise"]["text"])["counted_by"] if o.get("promise") else ""
+    due = said["counted_by"] if said else ""
     index = next((i for i, e in enumerate(entries) if e.get("entry") == record), None)
     if index is None:
-        late = due and due < time.strftime("%Y-%m-%d", time.gmtime())
-        what = "not counted by a hand verification yet"
+        newest, what = entries[-1]["as_of"], "not counted by a hand verification yet"
+        past = due and due < time.strftime("%Y-%m-%d", time.gmtime())
+        late = due and due < newest or past and own
+        if past and not late: refuse("not in this copy, whose newest verification is of " + newest)
         if due: what += (": BROKEN PROMISE, due by " if late else ", promised by ") + due
         step("entry", what, False)
     after = entries[index:]
@@ -171,14 +199,14 @@ def counted(kind, o, entries):  # the entry of an answer, and how its promise wa
     print("counted %s by %s, entry %d of %d" % (kind, day, index, len(entries)))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
-    cli.add_argument("--key", default="", help="the public key to check receipts with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
+    cli.add_argument("--receipt-key", metavar="KEY", default="", help="the public key to check receipts with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="also check that the public log has this registration or charter; this service keeps no log")
     cli.add_argument("--log", metavar="URL", help="the address of the log to read for --counted")
     cli.add_argument("--kept", metavar="FILE", help="the file of a checkpoint that the log must extend")
     cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log")
     cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; default standard input")
     cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; join several with commas")
-    args, kind, canonical, kept = cli.parse_args(), "receipt", None, []
+    args, kind, canonical, kept, said = cli.parse_args(), "receipt", None, None, None
     url = "" if args.log is None else args.log
     count = args.counted or args.log is not None or args.kept is not None
     count = count or args.witness is not None
@@ -192,16 +220,15 @@ def main():
         if "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
         o = dict(o.get("verify", o).items())
-        keys = [k.partition("@") for k in args.key.split(",") if k]
+        keys = [k.partition("@") for k in args.receipt_key.split(",") if k]
         good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k, _, _ in keys)
         good or refuse("a key has 32 bytes, in base64")
         if count: key = countable(kind, o, url, args.log_key)
         witnesses = "" if args.witness is None else args.witness
         witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
         if args.kept is not None:
-            note = Checkpoint(open(args.kept, "rb").read(MOST), key)
-            note.authentic or refuse("the kept checkpoint is not signed by the key of the log")
-            kept.append(("the kept checkpoint", note.size, note.root))
+            kept = Checkpoint(open(args.kept, "rb").read(MOST), key)
+            kept.authentic or refuse("the kept checkpoint is not signed by the key of the log")
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
@@ -215,36 +242,41 @@ def main():
     by, what, message, at, until = o, "canonical", canonical, o.get("issued_at"), ""
     if kind == "receipt":
         step("signature", "the receipt is signed", o.get("signature") is not None)
-    elif o.get("promise") is not None:  # the signed text begins with what it is about
-        by, what, at = o["promise"], "its text", o.get("recorded_at")
-        message = by.get("text") if type(by) is dict else None
-        head = {"commitment": "counted-promise-v0", "kind": kind, "payload_sha256": digest}
-        head.update(record_id=o.get("record_id"), recorded_at=at)
-        good = type(message) is type(at) is str
-        good = good and message.startswith(json.dumps(head, separators=(",", ":"))[:-1] + ",")
-        step("promise", "it is about this record", good)
-        with contextlib.suppress(KeyError, TypeError, ValueError):
-            said = json.loads(message)
-            until = ", promised to be counted by " + text(said["counted_by"])
-            good = said["issued_by"] == "www.anteroom.example"
-        if not until or not good: cli.error("unverified: the promise is not from www.anteroom.example")
+    elif o.get("promise") is not None:
+        with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
+            said = promised(kind, o, digest)
+        step("promise", "its text is the canonical one about this record", said is not None)
+        by, what, message, at = o["promise"], "its text", o["promise"]["text"], o["recorded_at"]
+        until = ", promised to be counted by " + said["counted_by"]
+        if said["issued_by"] not in ("www.anteroom.example", args.log_key.split("/")[0]):
+            cli.error("unverified: the promise is not from www.anteroom.example")
     elif not count: return print("valid " + kind)
-    if kind == "receipt" or until:
-        if not keys: cli.error("no key to check against: give one with --key")
-        named = by.get("public_key_b64")
-        if type(named) is not str or not named.strip(" \t\r\n"): named = keys[0][0]
-        days = next((days for k, _, days in keys if k == named), None)
-        good = days is not None and counts(days, at)
-        if until and not good: cli.error("unverified: the key was not valid at that time")
-        step("key", "it is valid for this service at that time", good)
-        raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
-        good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
-        step("signature", "%s is signed by %s" % (what, named), good)
-    if not count: return print("valid " + kind + until)
-    if until and said.get("log") == key[0]:
-        kept.append(("the tree that the promise names", said["size"], strict(said["root"])))
-    elif until and said.get("log"): print("another log: the promise names", said["log"])
-    try: counted(kind, o, logged(url, key, kept, witnesses, args.witness is not None))
+    try:
+        entries, hashes = [], []
+        if count: entries, hashes = logged(url, key, kept, witnesses, args.witness is not None)
+        if kind == "receipt" or said:
+            named = by.get("public_key_b64")
+            blank = type(named) is not str or not named.strip(" \t\r\n")
+            if not keys and not count: refuse("no key to check against: give one with --receipt-key")
+            if blank: named = keys[0][0] if keys else ""
+            given = "this program" if args.receipt_key == "" else "--receipt-key"
+            who, revoked = judge(entries, named, at, keys, given)
+            if said and not who: refuse("unverified: the key was not valid at that time")
+            if not revoked:
+                by_log = ", named by " + who if count else ""
+                step("key", "it is valid for this service at that time" + by_log, who)
+            raw = re.fullmatch("[A-Za-z0-9+/]{85}[AQgw]==", str(by.get("signature")))
+            good = raw and signed(b64decode(named), message.encode("utf-8"), b64decode(raw[0]))
+            step("signature", "%s is signed by %s" % (what, named), good)
+            if revoked: refuse("revoked: %s names its key, and verification %s revoked it" %
+                               (who, revoked))
+        if not count: return print("valid " + kind + until)
+        own = said and itself(url, said["issued_by"])
+        if said and said["log"] == key[0]:  # which a copy of the log may not have reached
+            if own or said["size"] <= len(hashes):
+                begins(hashes, "the tree that the promise names", said["size"], strict(said["root"]))
+        elif said and said["log"]: print("another log: the promise names", said["log"])
+        counted(kind, o, said, entries, own)
     except (OSError, ValueError, TypeError, LookupError) as fault:
-        cli.error("not checked: %s" % fault)
+        cli.error(str(fault))
 if __name__ == "__main__": main()

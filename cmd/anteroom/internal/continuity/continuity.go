@@ -41,7 +41,6 @@ const (
 type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
-	Manifest    string            // SHA-256 in hex of the manifest itself; "" if none exists
 	Keys        []string          // the receipt keys: the current and the retired ones
 	Revoked     []string          // the ones among these whose receipts are invalid
 	Policy      Rules             // of acceptable use
@@ -274,7 +273,6 @@ func (f *Facts) addManifest(text []byte) error {
 	if err := json.Unmarshal(text, &manifest); err != nil {
 		return fmt.Errorf("read %s: %w", manifestPath, err)
 	}
-	f.Manifest = assets.SumOf(text)
 	for _, d := range manifest.Documents {
 		f.Documents[d.Path] = d.Hash
 	}

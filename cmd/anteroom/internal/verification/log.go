@@ -51,7 +51,7 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, 
 	var lines, checkpoint []byte
 	if err == nil {
 		e := tlog.VerificationOf(v.name, board.AsOf, document)
-		e.ReceiptKeys, e.ManifestSHA256 = v.site.Service.InForce(), v.manifest
+		e.ReceiptKeys = v.site.Service.InForce()
 		s.entries = append(s.entries, e)
 		lines, checkpoint, err = log.Append(v.name, s.entries, signer)
 	}

@@ -143,7 +143,6 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, r records.Reader, s
 	if a != nil && last != "" && a.Through == last {
 		return nil, ErrVerified
 	}
-	v.manifest = public.manifest
 	if v.unseen != nil {
 		t.Warnf("%v", v.unseen)
 	}
@@ -151,8 +150,7 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, r records.Reader, s
 }
 
 type Published struct {
-	InFolder, ByService bool   // whether the folder of documents, or the service, has its newest board
-	manifest            string // SHA-256 of the manifest in the folder; "" if none exists
+	InFolder, ByService bool // whether the folder of documents, or the service, has its newest board
 }
 
 // Compare refuses content that is older than the folder of documents or the service: its next board
@@ -171,7 +169,6 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	if err != nil {
 		return found, fmt.Errorf("verify: %w", err)
 	}
-	found.manifest = published.Manifest
 	if found.InFolder, err = refuse(published, o.Public); err != nil || o.Offline {
 		return found, err
 	}

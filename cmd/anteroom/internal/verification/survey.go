@@ -33,7 +33,6 @@ type survey struct {
 	ledger   *site.Ledger
 	own      []*regexp.Regexp // of own_names
 	board    []byte           // the file of the current board
-	manifest string           // SHA-256 of the published manifest; "" if none exists
 }
 
 // scope limits a new verification.

@@ -1,0 +1,5 @@
+//go:build full
+
+package main
+
+func init() { kits = map[string]string{"verify.py": "python3", "verify.mjs": "node"} }
