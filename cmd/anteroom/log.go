@@ -251,25 +251,22 @@ func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 	if err != nil {
 		return "", "", cli.Unusable("read the key of the log in %s: %w (fix it, or give it with --log-key)", file, err)
 	}
-	if s.Log.Key == "" || o.url != "" && !o.isFor(&s) {
+	if s.Log.Key == "" || o.url != "" && !o.isFor(s.CanonicalHost) {
 		return "", "", nil
 	}
 	return s.Log.Key, o.content, nil
 }
 
-// isFor reports whether --url names the service of this content, or this machine.
-func (o *logCheck) isFor(s *site.Service) bool {
+// isFor reports whether --url names the service of a host, or this machine.
+func (o *logCheck) isFor(host string) bool {
 	address, err := url.Parse(o.url)
 	if err != nil {
 		return false
 	}
-	host := strings.ToLower(address.Hostname())
 	if o.host != "" {
-		host = strings.ToLower(o.host)
-	} else if isLocal(host) {
-		return true
+		return strings.EqualFold(o.host, host)
 	}
-	return host == s.CanonicalHost || host == s.ApexHost || slices.Contains(s.PreviewHosts, host)
+	return strings.EqualFold(address.Hostname(), host) || isLocal(address.Hostname())
 }
 
 func (o *logCheck) seen() (*seenLog, error) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"anteroom/edge/assets"
+	"anteroom/edge/canon"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 	"anteroom/generator/tlog/tlogtest"
@@ -38,7 +40,7 @@ func loggedContent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	l := tlog.New(key, nil)
 	lines, checkpoint, err := l.Append(name, []tlog.Entry{
-		{Kind: tlog.Registration, Hash: tlog.RecordHash(args[2], strings.Repeat("0a", 32))},
+		{Kind: tlog.Registration, Hash: tlog.RecordHash(args[2], assets.SumOf([]byte(canon.Registration("tern", ""))))},
 		{Kind: tlog.Correction, Index: 0, To: tlog.None},
 		tlog.VerificationOf(name, name, board),
 	}, signer)

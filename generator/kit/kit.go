@@ -15,26 +15,28 @@
 //
 //	ok     checkpoint: it is signed by the key of www.base.example/log, with 700 entries
 //	ok     entries: the signed root is the root of all of them
-//	ok     kept: the tree that the promise names, of 512 entries, is the beginning of the log
 //	witnessed: it existed by 2026-11-20T10:02:11Z, according to witness.example/w1
+//	ok     key: it is valid for this service at that time, named by verification 2026-11-20
+//	ok     signature: its text is signed by …
+//	ok     kept: the tree that the promise names, of 512 entries, is the beginning of the log
 //	ok     entry: it is entry 520, a record that counts as registration
 //	ok     in time: it is counted by 2026-11-20, as promised by 2026-12-20
 //	since then: it counts as own
 //	counted registration by 2026-11-20, entry 520 of 700
 //
 // Package tlog describes the format. --kept is a checkpoint that the log must extend. The programs
-// refuse a log key of small order, under which anyone can sign. They do not recount the boards;
-// anteroom log check does. The line "witnessed" is a verified cosignature of the newest checkpoint:
+// do not recount the boards; anteroom log check does, and judges answers as they do. The line "witnessed" is a verified cosignature of the newest checkpoint:
 // by a witness of the service, or by the witnesses of --witness, all of which must have cosigned.
 // A file of the log has at most 1 MiB, and comes within 20 seconds, without a redirect.
 //
 // An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
-// fails, and 2 if the check was impossible: the input or a file of the log cannot be read, or a key
-// is missing. A receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome
-// is the service's own verdict. A registration or charter is not signed: without the log, its hash
-// is checked, and the promise in the answer, if any:
+// fails, and 2 if there is no verdict: the input or a file of the log cannot be read, a key is
+// missing, a promise is unverified or signed by a revoked key, or a copy of the log is too old. A
+// receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome is the
+// service's own verdict. A registration or charter is not signed: without the log, its hash is
+// checked, and the promise in the answer, if any:
 //
-//	ok     promise: it is about this record
+//	ok     promise: its text is the canonical one about this record
 //	ok     key: it is valid for this service at that time
 //	ok     signature: its text is signed by …
 //
@@ -92,7 +94,7 @@ func Program(name, baseURL string, keys []string, logKey string, witnesses []str
 		"canon_promise":      canon.PromiseRule,
 		"kit_exit":           "Exit status: 0 valid, 1 not valid, 2 not checked",
 		"kit_file":           "the JSON answer, unchanged; default standard input",
-		"kit_key": "the public key to check receipts with, in base64; join several with commas, " +
+		"kit_key": "the public key to check receipts and promises with, in base64; join several with commas, " +
 			"the current one first, and add @FIRST..LAST to a key for the days on which it signed. " +
 			"The service publishes it as public_key_b64 at " + baseURL + "/api/receipt",
 		"kit_counted":    "also check that the public log has this registration or charter" + without,

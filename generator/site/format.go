@@ -10,7 +10,6 @@ import (
 
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
-	"anteroom/generator/tlog"
 )
 
 type format struct {
@@ -117,7 +116,7 @@ func validHost(s string) bool {
 
 func validPublicKey(s string) bool {
 	key, err := base64.StdEncoding.Strict().DecodeString(s)
-	return err == nil && !strings.ContainsAny(s, "\r\n") && tlog.ValidKey(key) // the decoder skips line breaks
+	return err == nil && !strings.ContainsAny(s, "\r\n") && validPoint(key) // the decoder skips line breaks
 }
 
 func validURL(s string) bool {

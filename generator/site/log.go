@@ -33,13 +33,11 @@ func (l *loader) log(service *document) {
 	if !checkLogKeys(service, &s.Service) {
 		return // the files may be sound
 	}
-	for i, name := range stages {
+	for _, name := range stages {
 		wrong, good := l.readStage(s.Log, name)
 		if wrong != nil {
 			entries, checkpoint := LogFiles(name)
-			if other := l.apartFrom(name, stages[:i]); other != "" {
-				l.fault(checkpoint, "conflicts with verification "+other+": both extend the same log", madeApart)
-			} else if wrong.Line > 0 {
+			if wrong.Line > 0 {
 				s.document(entries).report(place{wrong.Line, 1}, wrong.What, logHint)
 			} else {
 				l.fault(checkpoint, wrong.What, logHint)
@@ -73,21 +71,6 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 		return wrong, wrong == nil
 	}
 	return nil, false
-}
-
-// apartFrom returns the earlier verification without which a faulty stage would be sound: both were
-// made from the same content in two places, and merged since.
-func (l *loader) apartFrom(name string, earlier []string) string {
-	log := tlog.New(l.site.Service.Log.Key, l.site.Service.Log.Witnesses)
-	for _, before := range earlier {
-		if _, good := l.readStage(log.Clone(), name); good {
-			return before
-		}
-		if _, good := l.readStage(log, before); !good {
-			break
-		}
-	}
-	return ""
 }
 
 func (l *loader) checkStages() {

@@ -159,17 +159,3 @@ func (c *Counts) add(kind string, n int) {
 		c.Own += n
 	}
 }
-
-// Unlike returns the numbers that differ between two counts, such as "charters_filed 2".
-func (c Counts) Unlike(other Counts) (mine, others string) {
-	list := func(c Counts) []string {
-		text, _ := json.Marshal(c) // numbers: it does not fail
-		return strings.Split(strings.NewReplacer(`"`, "", ":", " ").Replace(strings.Trim(string(text), "{}")), ",")
-	}
-	without := func(a, b []string) string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(a),
-			func(n string) bool { return slices.Contains(b, n) }), ", ")
-	}
-	a, b := list(c), list(other)
-	return without(a, b), without(b, a)
-}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"filippo.io/torchwood"
@@ -39,9 +38,6 @@ func (w *Witness) Check() error {
 
 func (w *Witness) verifier() (note.Verifier, error) {
 	v, err := torchwood.NewCosignatureVerifier(w.Key)
-	if err == nil && !validPoint(w.Key) {
-		err = errors.New("anyone can sign under this key")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("witness key %.100q: %w: want a name, a hash and an Ed25519 key of type 4, "+
 			"joined with +", w.Key, err)
@@ -56,13 +52,6 @@ const (
 	maxAsked       = 4                // requests about one checkpoint
 )
 
-var errSplit = errors.New("cosigned another tree: that log, or this one, was forked")
-
-func (l *Log) cosigned(checkpoint []byte, w *Witness) bool {
-	c, err := Open(checkpoint, l.Key, []Witness{*w})
-	return err == nil && len(c.Cosigned) > 0
-}
-
 // Asked is the result of a request to one witness.
 type Asked struct {
 	Name     string `json:"name"`
@@ -73,100 +62,84 @@ type Asked struct {
 }
 
 // CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not
-// cosigned it, concurrently. It returns the checkpoint with all cosignatures.
+// cosigned it. It returns the checkpoint with all cosignatures.
+//
+// It accepts that a slow witness holds up the others, for at most witnessTimeout: there are few, and
+// each is asked once for each verification.
 func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked, checkpoint []byte, err error) {
-	s := l.Current()
-	asked = make([]Asked, len(l.Witnesses))
-	lines := make([][]byte, len(asked))
-	var asking sync.WaitGroup
-	for i := range asked {
+	checkpoint = l.Current().Checkpoint
+	for i := range l.Witnesses {
 		w := &l.Witnesses[i]
-		asked[i] = Asked{Name: w.Name(), URL: w.URL, Cosigned: l.cosigned(s.Checkpoint, w)}
-		if asked[i].Cosigned {
-			continue
-		}
-		asking.Go(func() {
-			var err error
-			if lines[i], err = l.Cosign(ctx, client, w); err != nil {
-				asked[i].Error = err.Error()
+		a := Asked{Name: w.Name(), URL: w.URL, Cosigned: l.cosigned(checkpoint, w)}
+		if !a.Cosigned {
+			line, err := l.Cosign(ctx, client, w)
+			if a.Cosigned = err == nil; a.Cosigned {
+				a.New, checkpoint = true, slices.Concat(checkpoint, line)
 			} else {
-				asked[i].Cosigned, asked[i].New = true, true
+				a.Error = err.Error()
 			}
-		})
+		}
+		asked = append(asked, a)
 	}
-	asking.Wait()
-	checkpoint = slices.Concat(s.Checkpoint, slices.Concat(lines...))
 	_, err = Open(checkpoint, l.Key, l.Witnesses)
 	return asked, checkpoint, err
 }
 
+func (l *Log) cosigned(checkpoint []byte, w *Witness) bool {
+	c, err := Open(checkpoint, l.Key, []Witness{*w})
+	return err == nil && len(c.Cosigned) > 0
+}
+
 // Cosign requests a witness's cosignature of the newest checkpoint (C2SP tlog-witness): a line to
-// append to the checkpoint.
+// append to the checkpoint. A witness that has seen a tree of another size names that size, and is
+// asked again with a proof from it.
 func (l *Log) Cosign(ctx context.Context, client *http.Client, w *Witness) (line []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	s := l.Current()
-	seen := int64(0) // the size that the witness has seen
+	seen := int64(0)
 	for range maxAsked {
-		body, err := l.addition(seen)
+		body := fmt.Appendf(nil, "old %d\n", seen)
+		if 0 < seen && seen < s.Size {
+			proof, err := merkle.ProveTree(s.Size, seen, l)
+			if err != nil {
+				return nil, fmt.Errorf("prove that the tree extends the tree of %d entries: %w", seen, err)
+			}
+			for _, h := range proof {
+				body = fmt.Appendln(body, h)
+			}
+		}
+		status, answer, err := w.ask(ctx, client, append(append(body, '\n'), bare(s.Checkpoint)...))
 		if err != nil {
 			return nil, err
 		}
-		status, answer, err := w.ask(ctx, client, body)
-		switch {
-		case err != nil:
-			return nil, err
-		case status == http.StatusOK:
-			return l.cosignature(w, answer)
-		case status != http.StatusConflict:
-			return nil, fmt.Errorf("status %d: %s", status, l.refusal(status))
-		}
-		text := strings.TrimSuffix(string(answer), "\n")
-		size, err := strconv.ParseInt(text, 10, 64)
-		switch {
-		case err != nil || size < 0 || strconv.FormatInt(size, 10) != text:
-			return nil, fmt.Errorf("status %d: got %.100q, want the size that the witness has seen", status, text)
-		case size > s.Size:
-			return nil, fmt.Errorf("has seen a tree of %d entries, but the newest here has %d (is this content an "+
-				"old copy?)", size, s.Size)
-		case size == seen && size == s.Size:
-			return nil, errSplit
-		}
-		seen = size // another caller may send it a checkpoint meanwhile: then it names a size again
-	}
-	return nil, fmt.Errorf("did not accept the size it named in %d requests", maxAsked)
-}
-
-func (l *Log) addition(seen int64) ([]byte, error) {
-	s := l.Current()
-	b := fmt.Appendf(nil, "old %d\n", seen)
-	if 0 < seen && seen < s.Size {
-		proof, err := merkle.ProveTree(s.Size, seen, l)
-		if err != nil {
-			return nil, fmt.Errorf("prove that the tree extends the tree of %d entries: %w", seen, err)
-		}
-		for _, h := range proof {
-			b = fmt.Appendln(b, h)
+		switch status {
+		case http.StatusOK:
+			for line := range bytes.Lines(answer) { // a witness may sign with further keys
+				if l.cosigned(slices.Concat([]byte(bare(s.Checkpoint)), line), w) {
+					return line, nil
+				}
+			}
+			return nil, errors.New("answer has no cosignature by this key (compare the key with the one the witness publishes)")
+		case http.StatusConflict:
+			seen, err = strconv.ParseInt(strings.TrimSuffix(string(answer), "\n"), 10, 64)
+			if err != nil || seen < 0 || seen > s.Size {
+				return nil, fmt.Errorf("has seen a tree of %.20q entries, the newest here has %d (is this content an old copy?)",
+					answer, s.Size)
+			}
+		case http.StatusForbidden, http.StatusNotFound:
+			return nil, fmt.Errorf("status %d: does not know the log (ask the witness's operator to add %s, and check the url)",
+				status, l.Key)
+		case http.StatusUnprocessableEntity:
+			return nil, fmt.Errorf("status %d: cosigned another tree: that log, or this one, was forked", status)
+		default:
+			return nil, fmt.Errorf("status %d (try again later, or check the url)", status)
 		}
 	}
-	return append(append(b, '\n'), bare(s.Checkpoint)...), nil
+	return nil, fmt.Errorf("did not accept the size %d, which it named", seen)
 }
 
-func (l *Log) refusal(status int) string {
-	switch {
-	case status == http.StatusForbidden || status == http.StatusNotFound:
-		return "does not know the log (ask the witness's operator to add " + l.Key + ", and check the url)"
-	case status == http.StatusUnprocessableEntity:
-		return errSplit.Error() + " (compare the checkpoints it has cosigned)"
-	case status == http.StatusTooManyRequests || status/100 == 5:
-		return "temporary failure (try again later)"
-	}
-	return "not a witness (check the url)"
-}
-
-func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte,
-	err error,
-) {
+func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (status int, answer []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(w.URL, "/")+"/add-checkpoint",
 		bytes.NewReader(body))
 	if err != nil {
@@ -176,30 +149,12 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 	direct := *client
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := direct.Do(r)
-	if err == nil {
-		defer resp.Body.Close()
-		status = resp.StatusCode
-		answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return 0, nil, wrapped.Err // the caller names the witness
+	} else if err != nil {
+		return 0, nil, err
 	}
-	wrapped := (*url.Error)(nil)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no answer within %s", witnessTimeout)
-	case errors.As(err, &wrapped):
-		err = wrapped.Err // the caller names the witness
-	case err == nil && len(answer) > maxAnswer:
-		err = fmt.Errorf("answer is longer than %d KiB", maxAnswer>>10)
-	}
-	return status, answer, err
-}
-
-func (l *Log) cosignature(w *Witness, answer []byte) ([]byte, error) {
-	for line := range bytes.Lines(answer) { // a witness may sign with further keys
-		whole := bytes.HasPrefix(line, []byte("— "+w.Name()+" ")) && bytes.HasSuffix(line, []byte("\n"))
-		if whole && l.cosigned(slices.Concat([]byte(bare(l.Current().Checkpoint)), line), w) {
-			return line, nil
-		}
-	}
-	return nil, errors.New("answer has no cosignature by this key (compare the key with the one the witness " +
-		"publishes)")
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return resp.StatusCode, answer, err
 }

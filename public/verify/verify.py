@@ -199,7 +199,7 @@ def counted(kind, o, said, entries, own):  # the entry of an answer, and how its
     print("counted %s by %s, entry %d of %d" % (kind, day, index, len(entries)))
 def main():
     cli = argparse.ArgumentParser(prog="verify.py", epilog="Exit status: 0 valid, 1 not valid, 2 not checked.")
-    cli.add_argument("--receipt-key", metavar="KEY", default="", help="the public key to check receipts with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
+    cli.add_argument("--receipt-key", metavar="KEY", default="", help="the public key to check receipts and promises with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="also check that the public log has this registration or charter; this service keeps no log")
     cli.add_argument("--log", metavar="URL", help="the address of the log to read for --counted")
     cli.add_argument("--kept", metavar="FILE", help="the file of a checkpoint that the log must extend")

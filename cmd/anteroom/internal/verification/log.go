@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -19,26 +17,6 @@ type logged struct {
 	log               *tlog.Log
 	added             []tlog.Entry // entries of the stage
 	lines, checkpoint []byte       // of the stage, as the content has them
-}
-
-// String counts the new entries by kind: "2 registrations, 1 vouched, 1 verification".
-func (l *logged) String() string {
-	var kinds []string
-	n := map[string]int{}
-	for _, e := range l.added {
-		if n[e.Kind]++; n[e.Kind] == 1 {
-			kinds = append(kinds, e.Kind)
-		}
-	}
-	for i, kind := range kinds {
-		switch kind {
-		case tlog.Own, tlog.Vouched: // not nouns
-			kinds[i] = fmt.Sprintf("%d %s", n[kind], kind)
-		default:
-			kinds[i] = cli.Plural(n[kind], kind)
-		}
-	}
-	return strings.Join(kinds, ", ")
 }
 
 func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, signer note.Signer) (*logged, error) {
@@ -59,9 +37,8 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, 
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	if got, want := log.Counts(), board.Logged(); got != want {
-		gotText, wantText := got.Unlike(want)
-		return nil, fmt.Errorf("verify: the log would count %s, the board %s "+
-			"(run anteroom records audit, and bring back content/log from git)", gotText, wantText)
+		return nil, fmt.Errorf("verify: the log would count %+v, the board %+v "+
+			"(run anteroom records audit, and bring back content/log from git)", got, want)
 	}
 	return &logged{log, s.entries, lines, checkpoint}, nil
 }

@@ -64,7 +64,7 @@ func TestLogRefuses(t *testing.T) {
 	}{
 		"another board": {func(_ *service, _ *survey, board *site.Scoreboard) {
 			board.Orgs.ChartersFiled++
-		}, "the log would count charters_filed 0, the board charters_filed 1 "},
+		}, "Charters:0 Suggestions:0 Own:1}, the board {Vouched:1 Registrations:1 Charters:1 "},
 		"another log": {func(s *service, found *survey, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()

@@ -444,7 +444,7 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 		say("%s: %d in the store, %d new since the last verification", k.kind.Table, len(k.all), len(k.fresh))
 	}
 	if d.log != nil {
-		say("log: %d entries, %d of them new: %s", d.log.log.Size(), len(d.log.added), d.log)
+		say("log: %d entries, %d of them new", d.log.log.Size(), len(d.log.added))
 	}
 	for _, c := range d.site.Current().Corrections {
 		say("")

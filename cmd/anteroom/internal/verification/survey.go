@@ -25,14 +25,14 @@ type survey struct {
 	broken  []string // differences from the verified store: nothing new can be verified until they are gone
 	odd     []string // remarks about records that do not prevent a verification
 
-	seen     []records.Observation // of clients; nil if the store observes nothing
-	unseen   error                 // why it observes nothing
-	mail     map[string]string     // the texts of suggestions, as far as their mail is here
-	store    string                // its identifier
-	kinds    []*scanned            // in the order of records.Kinds
-	ledger   *site.Ledger
-	own      []*regexp.Regexp // of own_names
-	board    []byte           // the file of the current board
+	seen   []records.Observation // of clients; nil if the store observes nothing
+	unseen error                 // why it observes nothing
+	mail   map[string]string     // the texts of suggestions, as far as their mail is here
+	store  string                // its identifier
+	kinds  []*scanned            // in the order of records.Kinds
+	ledger *site.Ledger
+	own    []*regexp.Regexp // of own_names
+	board  []byte           // the file of the current board
 }
 
 // scope limits a new verification.
