@@ -18,7 +18,6 @@ func publicLog(a *contract.Answers) (first, rest []File, err error) {
 	all, err := a.Site.Log.Files()
 	for _, f := range all {
 		file := output.NewFile(f.Path, f.Bytes)
-		file.Make = f.Make
 		if f.Path == tlog.KeyPath || f.Path == tlog.CheckpointPath {
 			first = append(first, file)
 		} else {

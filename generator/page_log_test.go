@@ -45,6 +45,19 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	return documents(o)
 }
 
+// A board, and the verification that it belongs to, cannot be edited once a log has its hash.
+func TestLoggedBoard(t *testing.T) {
+	_, log := logged(t)
+	s, err := site.Load(shippedContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Log = log
+	if _, err = generator.Generate(s); err == nil || !strings.Contains(err.Error(), "scoreboard/2026-11-20.yaml differs from the log (restore it from git)") {
+		t.Error(err)
+	}
+}
+
 // What a public log does is said only where there is one. Without one, presence names it among what
 // is not built, and its page is short.
 func TestTextsOfTheLog(t *testing.T) {

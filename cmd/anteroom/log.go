@@ -20,18 +20,18 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/native/disk"
-	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v4"
 )
+
+// longestCheck bounds a check: a hostile service could feed it for ever.
+const longestCheck = 10 * time.Minute
 
 // logCheck rebuilds a log and compares it with what was published, kept and promised.
 type logCheck struct {
-	content, out, url, host, logKey, state, maxAge string
-	witnesses, receiptKeys                         []string
-	timeout                                        time.Duration
+	out, url, host, logKey, state, maxAge string
+	witnesses, receiptKeys                []string
 }
 
 func logCheckCommand(t *cli.Terminal) *cobra.Command {
@@ -41,8 +41,6 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, answers []string) error { return o.run(cmd.Context(), t, answers) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.content, "content", contentFolder,
-		"the content `folder` whose key is trusted without --log-key, if its host matches")
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.url, "url", "",
 		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
@@ -54,7 +52,6 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
 		"with @FIRST..LAST if it was replaced; may be given several times")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
-	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "the longest `time` that the check may take")
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {
@@ -82,9 +79,6 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 	maxAge, err := age(o.maxAge)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("--max-age %.40q: %w", o.maxAge, err))
-	}
-	if o.timeout <= 0 {
-		return cli.Usage(fmt.Errorf("--timeout %s: want more than 0", o.timeout))
 	}
 	what := tlog.Checking{Now: t.Now(), ReceiptKeys: slices.Clone(o.receiptKeys)}
 	r := &logReport{Log: o.out}
@@ -120,14 +114,14 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 	if what.Key, r.KeysFrom, err = o.trusted(seen); err != nil {
 		return err
 	}
-	look, cancel := context.WithTimeout(ctx, o.timeout)
+	look, cancel := context.WithTimeout(ctx, longestCheck)
 	defer cancel()
 	if err := o.source(look, &what, r); err != nil {
 		return err
 	}
 	r.Report, err = tlog.Check(what)
 	if look.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("it took longer than %s (--timeout)", o.timeout)
+		err = fmt.Errorf("took longer than %s", longestCheck)
 	}
 	if n := len(r.Verifications); n > 0 {
 		as, _ := time.Parse(time.DateOnly, r.Verifications[n-1].AsOf)
@@ -172,7 +166,6 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 		what.Read = func(path string) ([]byte, error) {
 			return os.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
 		}
-		what.List = func() ([]string, error) { return logFiles(o.out) }
 		return nil
 	}
 	host, below := o.url, "" // a log that has ended may be in a folder of the host
@@ -215,18 +208,7 @@ func isLocal(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-func logFiles(folder string) (paths []string, err error) {
-	err = fs.WalkDir(os.DirFS(folder), strings.TrimPrefix(tlog.Folder, "/"),
-		func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				paths = append(paths, "/"+path)
-			}
-			return err
-		})
-	return paths, err
-}
-
-// trusted returns the key of --log-key, of --state, or of the content if its host matches.
+// trusted returns the key of --log-key or --state, and "" for the published one.
 func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 	switch {
 	case o.logKey != "" && seen.Key != "" && o.logKey != seen.Key:
@@ -238,35 +220,10 @@ func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 		return o.logKey, "--log-key", err
 	case seen.Key != "":
 		return seen.Key, o.state, nil
+	case o.url == "":
+		return "", o.out, nil
 	}
-	file := filepath.Join(o.content, serviceFile)
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", nil
-	}
-	var s site.Service // loading the whole content may take longer than the check
-	if err == nil {
-		err = yaml.Load(text, &s)
-	}
-	if err != nil {
-		return "", "", cli.Unusable("read the key of the log in %s: %w (fix it, or give it with --log-key)", file, err)
-	}
-	if s.Log.Key == "" || o.url != "" && !o.isFor(s.CanonicalHost) {
-		return "", "", nil
-	}
-	return s.Log.Key, o.content, nil
-}
-
-// isFor reports whether --url names the service of a host, or this machine.
-func (o *logCheck) isFor(host string) bool {
-	address, err := url.Parse(o.url)
-	if err != nil {
-		return false
-	}
-	if o.host != "" {
-		return strings.EqualFold(o.host, host)
-	}
-	return strings.EqualFold(address.Hostname(), host) || isLocal(address.Hostname())
+	return "", "", nil
 }
 
 func (o *logCheck) seen() (*seenLog, error) {
@@ -386,9 +343,8 @@ func (r *logReport) print(t *cli.Terminal) {
 	if !r.OK {
 		verdict = "not ok"
 	}
-	t.Printf("%s: %s: %s of %s, root %s%s; it extends %s; %s read, %s", r.Log, verdict,
-		cli.Plural(int(r.Size), "entry"), r.Origin, r.Root, cosignedBy(r.Cosigned), cli.Plural(r.Kept, "kept checkpoint"),
-		cli.Plural(int(r.Files), "file"), cli.ByteSize(r.Bytes))
+	t.Printf("%s: %s: %s of %s, root %s%s; it extends %s", r.Log, verdict,
+		cli.Plural(int(r.Size), "entry"), r.Origin, r.Root, cosignedBy(r.Cosigned), cli.Plural(r.Kept, "kept checkpoint"))
 }
 
 func cosignedBy(all []tlog.Cosignature) (text string) {

@@ -332,16 +332,3 @@ func TestReadPromised(t *testing.T) {
 		}
 	}
 }
-
-// The keys of a content are those of its own service alone, and of this machine.
-func TestLogIsFor(t *testing.T) {
-	for address, want := range map[string]bool{
-		"https://WWW.anteroom.example:8443 ": true, "https://www.anteroom.example.else.example ": false, "http://127.0.0.1:8080 ": true,
-		"http://localhost ": true, "http://[::1]:8080 ": true, "http://127.0.0.1 www.else.example": false, "http://192.0.2.1 www.anteroom.example": true,
-	} {
-		address, host, _ := strings.Cut(address, " ")
-		if o := (&logCheck{url: address, host: host}); o.isFor(evidenceHost) != want {
-			t.Errorf("%s %s: %v", address, host, !want)
-		}
-	}
-}

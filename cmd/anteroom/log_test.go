@@ -61,9 +61,6 @@ func loggedContent(ts *testscript.TestScript, neg bool, args []string) {
 func publishLog(l *tlog.Log, folder string) error {
 	files, err := l.Files()
 	for _, f := range files {
-		if f.Make != nil {
-			f.Bytes = f.Make()
-		}
 		file := filepath.Join(folder, filepath.FromSlash(f.Path))
 		if err = os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			return err

@@ -93,14 +93,6 @@ func (l *loader) checkStages() {
 			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
 			return
 		}
-		at := slices.IndexFunc(l.site.Scoreboards, func(b Scoreboard) bool { return b.File == name })
-		if at < 0 {
-			continue
-		}
-		board := &l.site.Scoreboards[at]
-		if board.Logged() != stages[name].Counts {
-			l.fault(entries, "counts differ from scoreboard/"+name+".yaml", logHint)
-		}
 	}
 }
 

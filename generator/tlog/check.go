@@ -34,8 +34,6 @@ type Report struct {
 	Kept          int             `json:"kept"` // checkpoints that the log extends
 	Promises      []PromiseReport `json:"promises"`
 	Faults        []PublishFault  `json:"faults"`
-	Files         int64           `json:"files"` // read
-	Bytes         int64           `json:"bytes"`
 
 	Log *Log `json:"-"` // rebuilt from the entries; whole if the report is OK
 }
@@ -79,11 +77,10 @@ var (
 // Checking configures a check of a log.
 type Checking struct {
 	Read      Source
-	List      func() ([]string, error) // lists the published files below Folder; nil if they cannot be listed
-	Key       string                   // the trusted verifier key; "" for the published one
-	Witnesses []Witness                // each must have cosigned the newest checkpoint
-	Kept      [][]byte                 // checkpoints that the log must extend
-	Promised  []*Promised              // records that the log must have counted
+	Key       string      // the trusted verifier key; "" for the published one
+	Witnesses []Witness   // each must have cosigned the newest checkpoint
+	Kept      [][]byte    // checkpoints that the log must extend
+	Promised  []*Promised // records that the log must have counted
 	// ReceiptKeys sign promises of the service according to the reader, in the form of the verify kit.
 	ReceiptKeys []string
 	Service     string    // the service's host if Read asks the service itself; "" for a copy
@@ -167,8 +164,6 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 				c.fault(path, "is not published")
 				err = nil
 			case err == nil:
-				c.report.Files++
-				c.report.Bytes += int64(len(texts[i]))
 				err = use(from+i, texts[i])
 			}
 			if err == nil && len(c.report.Faults) == maxFaults {
@@ -240,13 +235,8 @@ func (c *check) readHead() error {
 	return nil
 }
 
-// hasBegun reports whether a checkpoint is known, or further files than the key are listed.
+// hasBegun reports whether the reader knows of a checkpoint.
 func (c *check) hasBegun() bool {
-	if c.List != nil {
-		if listed, err := c.List(); err != nil || len(listed) > 1 {
-			return true
-		}
-	}
 	return len(c.Kept) > 0 || slices.ContainsFunc(c.Promised, func(p *Promised) bool { return p.Head != nil })
 }
 
@@ -383,17 +373,6 @@ func (c *check) compareFiles() error {
 	for _, f := range files {
 		if wanted[f.Path] = f.Bytes; !c.read[f.Path] {
 			paths = append(paths, f.Path)
-		}
-	}
-	if c.List != nil {
-		listed, err := c.List()
-		if err != nil {
-			return err
-		}
-		for _, path := range listed {
-			if wanted[path] == nil {
-				c.fault(path, "does not belong to the log")
-			}
 		}
 	}
 	return c.each(paths, func(i int, text []byte) error {
