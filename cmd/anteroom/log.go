@@ -51,7 +51,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		"the verifier `key` of a witness that must have cosigned; may be given several times")
 	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
 		"with @FIRST..LAST if it was replaced; may be given several times")
-	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 14d or 36h")
+	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 35d")
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {
@@ -197,8 +197,11 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	if err != nil {
 		return cli.Unusable("read /manifest.json of %s: %w", r.Log, err)
 	}
-	if asked := strings.ToLower(s.Base.Hostname()); local || named.Host == asked {
-		what.Service, what.ServiceKey = named.Host, named.Key
+	if local || strings.EqualFold(s.Base.Hostname(), named.Host) {
+		what.Service = named.Host
+	}
+	if !local || strings.EqualFold(o.host, named.Host) { // anything may listen here: the reader names the service
+		what.ServiceKey = named.Key
 	}
 	return nil
 }
@@ -265,20 +268,15 @@ func (o *logCheck) keep(seen *seenLog, r *tlog.Report) error {
 	return os.Rename(next, o.state)
 }
 
-// age reads a duration, which may be in days; zero if it is empty.
+// age reads a number of days, such as 35d; zero if it is empty.
 func age(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
 	days, inDays := strings.CutSuffix(text, "d")
 	if n, err := strconv.Atoi(days); inDays && err == nil && n > 0 && n < 1e5 {
 		return time.Duration(n) * 24 * time.Hour, nil
+	} else if text == "" {
+		return 0, nil
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, errors.New("want days or hours, such as 14d or 36h")
-	}
-	return d, nil
+	return 0, errors.New("want days, such as 35d")
 }
 
 func (r *logReport) err() error {

@@ -125,11 +125,11 @@ function judge(entries, key, at, given, by) {
     return keys.has(key) && first <= day && day <= (last || soon) && at <= soon;
   };
   const lists = entries.filter((e) => e.kind === "verification")
-    .map((e) => ({ day: e.as_of, keys: listed(e.receipt_keys) }));
+    .map((e) => ({ name: e.board.slice(12, -5), keys: listed(e.receipt_keys) }));
   const last = lists.findLastIndex(({ keys }) => counts(keys));
   if (last >= 0 && (last === lists.length - 1 || !lists.at(-1).keys.has(key))) {
-    const gone = lists.slice(last).find(({ keys }) => !keys.has(key))?.day;
-    return { who: `verification ${lists[last].day}`, gone };
+    const gone = lists.slice(last).find(({ keys }) => !keys.has(key))?.name;
+    return { who: `verification ${lists[last].name}`, gone };
   }
   return { who: counts(listed(given)) ? by ?? "this program" : "" };
 }

@@ -164,12 +164,12 @@ def logged(url, key, kept, witnesses, every):  # the whole log, which is checked
     if not any(at for _, at in times): print("not witnessed: no given witness has cosigned it")
     return [json.loads(e.decode("utf-8")) for e in entries], hashes
 def judge(entries, key, at, given, by):  # who names a key for the time of a record, or revoked it
-    lists = [(e["as_of"], dict(k.partition("@")[::2] for k in e["receipt_keys"]))
+    lists = [(e["board"][12:-5], dict(k.partition("@")[::2] for k in e["receipt_keys"]))
              for e in entries if e["kind"] == "verification"]
     named = [i for i, (_, keys) in enumerate(lists) if key in keys and counts(keys[key], at)]
     last = named[-1] if named else -1
     if named and (last == len(lists) - 1 or key not in lists[-1][1]):
-        gone = next((day for day, keys in lists[last:] if key not in keys), None)
+        gone = next((name for name, keys in lists[last:] if key not in keys), None)
         return "verification " + lists[last][0], gone
     days = next((days for k, _, days in given if k == key), None)
     return (by if days is not None and counts(days, at) else None), None

@@ -34,8 +34,6 @@ type Report struct {
 	Kept          int             `json:"kept"` // checkpoints that the log extends
 	Promises      []PromiseReport `json:"promises"`
 	Faults        []PublishFault  `json:"faults"`
-
-	Log *Log `json:"-"` // rebuilt from the entries; whole if the report is OK
 }
 
 // OK reports whether the check found no fault.
@@ -200,7 +198,6 @@ func (c *check) readKey() error {
 		return errEnded
 	}
 	c.report.Key, c.log = c.Key, New(c.Key, nil)
-	c.report.Log = c.log
 	return nil
 }
 

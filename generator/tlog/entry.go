@@ -98,12 +98,6 @@ func ParseEntry(line []byte) (Entry, error) {
 	if len(line) > MaxEntry {
 		return Entry{}, fmt.Errorf("entry is longer than %d bytes", MaxEntry)
 	}
-	for _, kind := range recordKinds { // most entries, and faster than JSON
-		rest, is := bytes.CutPrefix(line, []byte(`{"kind":"`+kind+`","entry":"`))
-		if hash, ends := bytes.CutSuffix(rest, []byte(`"}`)); is && ends && isHash(string(hash)) {
-			return Entry{Kind: kind, Hash: string(hash)}, nil
-		}
-	}
 	var e Entry
 	err := json.Unmarshal(line, &e)
 	switch {

@@ -54,11 +54,9 @@ const (
 
 // Asked is the result of a request to one witness.
 type Asked struct {
-	Name     string `json:"name"`
-	URL      string `json:"url"`
-	Cosigned bool   `json:"cosigned"`
-	New      bool   `json:"new"`             // cosigned in this call
-	Error    string `json:"error,omitempty"` // the reason if not cosigned
+	Name, URL string
+	Cosigned  bool
+	Error     string // the reason if not cosigned
 }
 
 // CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not
@@ -73,11 +71,10 @@ func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked
 		a := Asked{Name: w.Name(), URL: w.URL, Cosigned: l.cosigned(checkpoint, w)}
 		if !a.Cosigned {
 			line, err := l.Cosign(ctx, client, w)
-			if a.Cosigned = err == nil; a.Cosigned {
-				a.New, checkpoint = true, slices.Concat(checkpoint, line)
-			} else {
+			if err != nil {
 				a.Error = err.Error()
 			}
+			a.Cosigned, checkpoint = err == nil, slices.Concat(checkpoint, line)
 		}
 		asked = append(asked, a)
 	}

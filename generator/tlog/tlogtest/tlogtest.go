@@ -37,7 +37,6 @@ type Witness struct {
 	log    string // verifier key of the log
 	Size   int64  // of the tree that it has seen
 	Root   merkle.Hash
-	Asked  []string // requests
 }
 
 // Name is the witness's name in its cosignatures.
@@ -76,7 +75,6 @@ func Cosign(checkpoint string, signer note.Signer) string {
 // ServeHTTP answers at /w/add-checkpoint.
 func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
-	w.Asked = append(w.Asked, string(text))
 	head, checkpoint, found := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
 	old, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
