@@ -55,7 +55,8 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {
-		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"}) // a checkout, or ANTEROOM_LOG_KEY, decides nothing about a check
+		// A checkout decides nothing about a check, and ANTEROOM_LOG_KEY is the secret one.
+		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"})
 	}
 	return cmd
 }
@@ -200,7 +201,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	if local || strings.EqualFold(s.Base.Hostname(), named.Host) {
 		what.Service = named.Host
 	}
-	if !local || strings.EqualFold(o.host, named.Host) { // anything may listen here: the reader names the service
+	if !local || strings.EqualFold(o.host, named.Host) { // anything may listen on loopback
 		what.ServiceKey = named.Key
 	}
 	return nil

@@ -73,7 +73,8 @@ func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
 	p.Hash = tlog.RecordHash(id, payload)
 	if promise := answer.Get("promise"); promise.Kind != jsondoc.Absent && promise.Kind != jsondoc.Null {
 		p.RecordedAt = answer.Get("recorded_at").Text
-		if !readPromise(promise, p, canon.Promised{Kind: p.Kind, PayloadSHA256: payload, RecordID: id, RecordedAt: p.RecordedAt}) {
+		about := canon.Promised{Kind: p.Kind, PayloadSHA256: payload, RecordID: id, RecordedAt: p.RecordedAt}
+		if !readPromise(promise, p, about) {
 			return nil, fmt.Errorf("%s: %w: its promise does not match its record, want %s", name, errEdited, canon.PromiseRule)
 		}
 	}

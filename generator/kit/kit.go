@@ -25,9 +25,10 @@
 //	counted registration by 2026-11-20, entry 520 of 700
 //
 // Package tlog describes the format. --kept is a checkpoint that the log must extend. The programs
-// do not recount the boards; anteroom log check does, and judges answers as they do. The line "witnessed" is a verified cosignature of the newest checkpoint:
-// by a witness of the service, or by the witnesses of --witness, all of which must have cosigned.
-// A file of the log has at most 1 MiB, and comes within 20 seconds, without a redirect.
+// judge answers as anteroom log check does, which also recounts the boards. The line "witnessed" is
+// a verified cosignature of the newest checkpoint: by a witness of the service, or by the witnesses
+// of --witness, all of which must have cosigned. A file of the log has at most 1 MiB, and comes
+// within 20 seconds, without a redirect.
 //
 // An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
 // fails, and 2 if there is no verdict: the input or a file of the log cannot be read, a key is

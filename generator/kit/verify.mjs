@@ -73,7 +73,8 @@ const worded = (tell) => (name, what, ok, detail) => // a step that fails says "
   tell(name, ok === false ? what.replace(" is ", " is not ") : what, ok, detail);
 // check calls tell(name, what, ok, detail) for each step up to the first that fails; tell gives ok
 // back. check resolves to whether all steps are so, and rejects where it cannot say. Without keys
-// (null) it looks at no signature. read resolves to the entries of the log, if that is asked too.
+// (null) it looks at no signature. If the log is asked too, vkey is its key, by says whose the keys
+// are, and read resolves to its entries.
 export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } = {}) {
   const show = worded(tell);
   const canonical = await rebuild(kind, o, whole).catch(() => null);
@@ -278,8 +279,8 @@ export async function counted({ kind, o, whole }, where, tell) {
     return texts.map((text) => JSON.parse(textOf(text)));
   };
   let entries;
-  const by = where.keys ? "--receipt-key" : undefined;
-  const asked = { vkey, by, read: async () => (entries = await read()) };
+  const from = where.keys ? "--receipt-key" : undefined;
+  const asked = { vkey, by: from, read: async () => (entries = await read()) };
   if (!await check({ kind, o, whole }, keys, tell, asked)) return false;
   const { size, origin, note: checkpoint } = head;
   const { issued_by: host, counted_by: due, log: named, size: grown, root } = promised({ kind, o });
