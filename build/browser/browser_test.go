@@ -178,9 +178,11 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 	const counted = "The hand verification of 2026-11-20 counted this registration."
 	const absent = "The log has no entry for this record"
 	const unchecked = "No check was possible: "
+	answer["promise"] = nil // it is another host's
 	name := strings.Replace(string(registered.Body), "ledger-lark", "eve", 1)
 	cases, err := json.Marshal([]logCase{
-		{"an answer", string(registered.Body), "Counted", counted},
+		{"an answer", with("promise", nil), "Counted", counted},
+		{"a promise of another host", string(registered.Body), "Unverified", "Anyone could have made this: the promise is not from"},
 		{"another name in it", name, "Tampered", "This was edited: agent_name and"},
 		{"a later answer", with("record_id", other), "Not counted", absent},
 		{"a dry run", with("record_id", nil), "Unchecked", unchecked + "a dry run"},
