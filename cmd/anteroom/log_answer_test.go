@@ -198,6 +198,7 @@ func TestOneVerdict(t *testing.T) {
 		"a revoked key, edited":   {strings.Replace(of(revoked, same), `by\":\"2026-02-20`, `by\":\"2026-02-11`, 1), "honest", "", nil, 1, tlog.Edited, "FAILED signature: "},
 		"the name edited":         {edit(`"agent_name":"tern"`, `"agent_name":"eve"`), "honest", "", nil, 1, "was edited", "FAILED fields: "},
 		"the text edited too":     {strings.ReplaceAll(edit(`"agent_name":"tern"`, `"agent_name":"eve"`), `\"tern\"`, `\"eve\"`), "honest", "", nil, 1, "was edited", "FAILED hash: "},
+		"the text edited alone":   {edit(`\"tern\"`, `\"eve\"`), "honest", "", nil, 1, "was edited", "FAILED fields: "},
 		"the record_id edited":    {edit(`"record_id":"5b`, `"record_id":"5c`), "honest", "", nil, 1, "was edited", "FAILED promise: "},
 		"the time edited":         {edit(`"recorded_at":"2026-02-01`, `"recorded_at":"2026-02-02`), "honest", "", nil, 1, "was edited", "FAILED promise: "},
 		"the day edited":          {edit(`by\":\"2026-02-20`, `by\":\"2026-02-11`), "honest", "", nil, 1, tlog.Edited, "FAILED signature: "},
