@@ -73,7 +73,7 @@ func answerOf(t *testing.T, key ed25519.PrivateKey, change func(*canon.Promised)
 	return string(answer)
 }
 
-// logOf is a log of verifications on 20, 21 and so on of February, and publishes it with its boards.
+// logOf publishes a log of verifications on 20, 21 and so on of February, with its boards.
 func logOf(t *testing.T, signer note.Signer, key, public string, stages ...[]tlog.Entry) *tlog.Log {
 	l := tlog.New(key, nil)
 	for day, entries := range stages {

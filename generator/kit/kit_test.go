@@ -539,8 +539,8 @@ func ofPromises(t *testing.T) (questions []question) {
 	return questions
 }
 
-// Without a key a program says that it has none, once it needs one; --receipt-key gives it one. A file and
-// standard input are the same.
+// Without a key a program says that it has none, once it needs one; --receipt-key gives it one. A
+// file and standard input are the same.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	whole := post(t, "/api/receipt", map[string]string{"note": odd})

@@ -11,7 +11,7 @@ var (
 	curveD     = new(big.Int).Mul(big.NewInt(-121665), new(big.Int).ModInverse(big.NewInt(121666), fieldPrime))
 )
 
-// validPoint reports whether an Ed25519 public key is a point of the curve (RFC 8032, section 5.1.3)
+// validPoint reports whether an Ed25519 public key is a point of the curve (RFC 8032, 5.1.3)
 // outside the eight of small order: under these, anyone can sign anything. A key that is no point
 // has no valid signatures; a secret seed in its place is refused in half of all cases.
 func validPoint(key []byte) bool {

@@ -56,8 +56,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What an attacker who has the key of the log can publish, and what gives it away. Of a rewritten or
-// forked log and of promises see TestOneVerdict of the command.
+// What an attacker who has the key of the log can publish, and what gives it away. TestOneVerdict
+// of the command has rewritten logs, forked ones and promises.
 func TestAttacks(t *testing.T) {
 	honest, rewritten := treeOf(t, 3, 5), empty(t).add(t, "2026-11-01", records(9, tlog.Registration, 2)...).add(t, "2026-11-02", recordOf(tlog.Registration, 4))
 	kept := [][]byte{honest.stages[1].checkpoint}

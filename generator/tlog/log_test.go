@@ -64,6 +64,8 @@ func TestFaults(t *testing.T) {
 		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
 		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: last entry is verification /scoreboard/2026-11-21.json of 2026-11, want 2026-11-21\n"},
 
+		"no receipt keys": {replaced(`,"receipt_keys":[]`, ""), "5: receipt_keys is missing\n"},
+
 		"an entry changed": {func(s *stage) { replaceIn(s, `"entry":"`+s.hash(0)[:1], `"entry":"`+other1(s.hash(0)[:1])) }, "0: signed root does not match: an entry up to here was changed\n"},
 		"an entry that counts for nothing": {
 			replaced(`{"kind":"vouched"`, `{"kind":"correction","index":0,"to":"none"}`+"\n"+`{"kind":"correction","index":0,"to":"own"}`+"\n"+`{"kind":"vouched"`),

@@ -62,8 +62,8 @@ type Asked struct {
 // CosignAll requests cosignatures of the newest checkpoint from all witnesses that have not
 // cosigned it. It returns the checkpoint with all cosignatures.
 //
-// It accepts that a slow witness holds up the others, for at most witnessTimeout: there are few, and
-// each is asked once for each verification.
+// It accepts that a slow witness holds up the others, for at most witnessTimeout: there are few,
+// and each is asked once for each verification.
 func (l *Log) CosignAll(ctx context.Context, client *http.Client) (asked []Asked, checkpoint []byte, err error) {
 	checkpoint = l.Current().Checkpoint
 	for i := range l.Witnesses {
