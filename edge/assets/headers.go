@@ -49,7 +49,8 @@ func ParseHeaders(text string) (rules Headers, err error) {
 	for line := range strings.Lines(text) {
 		content := strings.TrimSpace(line)
 		if len(content) > MaxLine {
-			err = errors.Join(err, fmt.Errorf("_headers: line of %d characters, want at most %d: %.80s", len(content), MaxLine, content))
+			err = errors.Join(err,
+				fmt.Errorf("_headers: line of %d characters, want at most %d: %.80s", len(content), MaxLine, content))
 		}
 		switch removed, isRemoved := strings.CutPrefix(content, "! "); {
 		case line[0] == '/':
