@@ -7,7 +7,8 @@
 // member with omitempty or omitzero may be absent from an answer. The edge adds a member with
 // from:"edge" to every answer, so only the published text lacks it. total:"true" marks a list that
 // may be cut: a member <name>_total then has the full count. A member with the tag is has the same
-// name in a content file and the format described by package site; a count is 0 or more.
+// name in a content file and the format described by package site; a count is 0 or more. blank:"true"
+// marks a text that the operator may leave empty.
 package model
 
 import (
@@ -214,7 +215,7 @@ type ObservedAttention struct {
 	AsOf               string            `json:"as_of" is:"date" doc:"Date of this observation."`
 	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"The observations."`
 	WhatTheyAre        string            `json:"what_they_are" is:"text" doc:"Meaning of named clients."`
-	HonestRead         string            `json:"honest_read" is:"text" doc:"Limits of the observations."`
+	HonestRead         string            `json:"honest_read" is:"text" blank:"true" doc:"Limits of the observations."`
 	NamedClientsSeen   int               `json:"named_clients_seen" minimum:"0" doc:"Number of clients that named themselves."`
 	CompletedHandshake int               `json:"named_clients_that_completed_a_handshake" is:"count" doc:"Number of these that completed a handshake."`
 	NamedClients       []string          `json:"named_clients" is:"text" unique:"true" doc:"Names that clients gave, as text."`
@@ -228,8 +229,8 @@ type ObservedAttention struct {
 // Update is a dated remark.
 type Update struct {
 	Date             string `json:"-" yaml:"date" is:"date"`
-	WhatChanged      string `json:"what_changed" is:"text" doc:"Change since the previous observation."`
-	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" doc:"An ambiguous observation, which is not counted."`
+	WhatChanged      string `json:"what_changed" is:"text" blank:"true" doc:"Change since the previous observation."`
+	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" blank:"true" doc:"An ambiguous observation, which is not counted."`
 }
 
 // Contract is the machine-readable contract of an endpoint, the answer of GET /api/waitlist without

@@ -281,6 +281,7 @@ func kindOf(node *yaml.Node) string {
 type member struct {
 	name               string
 	optional, nullable bool   // may be absent or blank; may be null
+	blank              bool   // may be blank
 	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
 	values             []string
 	min, max           int // of a number, or characters of a text; max 0: no limit
@@ -311,7 +312,7 @@ func membersOf(t reflect.Type) []member {
 		optional := options == "omitempty" || tag.Get("optional") == "true"
 		m := member{
 			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
-			is: tag.Get("is"), unique: tag.Get("unique") == "true", index: f.Index,
+			is: tag.Get("is"), unique: tag.Get("unique") == "true", blank: tag.Get("blank") == "true", index: f.Index,
 		}
 		for name, limit := range map[string]*int{
 			"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems,
@@ -379,7 +380,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		v.Set(reflect.MakeMap(v.Type()))
 		for _, e := range d.mapping(node) {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.decodeValue(e.value, item, join(path, e.key), &member{is: m.is})
+			d.decodeValue(e.value, item, join(path, e.key), &member{is: m.is, blank: m.blank})
 			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
@@ -474,7 +475,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 // checkText returns a fault of a text, in words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
 	if s == "" {
-		if m.optional {
+		if m.optional || m.blank {
 			return "", ""
 		}
 		return " is blank", "write it"

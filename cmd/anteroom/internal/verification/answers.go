@@ -42,7 +42,7 @@ type answers struct {
 	// Of a dated update; empty without one.
 	WhatChanged      string            `yaml:"what_changed,omitempty"`
 	OneAmbiguousRead string            `yaml:"one_ambiguous_read,omitempty"`
-	Texts            map[string]string `yaml:"texts,omitempty"` // by their places in the board
+	Texts            map[string]string `yaml:"texts,omitempty" blank:"true"` // by their places in the board
 	Correction       string            `yaml:"correction,omitempty"`
 	Lost             string            `yaml:"lost,omitempty"` // why verified records are gone for good, for readers
 

@@ -58,7 +58,14 @@ func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
 
 func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 	left, counts, current := maps.Clone(a.Numbers), d.ledger.Counts(), v.site.Current()
-	derived, clients := v.derive(left[namedClients])
+	clients := current.ObservedAttention.NamedClients
+	if names, given := left[namedClients]; given {
+		var is bool
+		if clients, is = texts(names); !is {
+			b.wrong.add("numbers."+namedClients, "want a list of names")
+		}
+	}
+	derived := v.derive(clients)
 	d.verification.Told = map[string]int{}
 	if through, given := left[monitoredThrough]; given {
 		delete(left, monitoredThrough)
@@ -81,10 +88,8 @@ func (b *board) setNumbers(v *survey, d *decided, a *answers) {
 			if given {
 				b.wrong.add(at, "counted from the records: it cannot be entered")
 			}
-		case given && n.Path == namedClients:
-			if _, c.entered = texts(value); !c.entered {
-				b.wrong.add(at, "want a list of names")
-			}
+		case n.Path == namedClients:
+			c.entered = given
 		case given:
 			if c.is, c.entered = value.(int); !c.entered || c.is < 0 {
 				b.wrong.add(at, "want a number from 0 on")
@@ -113,7 +118,9 @@ func texts(value any) (list []string, ok bool) {
 
 func (b *board) setTexts(a *answers, day string) {
 	for _, path := range slices.Sorted(maps.Keys(a.Texts)) {
-		if !b.Set(path, a.Texts[path]) {
+		if strings.HasPrefix(path, updates) {
+			b.wrong.add("texts."+path, "an update of an earlier date stays (what_changed makes a new one)")
+		} else if !b.Set(path, a.Texts[path]) {
 			b.wrong.add("texts."+path, "the board has no such text")
 		}
 	}

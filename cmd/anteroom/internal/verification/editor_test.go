@@ -38,7 +38,9 @@ func withHostile(t testing.TB) *service {
 func TestTemplate(t *testing.T) {
 	s := withHostile(t)
 	pending := s.take("12:00:00")
-	pending.seen = []records.Observation{{Day: day, Client: hostile[0], Kind: "initialize", N: 3}}
+	for _, name := range hostile {
+		pending.seen = append(pending.seen, records.Observation{Day: day, Client: name, Kind: "initialize", N: 3})
+	}
 	text := pending.template()
 	a, err := parseAnswers("f", text)
 	if err != nil {

@@ -249,7 +249,7 @@ func (v *survey) suggestions(s *sheet) {
 // follow from the proposed decisions.
 func (v *survey) numbers(s *sheet, counts map[string]int) {
 	current := v.site.Current()
-	derived, clients := v.derive(nil)
+	derived := v.derive(current.ObservedAttention.NamedClients)
 	s.note("", "\nNumbers. The records and the observations of clients have the others, also after\n"+
 		"your decisions; give one here only to publish another number. As proposed:")
 	for _, n := range site.Numbers {
@@ -261,17 +261,36 @@ func (v *survey) numbers(s *sheet, counts map[string]int) {
 			s.note("", "  %s: %d, and was %d", n.Path, is, was)
 		}
 	}
-	if added := clients[len(current.ObservedAttention.NamedClients):]; len(added) > 0 {
-		s.note("", "Clients that the board then names, as they named themselves: %q", added)
+	if v.unseen != nil {
+		s.note("", "Clients were not observed: %v.", v.unseen)
 	}
 	s.line("numbers:")
 	for _, n := range site.Numbers {
-		if _, known := derived[n.Path]; n.Told && !known {
+		if _, known := derived[n.Path]; n.Path == namedClients {
+			v.clients(s)
+		} else if n.Told && !known {
 			s.line("  %s: %d", n.Path, n.Of(current))
 		}
 	}
 	s.note("  ", "the day up to which you have watched whether the service responds")
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
+}
+
+// clients lists the names on the board, and in comments those of new clients: a name is a stranger's
+// words, and the operator decides whether it is published.
+func (v *survey) clients(s *sheet) {
+	s.line("  %s: [", namedClients)
+	for _, name := range v.site.Current().ObservedAttention.NamedClients {
+		s.line("    %q,", name)
+	}
+	added := v.newClients()
+	if len(added) > 0 {
+		s.note("    ", "New ones, as they named themselves. To publish one, remove its #:")
+	}
+	for _, name := range added {
+		s.note("    ", "%q,", name)
+	}
+	s.line("    ]")
 }
 
 // writeTexts has no proposal: each text is the operator's.

@@ -3,7 +3,6 @@ package verification
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 
 	"anteroom/edge/endpoint/suggest"
@@ -11,17 +10,15 @@ import (
 	"anteroom/generator/site"
 )
 
-// derive returns the numbers besides the counts that follow from the records and the observations
-// of clients, and the names of the clients on the new board: those that the operator gave, or the
-// seen ones.
-func (v *survey) derive(given any) (numbers map[string]int, clients []string) {
+// derive returns the numbers that follow from the records and the observations of clients besides
+// the counts, for a board that names these clients.
+func (v *survey) derive(clients []string) map[string]int {
 	current := v.site.Current()
-	clients, is := texts(given)
-	if !is {
-		clients = slices.Concat(current.ObservedAttention.NamedClients, v.newClients())
-	}
-	numbers = map[string]int{namedClients: len(clients)}
+	numbers := map[string]int{namedClients: len(clients)}
 	for _, path := range []string{completedHandshake, toolCalls} {
+		if v.unseen != nil {
+			break
+		}
 		was, all := current.Number(path), v.observed(path, clients, "")
 		// Of the day of the last verification some were counted then.
 		numbers[path] = max(was, min(all, was+all-v.observed(path, clients, current.AsOf)))
@@ -39,7 +36,7 @@ func (v *survey) derive(given any) (numbers map[string]int, clients []string) {
 		}
 	}
 	numbers[securityReports] = reports
-	return numbers, clients
+	return numbers
 }
 
 // decision is the decision about a record with the answers.
@@ -63,13 +60,6 @@ func (v *survey) observed(path string, names []string, before string) int {
 	return a.CompletedHandshake
 }
 
-// The list of names is published, and a name is a stranger's words: only what can be neither a
-// sentence nor an address is added without the operator.
-var (
-	tame    = regexp.MustCompile(`^[A-Za-z0-9 ._/-]{1,40}$`)
-	address = regexp.MustCompile(`(?i)\bwww\b|\.[a-z]{2}`)
-)
-
 // newClients returns the names that the board does not have, of clients first seen since the last
 // verification: at most maxClients, those with the most requests first.
 func (v *survey) newClients() []string {
@@ -83,7 +73,7 @@ func (v *survey) newClients() []string {
 	})
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return known[name] || slices.Contains(current.ObservedAttention.NamedClients, name) ||
-			!tame.MatchString(name) || address.MatchString(name) || v.ownName(name) != ""
+			v.ownName(name) != ""
 	})
 	return names[:min(maxClients, len(names))]
 }
