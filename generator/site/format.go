@@ -19,10 +19,8 @@ type format struct {
 	format, pattern string // keywords of JSON Schema
 }
 
-// Faults never repeat the values of these formats, which may be secrets.
+// publicKey is a format whose values no fault repeats, as they may be secrets.
 const publicKey = "key"
-
-const webhook = "webhook"
 
 // formats are the rules that the tag "is" can name.
 var formats = map[string]format{
@@ -61,11 +59,6 @@ var formats = map[string]format{
 	"languages": {
 		ok:   regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,
 		want: "want language tags with a comma and a space between: en, de",
-	},
-	webhook: {
-		ok: func(s string) bool { return s == "" },
-		want: "a webhook is a secret, and content is published: remove it, " +
-			"give anteroom deploy a new URL with --webhook-file, and revoke this one if it was published",
 	},
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }

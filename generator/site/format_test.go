@@ -57,7 +57,6 @@ func TestFormats(t *testing.T) {
 		"spdx":      {[]string{"CC-BY-4.0", "MIT", "GPL-2.0+"}, []string{"", "CC BY", "CC_BY", "é"}},
 		"prefix":    {[]string{"a_", "service_", "a0_b_", "a" + long("b", 30) + "_"}, []string{"", "_", "a", "0a_", "__", "A_", "aB_", "a-_", "a_b", "a" + long("b", 31) + "_", "é_"}},
 		"languages": {[]string{"en", "en, de-CH", "sr-Latn-RS"}, []string{"", "e", "en,de", "en, ", "en;de", "en-"}},
-		"webhook":   {[]string{""}, []string{"https://a.b/secret"}},
 		"line":      {[]string{"a b", "é"}, []string{"a\nb", "a\rb", "a\tb"}},
 	}
 	for name, test := range cases {

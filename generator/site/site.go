@@ -82,7 +82,7 @@ type Service struct {
 	ApexHost      string   `yaml:"apex_host" is:"host"`
 	PreviewHosts  []string `yaml:"preview_hosts" is:"host"`
 	// OwnNames are names under which the operator registers for development and tests, exact or with *
-	// for any characters. verify proposes to set their records apart.
+	// for any characters. publish proposes to set their records apart.
 	OwnNames   []string `yaml:"own_names,omitempty" is:"line"`
 	Operator   string   `yaml:"operator" is:"line"` // the person or body that verifies
 	Contact    string   `yaml:"contact" is:"email"` // an e-mail address
@@ -120,10 +120,6 @@ type Service struct {
 		To   string `yaml:"to" is:"email"`
 		// Bounces is the envelope sender; "" means To.
 		Bounces string `yaml:"bounces,omitempty" is:"email"`
-		// Webhook is a secret, and content is published: only the empty text is left.
-		Webhook string `yaml:"webhook,omitempty" is:"webhook"`
-		// RemindAfterDays had earlier programs remind the operator. It has no effect.
-		RemindAfterDays int `yaml:"remind_after_days,omitempty" min:"1" max:"365"`
 	} `yaml:"relay"`
 	Security struct {
 		Contacts  []string `yaml:"contacts" is:"contact" unique:"true" minItems:"1"` // URIs, in order of preference

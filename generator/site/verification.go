@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -132,7 +131,7 @@ func (s *Site) Covered() (store string, last []int64) {
 func (v *Verification) Encode() []byte {
 	v.Sum = ""
 	text, _ := dumpYAML(v) // texts and numbers do not fail
-	text = append([]byte("# What a hand verification covered and decided, written by anteroom verify. "+
+	text = append([]byte("# What a hand verification covered and decided, written by anteroom publish. "+
 		"It is never edited.\n"),
 		bytes.TrimSuffix(text, []byte("sum: ''\n"))...)
 	v.Sum = assets.SumOf(text)
@@ -157,25 +156,6 @@ func RecordHash(kind, id, commitment string) string {
 		commitment = ""
 	}
 	return tlog.RecordHash(id, commitment)
-}
-
-// recordLine has a record_id and a commitment, as files had until 2026-11-24.
-var recordLine = regexp.MustCompile(`(?m)^[0-9a-f]{32} [0-9a-f]{64}$`)
-
-// hashRecords replaces such lines by hashes. known has the hash of each record_id in the files so
-// far.
-func (v *Verification) hashRecords(known map[string]string) {
-	for i := range v.Decisions {
-		d := &v.Decisions[i]
-		d.Records = recordLine.ReplaceAllStringFunc(d.Records, func(line string) string {
-			id, commitment, _ := strings.Cut(line, " ")
-			known[id] = RecordHash(d.Kind, id, commitment)
-			return known[id]
-		})
-	}
-	for i := range v.Decisions {
-		v.Decisions[i].Agent = cmp.Or(known[v.Decisions[i].Agent], v.Decisions[i].Agent)
-	}
 }
 
 func (d *Decision) list() (hashes []string, ok bool) {
@@ -322,7 +302,7 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
 		"a verification is named after the day that it goes through")
-	const again = "compare it with git; if it has not changed, install the anteroom that wrote it"
+	const again = "compare it with git; if it has not changed, install the anteroom that wrote it; files from before 0.1.0 are not read"
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256

@@ -73,32 +73,6 @@ func TestExampleOfVerification(t *testing.T) {
 	}
 }
 
-// A verification of the first program, which names records by record_id and commitment, is read
-// for ever: it decides what the same file decides with hashes. A later one may name its agent.
-func TestVerificationOfRecordIDs(t *testing.T) {
-	known := map[string]string{}
-	read := func(file string) *Verification {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, faults := decodeVerification(src)
-		if len(faults) > 0 || !sumHolds(src, v.Sum) {
-			t.Fatalf("%s has faults, or another sum: %v", file, faults)
-		}
-		v.hashRecords(known)
-		return v
-	}
-	before, now := read("testdata/verification-2026-11-23.yaml"), read("testdata/verification.yaml")
-	if !slices.Equal(before.Decisions, now.Decisions) {
-		t.Errorf("decisions of record_ids:\n%+v\nof hashes:\n%+v", before.Decisions, now.Decisions)
-	}
-	later := &Verification{Decisions: []Decision{{Agent: "6b86b273ff34fce19d6b804eff5a3f57"}}}
-	if later.hashRecords(known); later.Decisions[0].Agent != now.Decisions[0].Agent {
-		t.Errorf("a later verification calls the agent %s, want %s", later.Decisions[0].Agent, now.Decisions[0].Agent)
-	}
-}
-
 // A verification that is written is read as it was, whatever its reasons hold, and no byte of it
 // can be changed unseen.
 func TestEncode(t *testing.T) {

@@ -442,6 +442,14 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// gone lists keys of earlier programs, with what to do about them.
+var gone = map[string]string{
+	"service.yaml log.keys":                "remove the line: the log has one key, log.vkey",
+	"service.yaml relay.remind_after_days": "remove the line; anteroom inbox shows how long records have waited",
+	"service.yaml relay.webhook": "remove the line; if it had a URL, that is published: give anteroom deploy " +
+		"--webhook-file a new one, and revoke this one",
+}
+
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	members := membersOf(v.Type())
 	found := make([]*entry, len(members))
@@ -453,6 +461,10 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 		e := &entries[i]
 		if at := slices.Index(known, e.key); at >= 0 {
 			found[at] = e
+			continue
+		}
+		if hint := gone[d.file+" "+join(path, e.key)]; hint != "" {
+			d.report(e.at, join(path, e.key)+" is no longer used", hint)
 			continue
 		}
 		misspelled = append(misspelled, closest(e.key, known))
@@ -495,7 +507,7 @@ func (m *member) checkText(s string) (what, hint string) {
 	}
 	if f, ok := formats[m.is]; ok && !f.ok(s) {
 		value := strconv.Quote(shorten(s))
-		if m.is == publicKey || m.is == webhook {
+		if m.is == publicKey {
 			value = "this " + m.is
 		}
 		return ": " + value + " is not valid", f.want
