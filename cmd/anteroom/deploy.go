@@ -17,15 +17,13 @@ import (
 	"anteroom/generator/output"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 type deployment struct {
 	cloudflare.Deployment
-	wrangler string
-	artifact artifactFlags
-	host     server.Options // to find the receipt key
-	webhook  keys.Webhook
+	public  string
+	host    server.Options // to find the receipt key
+	webhook keys.Webhook
 }
 
 func newDeployment(t *cli.Terminal) *deployment {
@@ -64,8 +62,8 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	d.webhook.AddFlag(f)
 	f.StringVar(&d.host.Data, "data", server.DefaultData,
 		"the `folder` whose receipt.key to use, if the documents publish it")
-	wranglerFlags(f, &d.Environment, &d.wrangler)
-	d.artifact.add(f)
+	f.StringVar(&d.Environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
+	publicFlag(f, &d.public)
 	f.StringVar(&d.Location, "location", "",
 		"the place of a new database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
@@ -78,15 +76,15 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	d.Now = t.Now()
 	if d.Config == nil {
-		if d.Config, err = cloudflare.ReadConfig(d.wrangler); err != nil {
+		if d.Config, err = cloudflare.ReadConfig(wranglerFile); err != nil {
 			return err
 		}
 	}
 	if d.Artifact == nil {
-		if d.Artifact, err = d.artifact.read(); err != nil {
+		if d.Artifact, err = output.Read(d.public, snapshotOf(d.public)); err != nil {
 			return err
 		}
-		if err = project.RefuseForeign(d.artifact.public, d.Artifact.Foreign); err != nil {
+		if err = project.RefuseForeign(d.public, d.Artifact.Foreign); err != nil {
 			return err
 		}
 		if warning := d.Artifact.Warning(); warning != "" {
@@ -99,7 +97,7 @@ func (d *deployment) prepare(ctx context.Context, t *cli.Terminal) (err error) {
 	if d.Webhook, err = d.webhook.Read(t); err != nil {
 		return err
 	}
-	if d.Wrangler, err = cloudflare.FindWrangler(ctx, d.wrangler); err != nil {
+	if d.Wrangler, err = cloudflare.FindWrangler(ctx, wranglerFile); err != nil {
 		return err
 	}
 	return d.Compare(ctx)
@@ -126,13 +124,6 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	t.Printf("%-12s %s", "live now", d.Live(ctx))
 	return nil
 }
-
-// artifactFlags name the files that anteroom generate has written.
-type artifactFlags struct{ public, snapshot string }
-
-func (a *artifactFlags) add(flags *pflag.FlagSet) { generatedFlags(flags, &a.public, &a.snapshot) }
-
-func (a *artifactFlags) read() (*output.Artifact, error) { return output.Read(a.public, a.snapshot) }
 
 func addAllow(cmd *cobra.Command, allow, reasons *[]string) {
 	f := cmd.Flags()

@@ -39,7 +39,6 @@ func doctorCommand(t *cli.Terminal) *cobra.Command {
 	hostFlags(flags, &d.host)
 	d.store.add(flags)
 	d.logKey.AddFlag(flags)
-	d.webhook.AddFlag(flags)
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -51,7 +50,6 @@ type doctor struct {
 	content string
 	store   storeFlags
 	logKey  keys.Log
-	webhook keys.Webhook
 
 	site     *site.Site // nil if the content cannot be loaded
 	findings []finding
@@ -153,7 +151,7 @@ func (d *doctor) checkDocuments() {
 		return
 	}
 	d.site = s
-	g := generation{content: d.content, public: d.host.Public, snapshot: d.host.Snapshot, check: true}
+	g := generation{content: d.content, public: d.host.Public, check: true}
 	report, err := g.run(d.t, s, now)
 	if err != nil {
 		d.addError(check, faulty, err, fix)
@@ -171,42 +169,27 @@ func (d *doctor) checkDocuments() {
 	}
 }
 
+// checkGit reports content and documents that are in no commit: a disk that fails takes them along.
 func (d *doctor) checkGit(ctx context.Context) {
 	const check = "git"
-	tree, err := findWorkTree(ctx, filepath.Dir(d.content))
+	folder := filepath.Dir(d.content)
+	tree, err := findWorkTree(ctx, folder)
 	if tree == nil && err == nil {
 		return
 	}
 	var changed []string
-	merged, public := "", d.host.Public
-	verifications, log := filepath.Join(d.content, "verifications"), filepath.Join(d.content, "log")
-	static := filepath.Join(d.content, site.StaticFolder)
-	for _, folder := range []string{verifications, log, static, public, filepath.Dir(d.host.Snapshot)} {
-		value := ""
-		if err == nil {
-			value, err = tree.attribute(ctx, "text", filepath.Join(folder, filepath.Base(d.host.Snapshot)))
-		}
-		if value != "unset" {
-			changed = append(changed, folder)
-		}
-	}
 	if err == nil {
-		merged, err = tree.attribute(ctx, "merge", filepath.Join(public, "manifest.json"))
+		changed, err = tree.changed(ctx, filepath.Base(d.content))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errAsRoot):
+		d.add(check, healthy, "", "not looked at: %v", err)
+	case err != nil:
 		d.add(check, warning, "fix what git reports", "%s", strings.ReplaceAll(err.Error(), "\n", ": "))
-		return
-	}
-	if len(changed) > 0 {
-		d.add(check, warning, "put \"* -text\" first in .gitattributes, and run git add --renormalize .",
-			"git may change line ends in %s, so that a clone is refused", strings.Join(changed, ", "))
-	}
-	if merged == "union" {
-		d.add(check, warning, "replace merge=union by -merge in .gitattributes",
-			"git joins the lines of both sides of a merge, which damages the files in %s", public)
-	}
-	if len(changed) == 0 && merged != "union" {
-		d.add(check, healthy, "", "clones and merges keep the bytes of files")
+	case len(changed) > 0:
+		d.add(check, warning, "commit them", "not committed: %s", first(changed))
+	default:
+		d.add(check, healthy, "", "%s is committed", d.content)
 	}
 }
 
@@ -244,9 +227,6 @@ func (d *doctor) checkKeys() {
 	}
 	if err != nil {
 		d.addError("log key", faulty, err, "name its file with --log-key-file")
-	}
-	if _, err := d.webhook.Read(d.t); err != nil {
-		d.addError("webhook", faulty, err, "name its file with --webhook-file")
 	}
 }
 
@@ -400,7 +380,7 @@ func (d *doctor) checkMail(ctx context.Context) {
 	const check, timeout = "mail", 5 * time.Second
 	relay, err := d.host.Relay()
 	if err != nil {
-		d.addError(check, faulty, err, "name the file with --smtp-file")
+		d.addError(check, faulty, err, "name the file with --smtp")
 		return
 	}
 	relay = cmp.Or(relay, "maildir:"+filepath.Join(d.host.Data, native.MailFolder))

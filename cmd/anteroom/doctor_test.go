@@ -196,7 +196,6 @@ func TestDoctorFinds(t *testing.T) {
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and its secret half is missing`},
 		"another key":           {func(t *testing.T) { rotated(t); write("b.key", seed)(t) }, "--key-file b.key", `^fault key: .* publishes another receipt key \(sign with its secret`},
-		"a webhook by http":     {write("a.url", "http://hooks.example.org/secret"), "--webhook-file a.url", `^fault webhook: [^/]*: want an https URL`},
 
 		"another store": {func(t *testing.T) {
 			newStore(t)
@@ -253,7 +252,7 @@ func TestDoctorFinds(t *testing.T) {
 		"no signatures":        {nothing, "--unsigned", `^warning key: receipts are not signed \(leave out --unsigned\)`},
 		"no backup":            {store(), "--backups mail", `^warning backups: no backup in mail \(run anteroom backup\)`},
 		"mail without content": {edit("content/service.yaml", "(?m)^name:.*$", "nam: x"), "--smtp smtp://127.0.0.1:1", `^warning mail: the mail server was not asked: the content names`},
-		"no address of mail":   {nothing, "--smtp-file none", `^fault mail: read the URL of the mail server: open none: `},
+		"no address of mail":   {nothing, "--smtp none", `^fault mail: read the URL of the mail server: open none: `},
 		"no copies":            {nothing, "--smtp smtp://" + bounces.Address + "?tls=none", `^warning mail: a suggestion is lost if .* \(also give serve --outbox`},
 		"no token":             {write("wrangler.toml", d1Config), "--remote production", `^fault store: CLOUDFLARE_API_TOKEN is not set`},
 	} {

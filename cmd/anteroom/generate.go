@@ -25,11 +25,13 @@ import (
 )
 
 type generation struct {
-	content, public, snapshot string
-	secret                    keys.Receipt
-	check                     bool
-	allowed                   []string // regressions
+	content, public string
+	secret          keys.Receipt
+	check           bool
+	allowed         []string // regressions
 }
+
+func (g *generation) snapshot() string { return snapshotOf(g.public) }
 
 func generateCommand(t *cli.Terminal) *cobra.Command {
 	var g generation
@@ -57,7 +59,6 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	contentFlag(flags, &g.content)
 	flags.StringVar(&g.public, "out", publicFolder, "the `folder` of the documents")
-	flags.StringVar(&g.snapshot, "snapshot", snapshotFile, "the `file` of the snapshot")
 	flags.BoolVar(&g.check, "check", false, "write nothing; fail if the documents are not up to date")
 	jsonFlag(flags, &t.JSON)
 	return cmd
@@ -74,9 +75,9 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 		return nil, fmt.Errorf("one of --content %s and --out %s is inside the other "+
 			"(name a separate folder for the documents, such as %s)", g.content, g.public, publicFolder)
 	}
-	if disk.Inside(g.public, g.snapshot) {
-		return nil, fmt.Errorf("--snapshot %s is inside --out %s, and would be published "+
-			"(name another file, such as %s)", g.snapshot, g.public, snapshotFile)
+	if disk.Inside(g.public, g.snapshot()) {
+		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)", g.public,
+			g.snapshot(), publicFolder)
 	}
 	if s == nil {
 		if s, err = loadContent(g.content, now); err != nil {
@@ -94,7 +95,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 	if err != nil {
 		return nil, err
 	}
-	r, err := project.Publish(t, g.public, g.snapshot, s, output, g.check, now, g.allowed...)
+	r, err := project.Publish(t, g.public, g.snapshot(), s, output, g.check, now, g.allowed...)
 	return r, hintPermission(err)
 }
 
@@ -142,11 +143,11 @@ func previewCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func buildCommand(t *cli.Terminal) *cobra.Command {
-	var public, snapshot, out string
+	var public, out string
 	cmd := &cobra.Command{
 		Use: "build", Hidden: true, // deploy does it; for tools of the source code
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			generated, err := output.Read(public, snapshot)
+			generated, err := output.Read(public, snapshotOf(public))
 			if err != nil {
 				return err
 			}
@@ -164,7 +165,7 @@ func buildCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	generatedFlags(flags, &public, &snapshot)
+	publicFlag(flags, &public)
 	flags.StringVar(&out, "out", "build/bundle", "the `folder` of the bundle")
 	return cmd
 }

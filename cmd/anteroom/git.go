@@ -9,61 +9,71 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-
-	"anteroom/cmd/anteroom/internal/verification"
 )
 
+// workTree is the work tree of git that a folder belongs to. Commands only read it.
 type workTree struct {
 	folder      string
 	environment []string
 }
 
-// findWorkTree returns the work tree that a folder belongs to, or nil without one.
+var isRoot = os.Geteuid() == 0 // tests replace it
+
+// errAsRoot keeps root from git, which would read the configuration of a repository of another user.
+var errAsRoot = errors.New("as root no command starts git")
+
+// findWorkTree returns the work tree that a folder belongs to, or nil without one. Git starts no
+// program there that its configuration names: no monitor of files, no filter, no fetch.
 func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
 		folder, err = filepath.EvalSymlinks(folder)
 	}
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !underGit(folder) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !underGit(folder):
 		return nil, nil
-	} else if err != nil {
+	case err != nil:
 		return nil, err
+	case isRoot:
+		return nil, errAsRoot
 	}
-	w := &workTree{folder, append(gitEnvironment(ctx), "GIT_OPTIONAL_LOCKS=0")} // status refreshes no index
+	w := &workTree{folder, append(withoutRepository(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")}
+	filters, _ := w.run(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`) // fails without any
+	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
+	for _, name := range append(lines(filters), "core.fsmonitor") {
+		w.environment = append(w.environment, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=", n))
+		n++
+	}
+	w.environment = append(w.environment, fmt.Sprint("GIT_CONFIG_COUNT=", n))
 	_, err = w.run(ctx, "rev-parse", "--show-toplevel")
 	return w, err
 }
 
-// gitEnvironment returns the variables of this process except those that choose a repository, which
-// hooks and aliases of git set (git(1), ENVIRONMENT).
-func gitEnvironment(ctx context.Context) []string {
-	list := exec.CommandContext(ctx, "git", "rev-parse", "--local-env-vars")
-	list.Env = []string{"PATH=" + os.Getenv("PATH")} // a wrong value of one of them fails the call
-	local, _ := list.Output()
-	names := strings.Fields(string(local))
-	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+// repositoryVariables choose a repository; hooks and aliases of git set them (git rev-parse
+// --local-env-vars).
+const repositoryVariables = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY GIT_DIR GIT_WORK_TREE " +
+	"GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE GIT_PREFIX " +
+	"GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR"
+
+func withoutRepository(environment []string) []string {
+	names := strings.Fields(repositoryVariables)
+	return slices.DeleteFunc(environment, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(names, name) && !strings.HasPrefix(name, "GIT_CONFIG")
+		return slices.Contains(names, name)
 	})
 }
 
-// committed returns the last commit that changes a file, if HEAD has the file.
-func committed(ctx context.Context, file string) (c verification.Commit, err error) {
+// committed returns a commit that changes a file, or "" without one. known is false if git could not
+// be asked.
+func committed(ctx context.Context, file string) (hash string, known bool, err error) {
 	tree, err := findWorkTree(ctx, filepath.Dir(file))
-	if err != nil || tree == nil {
-		c.Unknown = true
-		return c, err
+	if tree == nil || err != nil {
+		return "", false, err
 	}
-	name := filepath.Base(file)
-	if there, _ := tree.run(ctx, "ls-tree", "--name-only", "HEAD", "--", name); there == "" { // or there is no commit
-		return c, ctx.Err()
-	}
-	if c.Hash, err = tree.run(ctx, "log", "-1", "--format=%h", "--", name); err == nil {
-		newest, _ := tree.run(ctx, "log", "-1", "--format=%h")
-		c.Newest = newest == c.Hash
-	}
-	return c, err
+	hash, err = tree.run(ctx, "rev-list", "-1", "--abbrev-commit", "--all", "--", filepath.Base(file))
+	return hash, err == nil, err
 }
 
 func underGit(folder string) bool {
@@ -79,59 +89,51 @@ func underGit(folder string) bool {
 	}
 }
 
-type gitError struct {
-	Command string // "commit"
-	Err     error  // of the process
-	Words   string // git's output; may be ""
-}
-
-func (e *gitError) Error() string {
-	return strings.TrimSpace(fmt.Sprintf("git %s: %v\n%s", e.Command, e.Err, e.Words))
-}
-
-// run runs git in the folder and returns its standard output without white space around it. A
-// failure of git is an *gitError.
+// run runs git in the folder and returns its standard output without white space around it.
 func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", w.folder}, args...)...)
 	command.Env = w.environment
 	out, err := command.Output()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
-	} else if err != nil {
-		failed := &gitError{Command: args[0], Err: err}
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-			failed.Words = strings.TrimSpace(string(out) + "\n" + string(exit.Stderr))
-		}
-		return "", failed
+	} else if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// attribute returns the value of an attribute of a file (gitattributes(5)): "set", "unset",
-// "unspecified" or what it is set to.
-func (w *workTree) attribute(ctx context.Context, name, file string) (string, error) {
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return "", err
+// changed lists the files at these places that differ from the last commit.
+func (w *workTree) changed(ctx context.Context, places ...string) (files []string, err error) {
+	list, err := w.run(ctx, append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=all", "--"}, places...)...)
+	for _, entry := range lines(list) {
+		if _, name, found := strings.Cut(strings.TrimSpace(entry), " "); found { // after two letters for its state
+			files = append(files, strings.TrimSpace(name))
+		}
 	}
-	out, err := w.run(ctx, "check-attr", name, "--", path)
-	return out[strings.LastIndexByte(out, ' ')+1:], err
+	return files, err
 }
 
-// relative returns a path as seen from a folder.
-func relative(folder, path string) (string, error) {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
+// staged lists the files elsewhere that the next commit would take.
+func (w *workTree) staged(ctx context.Context, elsewhere ...string) (files []string, err error) {
+	args := []string{"diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--", ":/"}
+	for _, place := range elsewhere {
+		args = append(args, ":(exclude)"+place)
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	return filepath.Rel(folder, path)
+	list, err := w.run(ctx, args...)
+	return lines(list), err
+}
+
+// lines splits an output of git with -z.
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == 0 })
 }
 
 // shellWords returns words as a POSIX shell reads them.
-func shellWords(words []string) string {
+func shellWords(words ...string) string {
 	text := make([]string, len(words))
 	for i, word := range words {
 		if text[i] = word; strings.Trim(word, plain) != "" || word == "" {

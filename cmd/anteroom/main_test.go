@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 	if _, set := os.LookupEnv("ANTEROOM_NO_LIVE"); !set { // a script sets it to "" to have the service asked
 		os.Setenv("ANTEROOM_NO_LIVE", "true")
 	}
+	isRoot = os.Getenv("AS_ROOT") != "" // the tests of git run as any user
+	if wait, err := time.ParseDuration(os.Getenv("RELOADING")); err == nil {
+		reloading = wait
+	}
 	testscript.Main(m, map[string]func(){"anteroom": main, "clock": clock})
 }
 

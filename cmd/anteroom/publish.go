@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,12 +34,12 @@ type publication struct {
 	store             *storeFlags
 	generation        generation
 	deployment        *deployment
-	reload, outbox    string
+	reload            string
 	at                liveFlags
-	wait              time.Duration // for the service to show new documents
 	noLive            bool
-	template, undo    bool // the mode of the run
-	correct           bool // decide although nothing is new
+	template, undo    bool   // the mode of the run
+	correct           bool   // decide although nothing is new
+	folder            string // of the service
 	site              *site.Site
 	public            verification.Published
 	records           records.Reader // the store
@@ -48,8 +49,12 @@ type publication struct {
 	behind            bool  // the store is not the verified one
 	written           bool  // a verification is not public yet
 	deployed, changed bool  // this run has deployed, or changed the content
+	verified          bool  // this run has written a verification
 	close             []func() error
 }
+
+// reloading is the longest time for a server to show new documents. Tests shorten it.
+var reloading = 30 * time.Second
 
 func publishCommand(t *cli.Terminal) *cobra.Command {
 	p := &publication{t: t, store: &storeFlags{}, deployment: newDeployment(t), verify: &verification.Options{}}
@@ -59,14 +64,14 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 			if err := p.verify.Check(); err != nil {
 				return cli.Usage(err)
 			}
+			p.verify.Mail = p.store.mail(cli.Setting(cmd, "outbox"))
+			p.deployment.host.Receipt.File = cli.Setting(cmd, "key-file")
 			return p.run(cmd.Context())
 		},
 	}
 	flags, o := cmd.Flags(), p.verify
 	p.store.add(flags)
 	contentFlag(flags, &o.Content)
-	flags.StringVar(&o.Public, "public", publicFolder, "the `folder` of the documents")
-	outboxFlag(flags, &p.outbox)
 	o.LogKey.AddFlag(flags)
 	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
@@ -75,12 +80,8 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification, as long as it is not public")
 	cmd.MarkFlagsMutuallyExclusive("template", "undo", "answers")
 	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, if the verified one is gone for good")
-	p.deployment.host.Receipt.AddFlag(flags)
 	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
 	p.at.add(flags)
-	flags.DurationVar(&p.wait, "wait", 30*time.Second, "the longest `time` to wait until the service shows the "+
-		"new documents, such as 2m")
-	flags.MarkHidden("wait")
 	flags.BoolVar(&p.noLive, "no-live", false, "neither ask, reload, deploy nor compare the live service")
 	return cmd
 }
@@ -113,7 +114,7 @@ func (p *publication) undoVerification(ctx context.Context) error {
 	r, err := p.generation.run(p.t, nil, p.t.Now())
 	if err != nil {
 		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is mended, remove %[1]s and %s, "+
-			"and run anteroom generate)", o.Public, p.generation.snapshot))
+			"and run anteroom generate)", o.Public, p.generation.snapshot()))
 	}
 	p.t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))
 	return nil
@@ -126,12 +127,10 @@ func (p *publication) run(ctx context.Context) (err error) {
 		}
 	}()
 	d := p.deployment
-	p.verify.Mail, p.verify.Offline = p.store.mail(p.outbox), p.noLive
-	p.generation = generation{
-		content: p.verify.Content, public: p.verify.Public, secret: d.host.Receipt,
-		snapshot: filepath.Join(filepath.Dir(p.verify.Public), snapshotFile),
-	}
-	d.wrangler, d.Environment, d.host.Data = p.store.wrangler, p.store.remote, p.store.data
+	p.folder = filepath.Dir(p.verify.Content)
+	p.verify.Public, p.verify.Offline = filepath.Join(p.folder, publicFolder), p.noLive
+	p.generation = generation{content: p.verify.Content, public: p.verify.Public, secret: d.host.Receipt}
+	d.Environment, d.host.Data = p.store.remote, p.store.data
 	if p.template {
 		return p.printTemplate(ctx)
 	} else if p.undo {
@@ -173,15 +172,7 @@ func (p *publication) run(ctx context.Context) (err error) {
 	for _, number := range site.Numbers {
 		p.t.Printf("%-65s %5d", number.Path, number.Of(p.site.Current()))
 	}
-	commit, err := p.toCommit(ctx)
-	if err != nil {
-		p.t.Warnf("find what to commit: %v (fix what git reports, and commit the content and the documents)", err)
-	} else if commit != "" {
-		p.t.Printf("")
-		p.t.Printf("Next, keep it in git:")
-		p.t.Printf("%s", commit)
-	}
-	return nil
+	return p.printCommit(ctx)
 }
 
 // cosign collects the missing cosignatures of the public log. If a witness fails, the next run asks
@@ -214,6 +205,9 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 func (p *publication) generate(context.Context) (string, error) {
 	now := p.t.Now()
 	var err error
+	if p.artifact != nil && !p.changed {
+		return p.generation.public + " is current", nil
+	}
 	if p.changed { // the same as is on the disk
 		if p.site, err = loadContent(p.verify.Content, now); err != nil {
 			return "", err
@@ -276,20 +270,45 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		}
 	}
 	found := cli.Plural(int(p.waiting), "record") + " to be verified"
-	if edited := p.edited(ctx); edited != "" {
-		found += "; also goes live: " + edited
-	}
-	return found, nil
+	live, err := p.alsoLive(ctx)
+	return found + live, err
 }
 
-// edited lists the files of the content that git has not committed.
-func (p *publication) edited(ctx context.Context) string {
-	tree, err := findWorkTree(ctx, p.verify.Content)
-	if tree == nil || err != nil {
-		return "" // toCommit names what is wrong
+// maxNamed limits the documents that a question names.
+const maxNamed = 20
+
+// alsoLive names the documents that are not up to date before anything is verified, and the files of
+// the content that git has not committed: they go live with the board.
+func (p *publication) alsoLive(ctx context.Context) (string, error) {
+	check, silent := p.generation, *p.t
+	check.check, silent.Err = true, io.Discard // the step generate repeats its warnings
+	report, err := check.run(&silent, p.site, p.t.Now())
+	if err != nil {
+		return "", err
+	} else if report.Changes == 0 {
+		p.artifact = report.Artifact
+		return "", nil
 	}
-	changed, _ := tree.run(ctx, "ls-files", "--modified", "--others", "--exclude-standard", "--deduplicate")
-	return strings.ReplaceAll(changed, "\n", ", ")
+	var names []string
+	for _, file := range report.Changed {
+		names = append(names, file.Path)
+	}
+	text := "; also goes live: " + first(names)
+	if tree, _ := findWorkTree(ctx, p.folder); tree != nil { // printCommit names what is wrong
+		if edited, _ := tree.changed(ctx, filepath.Base(p.verify.Content)); len(edited) > 0 {
+			text += "; edited: " + first(edited)
+		}
+	}
+	return text, nil
+}
+
+// first joins the first names of a list, and counts the others.
+func first(names []string) string {
+	more := ""
+	if n := len(names) - maxNamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names[:min(maxNamed, len(names))], ", ") + more
 }
 
 func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
@@ -324,41 +343,48 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	if verified == nil { // as the operator has said
 		return "", cli.ErrSilent
 	}
-	p.site, p.changed = verified, true
+	p.site, p.changed, p.verified = verified, true, true
 	return p.site.Current().File + " is written", nil
 }
 
-// toCommit returns the command of a shell that commits what this run has published, or "" if
-// nothing has changed since the last commit or there is no work tree. It runs no git that writes.
-func (p *publication) toCommit(ctx context.Context) (string, error) {
-	folder := filepath.Dir(p.verify.Content)
-	tree, err := findWorkTree(ctx, folder)
-	if tree == nil || err != nil {
-		return "", err
+// printCommit prints the command of a shell that commits what is published, unless git knows that
+// nothing has changed, and names files that others have staged. It runs no git that writes.
+func (p *publication) printCommit(ctx context.Context) error {
+	ours := []string{filepath.Base(p.verify.Content), publicFolder, snapshotFile}
+	tree, err := findWorkTree(ctx, p.folder)
+	if tree == nil && err == nil {
+		return nil
 	}
-	var ours []string
-	for _, place := range []string{p.verify.Content, p.generation.public, p.generation.snapshot} {
-		place, err := relative(folder, place)
-		if err != nil {
-			return "", err
-		} else if filepath.IsLocal(place) {
-			ours = append(ours, place)
-		}
+	var changed, staged []string
+	if err == nil {
+		changed, err = tree.changed(ctx, ours...)
 	}
-	changed, err := tree.run(ctx, append([]string{"status", "--porcelain", "--untracked-files=all", "--"}, ours...)...)
-	if err != nil || changed == "" {
-		return "", err
+	if err == nil {
+		staged, err = tree.staged(ctx, ours...)
+	}
+	if ctx.Err() != nil {
+		return cli.ErrInterrupted
+	} else if err != nil {
+		p.t.Warnf("git was not asked what has changed, or what others have staged: %v", err)
+	} else if len(changed) == 0 {
+		return nil
 	}
 	message := "Publish the content"
-	if strings.Contains(changed, "verifications/"+p.site.Current().File+".yaml") {
+	written := "verifications/" + p.site.Current().File + ".yaml"
+	if p.verified || slices.ContainsFunc(changed, func(name string) bool { return strings.HasSuffix(name, written) }) {
 		message = "Hand verification of " + p.site.Current().File
 	}
-	git := []string{"git"}
-	if folder != "." {
-		git = append(git, "-C", folder)
+	git := "git"
+	if p.folder != "." {
+		git = shellWords("git", "-C", p.folder)
 	}
-	return shellWords(slices.Concat(git, []string{"add", "--"}, ours)) + " && " +
-		shellWords(slices.Concat(git, []string{"commit", "-m", message})), nil
+	p.t.Printf("")
+	if len(staged) > 0 {
+		p.t.Printf("Others have staged files, which the commit takes along: %s", first(staged))
+	}
+	p.t.Printf("Next, keep it in git:")
+	p.t.Printf("%[1]s add -- %[2]s && %[1]s commit -m %[3]s", git, shellWords(ours...), shellWords(message))
+	return nil
 }
 
 func (p *publication) goLive(ctx context.Context) (string, error) {
@@ -383,7 +409,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 	} else if err != nil {
 		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)
 	}
-	for end := time.Now().Add(p.wait); ; time.Sleep(time.Second / 4) {
+	for end := time.Now().Add(reloading); ; time.Sleep(time.Second / 4) {
 		if version, err = p.service.Version(ctx); version == wanted || ctx.Err() != nil {
 			return "ran " + p.reload, ctx.Err()
 		} else if time.Now().After(end) {
@@ -399,7 +425,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 
 func (p *publication) check(ctx context.Context) (string, error) {
 	if !p.deployed { // a deployment does so
-		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: p.wait})
+		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: reloading})
 		if err != nil {
 			return "", err
 		}

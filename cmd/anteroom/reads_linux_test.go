@@ -82,12 +82,12 @@ func TestPublishReads(t *testing.T) {
 	}
 	t.Setenv("PATH", folder+":/usr/bin:/bin")
 	t.Setenv("STUB", calls)
-	public, snapshot := filepath.Join(folder, "public"), filepath.Join(folder, "build", "snapshot.txt")
-	generated := " --content CONTENT --public " + public
+	public := filepath.Join(filepath.Dir(s.content), "public")
+	generated := " --content CONTENT"
 	s.run(0, s.config, "publish --no-live"+generated)
 	asked := reach
 	t.Cleanup(func() { reach = asked })
-	reach = deployedHost(t, calls, public, snapshot)
+	reach = deployedHost(t, calls, public)
 
 	opens := 0 // of the store, which looks at its migrations then
 	files := []string{filepath.Join(s.content, serviceFile), config, filepath.Join(public, "manifest.json")}
@@ -114,14 +114,14 @@ func TestPublishReads(t *testing.T) {
 	}
 	s.fill()
 	// The manifest that is counted is the one that is replaced.
-	if got, want := publish(" --no-live --no-live --yes --answers "+answers(t)), "service.yaml 2, wrangler.toml 1, manifest.json 3, store 1"; got != want {
+	if got, want := publish(" --no-live --no-live --yes --answers "+answers(t)), "service.yaml 2, wrangler.toml 1, manifest.json 6, store 1"; got != want {
 		t.Errorf("with a verification: %s, want %s", got, want)
 	}
 }
 
-func deployedHost(t *testing.T, calls, public, snapshot string) func(host string) *live.Service {
+func deployedHost(t *testing.T, calls, public string) func(host string) *live.Service {
 	t.Helper()
-	artifact, err := output.Read(public, snapshot)
+	artifact, err := output.Read(public, snapshotOf(public))
 	if err != nil {
 		t.Fatal(err)
 	}

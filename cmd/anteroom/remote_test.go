@@ -44,9 +44,16 @@ func (s *remoteStore) arguments(text string) []string {
 	return strings.Fields(strings.ReplaceAll(text, "CONTENT", s.content))
 }
 
+func useConfig(t *testing.T, file string) {
+	was := wranglerFile
+	wranglerFile = file
+	t.Cleanup(func() { wranglerFile = was })
+}
+
 func (s *remoteStore) run(code int, config, arguments string) string {
 	s.t.Helper()
-	all := append(s.arguments(arguments), "--remote", "production", "--wrangler", config)
+	all := append(s.arguments(arguments), "--remote", "production")
+	useConfig(s.t, config)
 	var said, complained bytes.Buffer
 	if got := run(all, strings.NewReader(""), &said, &complained); got != code {
 		s.t.Fatalf("anteroom %s ends with %d, want %d\n%s%s", strings.Join(all, " "), got, code, &said, &complained)
@@ -102,7 +109,8 @@ func TestRemoteCommands(t *testing.T) {
 	} {
 		var said [2]bytes.Buffer
 		var code [2]int
-		for i, store := range [][]string{{"--data", s.Data}, {"--remote", "production", "--wrangler", s.config}} {
+		for i, store := range [][]string{{"--data", s.Data}, {"--remote", "production"}} {
+			useConfig(t, s.config)
 			code[i] = runAt(now, append(s.arguments(arguments), store...), strings.NewReader(""), &said[i], &said[i])
 		}
 		deployed := strings.ReplaceAll(said[1].String(), "D1 database anteroom (production)", filepath.Join(s.Data, "anteroom.db"))
@@ -133,7 +141,7 @@ func TestRemoteCommands(t *testing.T) {
 func TestRemoteTarget(t *testing.T) {
 	s := startRemote(t)
 	s.fill()
-	verify := "publish --no-live --public " + t.TempDir() + "/public --content CONTENT --yes --answers " + answers(t)
+	verify := "publish --no-live --content CONTENT --yes --answers " + answers(t)
 	files := func() string {
 		t.Helper()
 		names, err := filepath.Glob(filepath.Join(s.content, "*", "*.yaml"))
@@ -148,9 +156,10 @@ func TestRemoteTarget(t *testing.T) {
 		`D1 database anteroom \(production\) belongs to www.tern.example, content is for www.anteroom.example \(choose another environment with --remote\)`).MatchString(said) {
 		t.Errorf("another service: %s", said)
 	}
+	useConfig(t, s.config)
 	late := func() time.Time { return time.Now().Add(10 * time.Minute) }
 	var faults strings.Builder
-	if runAt(late, append(s.arguments(verify), "--remote", "production", "--wrangler", s.config), strings.NewReader(""), io.Discard, &faults); !regexp.MustCompile(`this machine's clock is \d+m\d+s ahead of the clock of D1 database`).MatchString(faults.String()) {
+	if runAt(late, append(s.arguments(verify), "--remote", "production"), strings.NewReader(""), io.Discard, &faults); !regexp.MustCompile(`this machine's clock is \d+m\d+s ahead of the clock of D1 database`).MatchString(faults.String()) {
 		t.Errorf("a clock that is ahead: %s", &faults)
 	}
 	for call := range 4 { // the calls of a verification fail in turn
@@ -212,10 +221,9 @@ func TestRemotePublish(t *testing.T) {
 		return service
 	}
 	t.Setenv("PATH", t.TempDir())
-	out := t.TempDir()
-	publish := "publish --content CONTENT --public " + out + "/public --yes --answers " + answers(t)
+	publish := "publish --content CONTENT --yes --answers " + answers(t)
 	for _, c := range []struct{ arguments, want string }{ // the file of answers is never ignored
-		{" --no-live=false", `^look      5 records to be verified\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --no-live=false", `^look      5 records to be verified; also goes live: .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
 		{" --no-live=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\nanteroom: find wrangler`},
 	} {
 		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {

@@ -19,7 +19,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.SMTP != os.Getenv("ANTEROOM_SMTP") && strings.Contains(o.SMTP, "@") && server.HasPassword(o.SMTP) {
 				return cli.Usage(errors.New("--smtp contains a password, which every user of this machine could see " +
-					"(give the URL in ANTEROOM_SMTP, or in a private file that --smtp-file names)"))
+					"(give the URL in ANTEROOM_SMTP, or the name of a private file with it)"))
 			}
 			if cmd.Flags().Changed("write-limit") {
 				o.WritesPerMinute = &writesPerMinute
@@ -28,6 +28,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 			if o.Version = program.Version; program.Commit != nil {
 				o.Commit = *program.Commit
 			}
+			o.Snapshot = snapshotOf(o.Public)
 			if err := o.Check(); err != nil {
 				return cli.Usage(err)
 			}

@@ -17,12 +17,12 @@ import (
 )
 
 type statusOptions struct {
-	artifact artifactFlags
-	host     string
-	inspect  live.Options
-	asJSON   bool
-	store    storeFlags
-	at       liveFlags
+	public  string
+	host    string
+	inspect live.Options
+	asJSON  bool
+	store   storeFlags
+	at      liveFlags
 }
 
 // status is the result. A member is null if it was not asked for.
@@ -40,7 +40,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 			if o.inspect.Wait < 0 || o.inspect.Timeout <= 0 {
 				return cli.Usage(errors.New("--wait and --timeout: want times such as 30s, and --timeout above 0"))
 			}
-			artifact, err := o.generated(cli.Chosen(flags, "public") || cli.Chosen(flags, "snapshot"))
+			artifact, err := o.generated(cli.Chosen(flags, "public"))
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 				}
 			}
 			if address == "" && artifact == nil {
-				return cli.Usage(fmt.Errorf("no folder %s and no address of a service (name one of them)", o.artifact.public))
+				return cli.Usage(fmt.Errorf("no folder %s and no address of a service (name one of them)", o.public))
 			} else if address == "" {
 				address = artifact.Snapshot.BaseURL()
 			}
@@ -75,7 +75,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	o.artifact.add(flags)
+	publicFlag(flags, &o.public)
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
 	flags.DurationVar(&o.inspect.Wait, "wait", 0,
 		"the longest `time` to wait for public/ to be live after a deployment, such as 30s")
@@ -87,10 +87,10 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func (o *statusOptions) generated(chosen bool) (*output.Artifact, error) {
-	if _, err := os.Stat(o.artifact.public); errors.Is(err, fs.ErrNotExist) && !chosen {
+	if _, err := os.Stat(o.public); errors.Is(err, fs.ErrNotExist) && !chosen {
 		return nil, nil
 	}
-	return o.artifact.read()
+	return output.Read(o.public, snapshotOf(o.public))
 }
 
 func (o *statusOptions) askStore(ctx context.Context, found *status) error {
@@ -109,7 +109,7 @@ func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 			return err
 		}
 	} else {
-		found.Print(t, o.artifact.public)
+		found.Print(t, o.public)
 		if b := found.Outbox; b != nil {
 			status := live.OK
 			if b.Dead > 0 {
@@ -118,5 +118,5 @@ func (o *statusOptions) print(t *cli.Terminal, found *status) error {
 			t.Printf("%-13s %-8s %s", "outbox", status, b)
 		}
 	}
-	return found.Err(o.artifact.public)
+	return found.Err(o.public)
 }

@@ -25,9 +25,10 @@ import (
 const (
 	contentFolder = "content"
 	publicFolder  = "public"
-	snapshotFile  = "build/snapshot.txt"
-	wranglerFile  = "wrangler.toml"
+	snapshotFile  = "build/snapshot.txt" // next to the folder of the documents
 )
+
+var wranglerFile = "wrangler.toml" // tests replace it
 
 const defaultAddress = "127.0.0.1:8080"
 
@@ -46,14 +47,13 @@ func orNull(text string) *string {
 	return &text
 }
 
-func generatedFlags(flags *pflag.FlagSet, public, snapshot *string) {
+func publicFlag(flags *pflag.FlagSet, public *string) {
 	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
-	flags.StringVar(snapshot, "snapshot", snapshotFile, "the `file` of the snapshot that was generated with them")
 }
 
-func wranglerFlags(flags *pflag.FlagSet, environment, wrangler *string) {
-	flags.StringVar(environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
-	flags.StringVar(wrangler, "wrangler", wranglerFile, "the `file` with the names of the service on Cloudflare")
+// snapshotOf returns the file of the snapshot that was generated with a folder of documents.
+func snapshotOf(public string) string {
+	return filepath.Join(filepath.Dir(filepath.Clean(public)), snapshotFile)
 }
 
 func refusePublic(what, place string, published ...string) error {
@@ -66,15 +66,15 @@ func refusePublic(what, place string, published ...string) error {
 }
 
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
-	generatedFlags(flags, &o.Public, &o.Snapshot)
+	publicFlag(flags, &o.Public)
 	o.Receipt.AddFlag(flags)
 	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and signed is false")
 	flags.StringVar(&o.Outbox, "outbox", "",
 		"a Maildir `folder` for the mail to the operator (default mail in the data folder)")
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
-	flags.StringVar(&o.SMTP, "smtp", "", "the mail server for that mail, as a `URL` without a password")
-	flags.StringVar(&o.SMTPFile, "smtp-file", "", "a `file` with the URL of --smtp on one line, with a password")
+	flags.StringVar(&o.SMTP, "smtp", "", "the mail server for that mail: a `URL` without a password, or a file with the "+
+		"URL alone")
 }
 
 // liveFlags choose the live service.
@@ -101,23 +101,20 @@ func (l *liveFlags) service(remote string) (string, error) {
 
 // storeFlags choose the store of a command.
 type storeFlags struct {
-	data     string
-	remote   string
-	wrangler string
-	config   *cloudflare.Config // read from wrangler, or nil
+	data   string
+	remote string
+	config *cloudflare.Config // of remote, once it was read
 }
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "",
 		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
-	flags.StringVar(&s.wrangler, "wrangler", wranglerFile, "the `file` that names the database of --remote")
-	flags.MarkHidden("wrangler")
 }
 
 func (s *storeFlags) readConfig() (err error) {
 	if s.config == nil {
-		s.config, err = cloudflare.ReadConfig(s.wrangler)
+		s.config, err = cloudflare.ReadConfig(wranglerFile)
 	}
 	return err
 }
@@ -138,7 +135,7 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 
 func shell(ctx context.Context, line string, out, words io.Writer) error {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
-	command.Env = gitEnvironment(ctx) // it may well be a git push
+	command.Env = withoutRepository(os.Environ()) // it may well be a git push
 	command.Cancel = func() error {
 		command.WaitDelay = time.Second // the shell waits for its own commands
 		return command.Process.Signal(os.Interrupt)

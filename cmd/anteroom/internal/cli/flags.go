@@ -19,7 +19,7 @@ var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // decisions about one run
 	"new-store", "take-over", // which store belongs to this service from now on
-	"addresses", "check", "dry-run", "follow", "template", "undo", "update", // the mode of one run
+	"addresses", "check", "correct", "dry-run", "follow", "template", "undo", "update", // the mode of one run
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export
 	"log",   // which key a command is about
@@ -36,7 +36,11 @@ func Variable(f *pflag.Flag) string {
 	if slices.Contains(onlyByCommandLine, f.Name) || f.Annotations[OnlyHere] != nil {
 		return ""
 	}
-	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+	return variable(f.Name)
+}
+
+func variable(name string) string {
+	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 // SettingsFile has the settings of a service, in its folder.
@@ -46,17 +50,20 @@ const SettingsFile = "anteroom.toml"
 // each other.
 var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
-	"smtp": {"smtp-file"}, "smtp-file": {"smtp"},
 }
 
 // Bind sets the missing flags of a command from their environment variables, or from the settings
 // file of the working folder. Calling it again has no effect.
 func Bind(cmd *cobra.Command) (err error) {
 	settings, err := settings(cmd.Root())
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if os.Getenv(variable(name)) != "" {
+			err = errors.Join(err, isGone(name, variable(name), "unset it"))
+		}
+	}
 	flags := cmd.Flags()
 	given := func(name string) bool {
-		return flags.Changed(name) && Chosen(flags, name) ||
-			os.Getenv("ANTEROOM_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))) != ""
+		return flags.Changed(name) && Chosen(flags, name) || os.Getenv(variable(name)) != ""
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)
@@ -75,6 +82,39 @@ func Bind(cmd *cobra.Command) (err error) {
 		}
 	})
 	return err
+}
+
+// Setting returns the value of a flag of other commands, from its variable or the settings file. Bind
+// has read that before.
+func Setting(cmd *cobra.Command, name string) string {
+	if value := os.Getenv(variable(name)); value != "" {
+		return value
+	}
+	if slices.ContainsFunc(without[name], func(other string) bool { return os.Getenv(variable(other)) != "" }) {
+		return ""
+	}
+	values, _ := settings(cmd.Root())
+	return values[name]
+}
+
+// gone lists settings of earlier programs, with what there is instead.
+var gone = map[string]string{
+	"inbox":         "inbox and publish read the mail that serve keeps, in the data folder or outbox",
+	"live":          "addr or remote says where the service is",
+	"no-commit":     "publish commits nothing",
+	"offline":       "the flag is --no-live",
+	"smtp-file":     "smtp may be the name of the file",
+	"snapshot":      "it is build/snapshot.txt next to the documents",
+	"store-command": "run the commands as the user of the service",
+	"wrangler":      "it is wrangler.toml",
+}
+
+// isGone refuses a setting of earlier programs, which would otherwise have no effect unseen.
+func isGone(name, place, remove string) error {
+	if instead := gone[name]; instead != "" {
+		return fmt.Errorf("%s is no longer used (%s: %s)", place, remove, instead)
+	}
+	return nil
 }
 
 func settings(root *cobra.Command) (map[string]string, error) {
@@ -109,8 +149,10 @@ func settings(root *cobra.Command) (map[string]string, error) {
 					SettingsFile, key))
 			}
 		}
-		if names.Lookup(key) == nil {
-			meant := "the keys are the names of flags with a variable"
+		if err := isGone(key, SettingsFile+": "+key, "remove the line"); err != nil {
+			faults = append(faults, err)
+		} else if names.Lookup(key) == nil {
+			meant := "remove the line: the keys are the names of flags with a variable"
 			if like := alike(key, names); len(like) > 0 {
 				meant = "did you mean " + strings.Join(like, ", ") + "?"
 			}

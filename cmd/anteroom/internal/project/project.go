@@ -121,8 +121,9 @@ type Report struct {
 	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
 	Warnings  []string              `json:"warnings"`
 
-	Artifact *output.Artifact `json:"-"` // as serve and deploy read it; nil with Check if they refuse it
-	refusal  error            // theirs
+	Changed  []output.PlannedFile `json:"-"` // the files of Changes
+	Artifact *output.Artifact     `json:"-"` // as serve and deploy read it; nil with Check if they refuse it
+	refusal  error                // theirs
 }
 
 // Publish writes the generated files to the folder of the documents and the snapshot file, or with
@@ -188,7 +189,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	}
 	r := &Report{
 		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
-		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Warnings: warnings,
+		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Changed: plan.Changes(), Warnings: warnings,
 		Artifact: artifact, refusal: err,
 	}
 	for _, e := range plan.Entries {

@@ -25,7 +25,7 @@ type Options struct {
 	Data, Outbox     string
 	Create           bool
 	TakeOver         string // adopt the database of this other service
-	SMTP, SMTPFile   string
+	SMTP             string // a URL, or a file with one
 	Receipt          keys.Receipt
 	Unsigned         bool
 	ClientIPHeader   string
@@ -52,10 +52,7 @@ const (
 func (o *Options) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if o.SMTP != "" && o.SMTPFile != "" {
-		fault("--smtp and --smtp-file exclude each other")
-	}
-	if o.SMTP != "" && !isSMTP(o.SMTP) {
+	if o.SMTP != "" && o.smtpFile() == "" && !isSMTP(o.SMTP) {
 		fault("--smtp is not %s", smtpForm)
 	}
 	if o.Unsigned && o.Receipt.Given() {
@@ -63,7 +60,7 @@ func (o *Options) Check() error {
 	}
 	// An unset variable in a script would have the server listen at every address.
 	for _, needed := range []struct{ flag, value string }{
-		{"addr", o.Address}, {"data", o.Data}, {"public", o.Public}, {"snapshot", o.Snapshot},
+		{"addr", o.Address}, {"data", o.Data}, {"public", o.Public},
 	} {
 		if needed.value == "" {
 			fault("--%s is empty (leave it out, or give it a value)", needed.flag)
@@ -84,7 +81,7 @@ func (o *Options) Check() error {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.ClientIPHeader)
 	}
 	for _, private := range []struct{ flag, path string }{
-		{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.Receipt.File}, {"smtp-file", o.SMTPFile},
+		{"data", o.Data}, {"outbox", o.Outbox}, {"key-file", o.Receipt.File}, {"smtp", o.smtpFile()},
 	} {
 		if private.path != "" && o.Public != "" && disk.Inside(o.Public, private.path) {
 			fault("--%s %s is inside %s, where everybody could read it", private.flag, private.path, o.Public)
@@ -95,6 +92,14 @@ func (o *Options) Check() error {
 
 // An error does not repeat a text of another form, which may contain a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
+
+// smtpFile returns the file that SMTP names, or "".
+func (o *Options) smtpFile() string {
+	if !strings.HasPrefix(o.SMTP, "/") && (strings.Contains(o.SMTP, "@") || strings.Contains(o.SMTP, "://")) {
+		return ""
+	}
+	return o.SMTP
+}
 
 func isSMTP(text string) bool {
 	u, err := url.Parse(text)
@@ -122,7 +127,7 @@ func readSMTP(file string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp-file names the file that holds it)", err)
+		return "", fmt.Errorf("read the URL of the mail server: %w (--smtp names a file with it, or is the URL)", err)
 	}
 	line := strings.TrimSuffix(string(text), "\n")
 	if !isSMTP(line) { // a URL has no line break
@@ -134,8 +139,8 @@ func readSMTP(file string) (string, error) {
 // Relay returns the address of the relay, or "" for the mail folder in the data folder.
 func (o *Options) Relay() (string, error) {
 	switch {
-	case o.SMTPFile != "":
-		return readSMTP(o.SMTPFile)
+	case o.smtpFile() != "":
+		return readSMTP(o.SMTP)
 	case o.SMTP != "":
 		return o.SMTP, nil
 	case o.Outbox != "":
@@ -146,7 +151,7 @@ func (o *Options) Relay() (string, error) {
 
 // Copies returns the folder for copies of mailed suggestions, or "".
 func (o *Options) Copies() string {
-	if o.SMTP == "" && o.SMTPFile == "" {
+	if o.SMTP == "" {
 		return ""
 	}
 	return o.Outbox

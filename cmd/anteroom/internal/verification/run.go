@@ -31,16 +31,10 @@ type Options struct {
 	NewStore        bool // begin with another store
 	Offline         bool // do not compare the content with the live service
 
-	Open      func(context.Context) (records.Reader, error)       // opens the store
-	Live      func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
-	Committed func(ctx context.Context, file string) (Commit, error)
-}
-
-// Commit is the commit of git that has a file.
-type Commit struct {
-	Hash    string // "" if no commit has it
-	Newest  bool   // no other commit follows
-	Unknown bool   // there is no git
+	Open func(context.Context) (records.Reader, error)       // opens the store
+	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+	// Committed returns a commit of git that has a file, or "". known is false if git was not asked.
+	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
 }
 
 // Check refuses options that exclude each other.
@@ -369,16 +363,14 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	} else if err != nil {
 		return false, err
 	}
-	commit, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
-	switch {
-	case err != nil:
-		return false, err
-	case commit.Newest:
-		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live: git reset HEAD~1, "+
-			"then anteroom publish --undo; otherwise %s)", name, commit.Hash, corrects)
-	case commit.Hash != "":
-		return false, fmt.Errorf("undo: %s is committed, in %s, and other commits follow (%s)", name, commit.Hash, corrects)
-	case public.InFolder && o.Offline && commit.Unknown:
+	commit, known, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
+	if err != nil {
+		t.Warnf("git was not asked whether %s is committed: %v", name, err)
+	}
+	if commit != "" {
+		return false, fmt.Errorf("undo: %s is committed, in %s (if that is neither pushed nor live, take the commit back "+
+			"with git first; otherwise %s)", name, commit, corrects)
+	} else if !known && public.InFolder && o.Offline {
 		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --no-live to ask the service)",
 			name, o.Public)
 	}

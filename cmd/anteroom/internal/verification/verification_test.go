@@ -331,20 +331,20 @@ func TestUndo(t *testing.T) {
 		facts   continuity.Facts
 		err     error
 		offline bool
-		commit  Commit
+		commit  string
+		known   bool
 		want    string
 	}{
 		{err: live.ErrUnreachable, want: "the service is unreachable"},
 		{facts: continuity.FromSite(loaded), want: "undo: 2026-12-01 is public, at https://www.anteroom.example (anteroom publish --correct corrects it)"},
-		{err: live.ErrNothing, commit: Commit{Hash: "abc123", Newest: true}, want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live: git reset HEAD~1, then anteroom publish --undo; otherwise"},
-		{err: live.ErrNothing, commit: Commit{Hash: "abc123"}, want: "undo: 2026-12-01 is committed, in abc123, and other commits follow (anteroom publish --correct corrects it"},
-		{offline: true, commit: Commit{Unknown: true}, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --no-live to ask the service)"},
+		{err: live.ErrNothing, commit: "abc123", known: true, want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live, take the commit back with git first; otherwise"},
+		{offline: true, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --no-live to ask the service)"},
 		{err: live.ErrNothing},
 	} {
 		withdraw, err := Undo(t.Context(), terminal, &Options{
 			Content: folder, Public: public, Offline: c.offline,
 			Live:      func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
-			Committed: func(context.Context, string) (Commit, error) { return c.commit, nil },
+			Committed: func(context.Context, string) (string, bool, error) { return c.commit, c.known, nil },
 		})
 		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || there() != left || withdraw != (c.want == "") {
