@@ -63,7 +63,7 @@ func updateTexts(t *cli.Terminal, dir string) error {
 	if err != nil {
 		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
 	}
-	t.Printf("%s: service.yaml, wrangler.toml and boards are not compared. Run next:", dir)
+	t.Printf("%s: the other files, with boards and settings, are yours. Run next:", dir)
 	t.Printf("  anteroom generate --check")
 	return nil
 }

@@ -101,7 +101,7 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{".gitignore": gitignore, ".gitattributes": gitattributes}
+	files := map[string][]byte{ignoredFile: gitignore, ".gitattributes": gitattributes}
 	edits := s.edits(now.UTC(), today, expires)
 	for _, pattern := range []string{"*.yaml", "pages/*.md"} {
 		names, _ := fs.Glob(content.Files, pattern) // the patterns are valid
@@ -150,7 +150,6 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		Writes: shipped.Service.Limits.WritesPerMinute, Namespace: namespace, PreviewNamespace: namespace + 1,
 		Anteroom: "anteroom", Migrations: "build/migrations",
 	})
-	files[Record] = recordOf(files)
 	return files, err
 }
 
@@ -244,42 +243,19 @@ func quoted(text string) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-func firstBoard(board []byte, today string) ([]byte, error) {
-	var document yaml.Node
-	if err := yaml.Load(board, &document); err != nil {
+// firstBoard returns a shipped board with zeros.
+func firstBoard(text []byte, today string) ([]byte, error) {
+	board, err := site.ParseBoard("", text)
+	if err != nil {
 		return nil, err
 	}
-	reset(&document, today)
-	return yaml.Dump(&document, yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false),
-		yaml.WithQuotePreference(yaml.QuoteDouble))
-}
-
-var firstTexts = map[string]string{
-	"honest_read":        "The service is new. The numbers show the activity since.",
-	"what_changed":       "No client, handshake or tool call was observed.",
-	"one_ambiguous_read": "None. One would be recorded here, but not counted.",
-}
-
-func reset(node *yaml.Node, today string) {
-	switch node.ShortTag() {
-	case "!!int":
-		node.Value = "0"
-	case "!!timestamp":
-		node.Value = today
+	for _, n := range site.Numbers {
+		board.Set(n.Path, 0)
 	}
-	for i, below := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 1 {
-			switch key := node.Content[i-1].Value; {
-			case firstTexts[key] != "":
-				below.SetString(firstTexts[key])
-			case key == "named_clients":
-				below.Content, below.Style = nil, yaml.FlowStyle
-			case key == "updates":
-				below.Content = below.Content[:1]
-			}
-		}
-		reset(below, today)
-	}
+	seen := &board.ObservedAttention
+	board.AsOf, board.VerifiedThrough, board.MonitoredThrough, seen.AsOf = today, today, today, today
+	seen.NamedClients, seen.Updates, board.Corrections = nil, nil, nil
+	return board.Encode(), nil
 }
 
 type Service struct {

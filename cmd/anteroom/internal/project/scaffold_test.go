@@ -3,6 +3,8 @@ package project
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +33,31 @@ func TestAttributes(t *testing.T) {
 	}
 	if files, _ := newFiles(t, tern()); !bytes.Equal(files[".gitattributes"], here) {
 		t.Errorf(".gitattributes of a new service:\n%s\nand here:\n%s", files[".gitattributes"], here)
+	}
+}
+
+var add = flag.Bool("add", false, "add the texts of this program to neutral.sha256")
+
+// TestNeutral: an upgrade of this program to the next recognizes each neutral text, whatever the
+// names of the service.
+func TestNeutral(t *testing.T) {
+	for _, s := range []*Service{tern(), {Name: "A & B", Host: "www.a.test", Contact: "a@a.test", Operator: "A", Sender: "b@a.test", Worker: "a"}} {
+		files, _ := newFiles(t, s)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			line := s.neutralLine(name, files[name])
+			if !isNeutral(name) || strings.Contains(neutral, line) {
+				continue
+			}
+			if !*add {
+				t.Fatalf("neutral.sha256 lacks %s(run go test ./cmd/anteroom/internal/project -run TestNeutral -add)", line)
+			}
+			neutral += line
+		}
+	}
+	if *add {
+		if err := os.WriteFile("neutral.sha256", []byte(neutral), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -73,7 +100,7 @@ func TestNewService(t *testing.T) {
 		board.Suggestions.OriginatedInternally, len(board.ObservedAttention.NamedClients), len(loaded.Service.PreviewHosts), len(loaded.Service.ReceiptKeys.Retired),
 		len(loaded.Service.Log.Key), len(loaded.Log.Stages), loaded.Jobs.Counts["open"], loaded.Jobs.Counts["completed"], loaded.Auditors.Counts["claimed"],
 	}
-	if board.File != "2027-01-01" || len(loaded.Scoreboards) != 1 || len(board.ObservedAttention.Updates) != 1 || slices.Max(counts) > 0 {
+	if board.File != "2027-01-01" || len(loaded.Scoreboards) != 1 || len(board.ObservedAttention.Updates) != 0 || slices.Max(counts) > 0 {
 		t.Errorf("the first board: %v, %+v", counts, board)
 	}
 	s := &loaded.Service
@@ -236,5 +263,32 @@ func TestEditRefuses(t *testing.T) {
 		if edited, err := (edit{"a: ", "new"}).apply([]byte(text)); err == nil {
 			t.Errorf("%q becomes %q", text, edited)
 		}
+	}
+}
+
+// Texts of earlier releases are replaced if nobody has edited them, and removed if this program has
+// no such text.
+func TestUpdate(t *testing.T) {
+	s, dir := tern(), t.TempDir()
+	files, _ := newFiles(t, s)
+	before := neutral
+	t.Cleanup(func() { neutral = before })
+	for name, text := range map[string]string{"content/pages/terms.md": "older", "content/pages/gone.md": "gone", "content/pages/old.md": "old"} {
+		files[name] = []byte(text + " at " + s.Host)
+		neutral += s.neutralLine(name, files[name])
+	}
+	files["content/pages/old.md"] = []byte("edited")
+	for name, text := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := Update(dir, newYear)
+	want := []string{"content/pages/gone.md: removed", "content/pages/old.md: no longer used; remove it, as you edited it", "content/pages/terms.md: replaced"}
+	if err != nil || !slices.Equal(report, want) {
+		t.Errorf("%q, %v", report, err)
+	}
+	if again, err := Update(dir, newYear); err != nil || !slices.Equal(again, want[1:2]) {
+		t.Errorf("again: %q, %v", again, err)
 	}
 }

@@ -1,12 +1,12 @@
 package project
 
 import (
-	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,30 +19,37 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Record is the file in the folder of a service with the hash of each neutral text, as sha256sum
-// prints it: the text that init wrote there, or that an update compared with an edited one.
-const Record = ".neutral.sha256"
+// neutral has the hash and the name of every neutral text that this program and its releases have
+// shipped, as sha256sum prints them. A test adds those of this program.
+//
+//go:embed neutral.sha256
+var neutral string
 
-// theirs are files of a new service that no update compares: the operator's settings, and boards.
-var theirs = regexp.MustCompile(`^(content/service\.yaml|wrangler\.toml|content/(scoreboard|verifications)/.*)$`)
-
-// dated are lines whose dates change without an edit. The hash of a text leaves them out.
-var dated = regexp.MustCompile(`(?m)^(updated|as_of|since): .*$`)
-
-func neutralSum(text []byte) string { return assets.SumOf(dated.ReplaceAll(text, nil)) }
-
-func recordOf(files map[string][]byte) (record []byte) {
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !theirs.MatchString(name) {
-			record = fmt.Appendf(record, "%s  %s\n", neutralSum(files[name]), name)
-		}
+// isNeutral reports whether an update compares a file of a service. All others belong to the operator.
+func isNeutral(name string) bool {
+	switch name {
+	case "content/service.yaml", "content/presence.yaml", "content/jobs.yaml", "content/auditors.yaml":
+		return false
 	}
-	return record
+	folder := path.Dir(name)
+	return folder == "content" || folder == "content/pages" || name == ".gitattributes"
+}
+
+// written are lines that init or a command writes, which are no edits.
+var written = regexp.MustCompile(`(?m)^(name|updated|as_of|since): .*$`)
+
+// neutralLine returns the line of neutral for a text of a service.
+func (s *Service) neutralLine(name string, text []byte) string {
+	text = []byte(strings.ReplaceAll(string(written.ReplaceAll(text, nil)), s.Host, "HOST"))
+	return assets.SumOf(text) + "  " + name + "\n"
 }
 
 // Update brings the texts of a service's folder that nobody has edited to those of this program,
-// adds new ones, and returns a line for each that it changed, and for each edited one that differs
-// from this program's. The content may have faults.
+// removes those that it has no longer, adds missing ones and missing lines of .gitignore, and returns
+// a line for each of these, and for each edited text. The content may have faults.
+//
+// Accepts: an optional text that the operator has removed comes back, each time, and git shows it. To
+// know better, a service would have to keep a list of what it once had.
 func Update(dir string, now time.Time) (report []string, err error) {
 	service, err := os.ReadFile(filepath.Join(dir, "content", "service.yaml"))
 	if err != nil {
@@ -57,43 +64,31 @@ func Update(dir string, now time.Time) (report []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	record, err := os.ReadFile(filepath.Join(dir, Record))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	var names []string
+	for line := range strings.Lines(neutral) {
+		names = append(names, strings.TrimSpace(line[64:]))
 	}
-	names, recorded := maps.Clone(files), map[string]string{}
-	for line := range strings.Lines(string(record)) {
-		if sum, name, _ := strings.Cut(strings.TrimSpace(line), "  "); filepath.IsLocal(name) {
-			names[name], recorded[name] = nil, sum
-		}
-	}
-	delete(names, Record)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		_, isList := os.Stat(filepath.Join(dir, strings.TrimSuffix(name, ".yaml")+".json"))
-		if theirs.MatchString(name) || isList == nil {
-			continue
-		}
-		path, neutral := filepath.Join(dir, name), files[name]
-		here, err := os.ReadFile(path)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		file, text := filepath.Join(dir, name), files[name]
+		here, err := os.ReadFile(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return report, err
 		}
 		err = nil
-		was, isNow := recorded[name], neutralSum(neutral)
-		what := ""
-		switch sum := neutralSum(here); { // as dpkg does about a conffile: deb-conffiles(5)
-		case here == nil && was == "":
-			what, err = "added", errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, neutral, 0o666))
-		case here == nil || neutral != nil && sum == isNow: // removed by the operator, or the same
-		case sum == was && neutral == nil:
-			what, err = "removed", os.Remove(path)
-		case sum == was:
-			what, err = "replaced", disk.Replace(path, neutral)
-		case neutral == nil:
+		what, is := "", here != nil && strings.Contains(neutral, s.neutralLine(name, here))
+		switch {
+		case here == nil && text != nil:
+			what, err = "added", errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, text, 0o666))
+		case here == nil || text != nil && s.neutralLine(name, here) == s.neutralLine(name, text): // the same
+		case is && text == nil:
+			what, err = "removed", os.Remove(file)
+		case is:
+			what, err = "replaced", disk.Replace(file, text)
+		case text == nil:
 			what = "no longer used; remove it, as you edited it"
-		case was != isNow:
-			what = "you edited it, and this program has another text: compare it with that of a new service"
-			files[name] = nil // its hash stays, so that it is named again
+		default:
+			what = "you edited it: compare it with that of a new service"
 		}
 		if err != nil {
 			return report, err
@@ -102,19 +97,35 @@ func Update(dir string, now time.Time) (report []string, err error) {
 			report = append(report, name+": "+what)
 		}
 	}
-	var sums strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		sum := neutralSum(files[name])
-		if files[name] == nil {
-			sum = cmp.Or(recorded[name], strings.Repeat("0", len(sum)))
-		}
-		if name != Record && !theirs.MatchString(name) {
-			fmt.Fprintf(&sums, "%s  %s\n", sum, name)
+	added, err := completeIgnored(filepath.Join(dir, ignoredFile))
+	return append(report, added...), err
+}
+
+const ignoredFile = ".gitignore"
+
+// completeIgnored appends the patterns that a .gitignore lacks: without them git takes secrets and
+// records.
+func completeIgnored(file string) (report []string, err error) {
+	here, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lines := strings.Split(string(here), "\n")
+	var missing []string
+	for line := range strings.Lines(string(gitignore)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !slices.Contains(lines, line) {
+			missing = append(missing, line)
 		}
 	}
-	err = disk.Replace(filepath.Join(dir, Record), []byte(sums.String()))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.WriteFile(filepath.Join(dir, Record), []byte(sums.String()), 0o666)
+	if len(missing) == 0 {
+		return nil, nil
 	}
-	return report, err
+	text := strings.Join(missing, "\n") + "\n"
+	if len(here) > 0 && here[len(here)-1] != '\n' {
+		text = "\n" + text
+	}
+	if err := os.WriteFile(file, append(here, text...), 0o666); err != nil {
+		return nil, err
+	}
+	return []string{ignoredFile + ": added " + strings.Join(missing, " ")}, nil
 }
