@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"anteroom/cmd/anteroom/internal/verification"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/turn"
 
@@ -25,9 +25,9 @@ func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // lockedContent FOLDER PROGRAM ARGUMENT… runs a program while another verification is under way.
 func lockedContent(ts *testscript.TestScript, neg bool, args []string) {
-	unlock, err := verification.Lock(ts.MkAbs(args[0]))
+	held, err := disk.LockFolder(ts.MkAbs(args[0]))
 	ts.Check(err)
-	defer unlock()
+	defer held.Close()
 	if err := ts.Exec(args[1], args[2:]...); (err != nil) != neg {
 		ts.Fatalf("it ended with %v", err)
 	}

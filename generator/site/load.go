@@ -295,6 +295,8 @@ func (d *document) refuseLater(format int) {
 	}
 }
 
+const bothWritten = "anteroom publish writes both: restore it from git or, if publish was interrupted, remove this file"
+
 func (s *Site) checkVerifications() {
 	boards := map[string]*Scoreboard{} // that could be decoded
 	var before *Scoreboard
@@ -302,7 +304,7 @@ func (s *Site) checkVerifications() {
 		board := &s.Scoreboards[i]
 		d, name := s.documents["scoreboard/"+board.File+".yaml"], board.File
 		if s.documents["verifications/"+name+".yaml"] == nil {
-			d.report(place{}, "has no verifications/"+name+".yaml", "anteroom publish writes both")
+			d.report(place{}, "has no verifications/"+name+".yaml", bothWritten)
 		}
 		if !d.decoded {
 			continue
@@ -324,7 +326,7 @@ func (s *Site) checkVerifications() {
 		checkVerification(d, v, previous, ledger)
 		previous = v
 		if shown == nil {
-			d.report(place{}, "has no scoreboard/"+v.File+".yaml", "anteroom publish writes both")
+			d.report(place{}, "has no scoreboard/"+v.File+".yaml", bothWritten)
 		} else if board := boards[v.File]; board != nil {
 			checkCounts(shown, board, v, ledger)
 		}

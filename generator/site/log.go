@@ -80,7 +80,7 @@ func (l *loader) checkStages() {
 		stages[stage.Name] = stage
 		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == stage.Name }) {
 			entries, _ := LogFiles(stage.Name)
-			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", "anteroom publish writes both")
+			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", bothWritten)
 		}
 	}
 	for i := range l.site.Verifications {

@@ -28,10 +28,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Unfinished is the file in a content folder that names an incomplete verification. Only package
-// verification writes and removes it.
-const Unfinished = ".verification"
-
 // Load loads and checks a content folder, and does not change it. Its dates must not be later than
 // now.
 func Load(folder string, now time.Time) (*site.Site, error) {
@@ -40,11 +36,6 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w %s", err, hint)
-	}
-	if _, err := os.Lstat(filepath.Join(folder, Unfinished)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w %s", err, hint)
-	} else if err == nil {
-		return nil, fmt.Errorf("%s contains an incomplete verification (anteroom publish removes it)", folder)
 	}
 	s, err := site.Load(os.DirFS(folder))
 	if err != nil {

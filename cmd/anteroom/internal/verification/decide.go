@@ -50,7 +50,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	d.site, d.files = s, []file{{verificationFile(v.name), text}, {boardFile(v.name), d.board.text}}
+	d.site, d.files = s, []file{{boardFile(v.name), d.board.text}, {verificationFile(v.name), text}}
 	if key == nil {
 		return d, nil
 	}
@@ -59,7 +59,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	}
 	s.Log = d.log.log
 	entries, checkpoint := site.LogFiles(v.name)
-	d.files = append(d.files, file{entries, d.log.lines}, file{checkpoint, d.log.checkpoint})
+	d.files = append([]file{{entries, d.log.lines}, {checkpoint, d.log.checkpoint}}, d.files...)
 	return d, nil
 }
 

@@ -61,19 +61,15 @@ func parseThrough(text string) (time.Time, error) {
 	return through, nil
 }
 
-// Begin locks a content folder until unlock is called, removes a part of a verification that a
-// killed process has left there, and loads the folder.
+// Begin locks a content folder until unlock is called, and loads it.
 func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error) {
-	unlock = func() {}
-	if info, err := os.Stat(folder); err == nil && info.IsDir() { // otherwise project.Load explains it
-		if unlock, err = Lock(folder); err != nil {
-			return nil, nil, err
-		}
+	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
+		return nil, nil, err
 	}
-	if s, err = project.Load(folder, now); err == nil {
-		err = forget(folder, s)
+	if unlock, err = lock(folder); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
+	if err = forget(folder, s); err != nil {
 		unlock()
 		return nil, nil, err
 	}
@@ -315,7 +311,7 @@ func (o *Options) decide(
 }
 
 func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
-	if err := write(o.Content, d.verification.File, d.files); err != nil {
+	if err := write(o.Content, d.files); err != nil {
 		return err
 	}
 	draft := Draft(o.Content)
@@ -339,16 +335,11 @@ func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 // Undo removes the newest verification from a content folder, unless the service shows it or git
 // has it. If withdraw is true, the folder of documents has its board: generate it again without.
 func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err error) {
-	part, _ := os.ReadFile(inside(o.Content, project.Unfinished)) // which Begin removes
 	s, unlock, err := Begin(o.Content, t.Now())
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	if part := strings.TrimSpace(string(part)); part != "" {
-		t.Printf("Removed the part of verification %s that was written.", part)
-		return false, nil
-	}
 	name := s.Current().File
 	const corrects = "anteroom publish --correct corrects it"
 	if len(s.Verifications) < 2 {
@@ -374,17 +365,10 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 		return false, fmt.Errorf("undo: %s is in %s, and may be public (leave out --no-live to ask the service)",
 			name, o.Public)
 	}
-	var gone []string
-	for _, file := range filesOf(name) {
-		path := inside(o.Content, file)
-		if _, err := os.Lstat(path); err == nil {
-			gone = append(gone, path)
-		}
+	if err := remove(o.Content, filesOf(name)); err != nil {
+		return false, fmt.Errorf("undo: %w (remove the files of %s yourself)", err, name)
 	}
-	if err := errors.Join(begin(o.Content, name), finish(o.Content)); err != nil {
-		return false, fmt.Errorf("undo: %w (run anteroom publish --undo again)", err)
-	}
-	t.Printf("Undid verification %s: removed %s.", name, strings.Join(gone, ", "))
+	t.Printf("Undid verification %s: removed its files in %s.", name, o.Content)
 	return public.InFolder, nil
 }
 

@@ -5,7 +5,7 @@
 //	template  writes a YAML file that lists the new records and proposes decisions (template.go)
 //	edit      opens it in an editor until its answers are accepted (editor.go, answers.go)
 //	decide    makes verification, board and log stage (decide.go, board.go, told.go, log.go)
-//	write     puts the files into the content folder, all or none (write.go)
+//	write     puts the files into the content folder (write.go)
 //
 // Audit compares a store with the verifications, and changes nothing.
 //

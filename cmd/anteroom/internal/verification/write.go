@@ -3,35 +3,21 @@ package verification
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/site"
 )
 
-// Lock keeps other processes from verifying the same content until unlock is called, or the process
-// ends. It removes a part of a verification that a killed process has left.
-func Lock(content string) (unlock func(), err error) {
+// lock keeps other processes from verifying the same content until unlock is called, or the process
+// ends.
+func lock(content string) (unlock func(), err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, fmt.Errorf("lock %s: another anteroom publish is running (end that one first)", content)
-	}
-	var probe string
-	if err == nil {
-		probe, err = os.MkdirTemp(content, ".verification-probe")
-	}
-	if err == nil {
-		err = os.Remove(probe)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the content: %w (the folder must be writable)", err)
-	}
-	if err := finish(content); err != nil {
-		return nil, errors.Join(err, folder.Close())
+	} else if err != nil {
+		return nil, fmt.Errorf("lock the content: %w", err)
 	}
 	return func() { folder.Close() }, nil
 }
@@ -43,24 +29,13 @@ type file struct {
 
 func inside(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
-// write puts the files of a verification into a content folder: all of them or, if it fails or is
-// killed, none once finish was called. The caller holds the lock.
-func write(folder, name string, files []file) (err error) {
-	state := "nothing was written"
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write verification: %w (%s)", err, state)
-		}
-	}()
-	for _, file := range files {
-		path := inside(folder, file.name)
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s exists (move it away)", path)
-		}
-	}
-	if err := begin(folder, name); err != nil {
-		return err
-	}
+// write puts the files of a verification into a content folder: all of them or, if it fails, none.
+//
+// Accepts: a process that is killed here leaves some of them. Every command then refuses the content
+// and names them; the operator removes them, and the answers are kept. Without a journal of what was
+// begun there is less to go wrong, and nothing wrong goes live.
+func write(folder string, files []file) error {
+	written := 0
 	for _, file := range files {
 		path := inside(folder, file.name)
 		err := os.MkdirAll(filepath.Dir(path), 0o777)
@@ -68,60 +43,31 @@ func write(folder, name string, files []file) (err error) {
 			err = disk.WriteNew(path, file.text)
 		}
 		if err == nil {
+			written++
 			err = errors.Join(os.Chmod(path, 0o644), disk.SyncFolder(filepath.Dir(path)))
 		}
 		if err != nil {
-			return errors.Join(err, finish(folder))
+			return errors.Join(fmt.Errorf("write verification: %w (nothing was written)", err),
+				remove(folder, files[:written]))
 		}
 	}
-	if err := os.Remove(inside(folder, project.Unfinished)); err != nil {
-		return errors.Join(err, finish(folder))
-	}
-	state = "it is written"
-	return disk.SyncFolder(folder)
+	return nil
 }
 
-func begin(folder, name string) error {
-	note := inside(folder, project.Unfinished)
-	if err := disk.WriteNew(note, []byte(name+"\n")); err != nil {
-		return err
-	}
-	return disk.SyncFolder(folder)
-}
-
-// finish removes the files of a verification whose writing or undoing did not end. The caller holds
-// the lock.
-func finish(folder string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("remove a part of a verification: %w", err)
-		}
-	}()
-	note := inside(folder, project.Unfinished)
-	text, err := os.ReadFile(note)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if name, whole := strings.CutSuffix(string(text), "\n"); whole { // otherwise no file was written
-		for _, file := range filesOf(name) {
-			path := inside(folder, file)
-			if failed := os.Remove(path); failed == nil {
-				err = errors.Join(err, disk.SyncFolder(filepath.Dir(path)))
-			} else if !errors.Is(failed, fs.ErrNotExist) {
-				err = errors.Join(err, failed)
-			}
+// remove removes those of the files that exist.
+func remove(folder string, files []file) (err error) {
+	for _, file := range files {
+		path := inside(folder, file.name)
+		if failed := os.Remove(path); failed == nil {
+			err = errors.Join(err, disk.SyncFolder(filepath.Dir(path)))
+		} else if !errors.Is(failed, os.ErrNotExist) {
+			err = errors.Join(err, failed)
 		}
 	}
-	if err == nil {
-		err = os.Remove(note)
-	}
-	if err != nil {
-		return err
-	}
-	return disk.SyncFolder(folder)
+	return err
 }
 
-func filesOf(name string) []string {
+func filesOf(name string) []file {
 	lines, checkpoint := site.LogFiles(name)
-	return []string{verificationFile(name), boardFile(name), lines, checkpoint}
+	return []file{{name: lines}, {name: checkpoint}, {name: boardFile(name)}, {name: verificationFile(name)}}
 }
