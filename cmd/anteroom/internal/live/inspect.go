@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
-	"anteroom/edge/api"
+	"anteroom/edge"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator/output"
 )
@@ -19,12 +19,11 @@ import (
 // Options configure Inspect. The zero value does not wait.
 type Options struct {
 	// Wait limits the time until the service, and each document, shows the generated version: a CDN
-	// serves old and new ones while it is updated. Without an artifact it waits for any response.
+	// serves old and new ones while it is updated.
 	Wait    time.Duration
 	Pause   time.Duration     // between two tries; 0 is a second
 	Timeout time.Duration     // for one response; 0 is Timeout
 	Waiting func(what string) // called when the reason to wait changes; may be nil
-	Now     func() time.Time  // for ages; nil is time.Now
 }
 
 type Status string
@@ -33,18 +32,16 @@ type Status string
 const (
 	OK      Status = "ok"
 	Differs Status = "differs"
-	Warning Status = "warning" // will differ later
-	Skipped Status = "skipped" // for the reason in Detail
+	Skipped Status = "skipped" // does not apply to this address
 )
 
 type Report struct {
-	URL      string  `json:"url"`
-	Compared bool    `json:"compared"` // with generated documents
-	OK       bool    `json:"ok"`       // no check differs
-	Content  string  `json:"content"`  // version of the shown content, or ""
-	Wanted   string  `json:"wanted,omitempty"`
-	AsOf     string  `json:"as_of"` // date of its newest board, or ""
-	Checks   []Check `json:"checks"`
+	URL     string  `json:"url"`
+	OK      bool    `json:"ok"`      // no check differs
+	Content string  `json:"content"` // version of the shown content, or ""
+	Wanted  string  `json:"wanted"`
+	AsOf    string  `json:"as_of"` // date of its newest board, or ""
+	Checks  []Check `json:"checks"`
 }
 
 type Check struct {
@@ -59,15 +56,6 @@ type Difference struct {
 	What string `json:"what"` // a predicate whose subject is the path
 }
 
-func (c *Check) differs(path, format string, args ...any) {
-	c.Differences = append(c.Differences, Difference{path, fmt.Sprintf(format, args...)})
-}
-
-func (c *Check) end(status Status, detail string) string {
-	c.Status = status
-	return detail
-}
-
 func (r *Report) Differences() (all []Difference) {
 	for _, c := range r.Checks {
 		all = append(all, c.Differences...)
@@ -79,11 +67,7 @@ const shownDifferences = 10 // lines of one check
 
 // Print prints a line for each check, and its differences. folder has the generated documents.
 func (r *Report) Print(t *cli.Terminal, folder string) {
-	with := "itself only"
-	if r.Compared {
-		with = folder + ", " + r.Wanted
-	}
-	t.Printf("%s: compared with %s", r.URL, with)
+	t.Printf("%s: compared with %s, %s; board of %s", r.URL, folder, r.Wanted, orNone(r.AsOf))
 	for _, c := range r.Checks {
 		t.Printf("%-13s %-8s %s", c.Name, c.Status, c.Detail)
 		if len(c.Differences) < 2 { // the detail has it
@@ -101,54 +85,39 @@ func (r *Report) Print(t *cli.Terminal, folder string) {
 
 // Err returns an error if the service differs.
 func (r *Report) Err(folder string) error {
-	n := cli.Plural(len(r.Differences()), "difference")
-	switch {
-	case r.OK:
+	if r.OK {
 		return nil
-	case !r.Compared:
-		return fmt.Errorf("%s contradicts itself: %s (see above; deploy it again)", r.URL, n)
 	}
 	return fmt.Errorf("%s differs from %s: %s (see above; deploy it, or reload its server, whose log names what "+
-		"it refuses)", r.URL, folder, n)
+		"it refuses)", r.URL, folder, cli.Plural(len(r.Differences()), "difference"))
 }
-
-// PlainHTTP is a check of settings of a CDN or a proxy.
-const PlainHTTP = "plain http"
 
 type inspection struct {
 	*asker
-	artifact  *output.Artifact // nil compares the service with itself
-	core      *api.API
+	artifact  *output.Artifact
+	core      *edge.Edge
 	generated manifest // of the artifact
 	options   Options
 	deadline  time.Time // for repeated requests
 	unasked   int       // documents of a log that are not requested
-	fetched   func() []document
 	published
 }
 
-// Inspect compares all published documents of a service with the artifact. If that is nil, it
-// compares documents, manifest and endpoints with each other. The error is about a service that
+// Inspect sends a service the requests that the artifact and the core can answer too, and compares
+// the answers: documents, endpoints, redirects, and refusals. The error is about a service that
 // cannot be compared, and wraps ErrNothing, ErrUnreachable or errForeign, or is the error of ctx.
 func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Options) (*Report, error) {
 	i := &inspection{
 		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
 		deadline: time.Now().Add(o.Wait),
 	}
-	r := &Report{URL: s.String(), Compared: artifact != nil, OK: true}
-	if i.options.Now == nil {
-		i.options.Now = time.Now
+	r := &Report{URL: s.String(), OK: true, Wanted: artifact.Snapshot.ShortVersion()}
+	var err error
+	if i.core, err = edge.Load(artifact.Snapshot); err != nil {
+		return nil, err
 	}
-	if artifact != nil {
-		r.Wanted = artifact.Snapshot.ShortVersion()
-		core, err := api.Load(artifact.Snapshot)
-		if err != nil {
-			return nil, err
-		}
-		i.core = core
-		if err := json.Unmarshal(artifact.File(health.Manifest), &i.generated); err != nil {
-			return nil, fmt.Errorf("read the generated %s: %w (run anteroom generate)", health.Manifest, err)
-		}
+	if err := json.Unmarshal(artifact.File(health.Manifest), &i.generated); err != nil {
+		return nil, fmt.Errorf("read the generated %s: %w (run anteroom generate)", health.Manifest, err)
 	}
 	if err := i.await(ctx, r.Wanted); err != nil {
 		return nil, err
@@ -169,9 +138,9 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 		switch {
 		case err != nil:
 			missing = err.Error()
-		case want != "" && i.manifest.Content != want:
+		case i.manifest.Content != want:
 			missing = fmt.Sprintf("documents: got content %s, want %s", orNone(i.manifest.Content), want)
-		case want != "" && i.live.Content != want:
+		case i.live.Content != want:
 			missing = fmt.Sprintf("endpoints: got content %s, want %s", orNone(i.live.Content), want)
 		}
 		if missing == "" || !i.time() {
@@ -191,46 +160,64 @@ func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadl
 
 func orNone(s string) string { return cmp.Or(s, "unknown") }
 
+// run performs all requests, and returns the checks that they belong to.
 func (i *inspection) run(ctx context.Context) []Check {
-	i.fetched = sync.OnceValue(func() []document { return i.fetch(ctx) })
-	all := []struct {
-		name  string
-		check func(context.Context, *Check) string
-	}{
-		{"board", i.board},
-		{"content", i.content},
-		{"readiness", i.ready},
-		{"documents", i.documents},
-		{"headers", i.headers},
-		{"endpoints", i.endpoints},
-		{"key", i.key},
-		{"security.txt", i.contact},
-		{"write", i.write},
-		{"self-test", i.selftest},
-		{"agents", i.agents},
-		{"unknown path", i.unknown},
-		{"Markdown", i.twins},
-		{"redirects", i.redirects},
-		{PlainHTTP, i.plainHTTP},
-		{"apex", i.apex},
-	}
-	checks := make([]Check, len(all))
+	all := i.requests()
+	found := make([][]string, len(all))
 	var running sync.WaitGroup
-	for n, one := range all {
-		running.Go(func() {
-			c := &checks[n]
-			c.Name, c.Status = one.name, OK
-			c.Detail = one.check(ctx, c)
-			if len(c.Differences) > 0 {
-				c.Status, c.Detail = Differs, cli.Plural(len(c.Differences), "difference")
-			}
-			if len(c.Differences) == 1 {
-				c.Detail = c.Differences[0].Path + " " + c.Differences[0].What
-			}
-		})
+	for n := range all {
+		running.Go(func() { found[n] = i.perform(ctx, &all[n]) })
 	}
 	running.Wait()
-	return checks
+	var report []Check
+	for _, name := range checks {
+		c := Check{Name: name, Status: OK}
+		asked := 0
+		if name == content {
+			asked, c.Differences = 2, i.versions()
+		}
+		for n := range all {
+			if r := &all[n]; r.check == name {
+				asked++
+				for _, what := range found[n] {
+					c.Differences = append(c.Differences, Difference{cmp.Or(r.shown, r.target), what + r.hint})
+				}
+			}
+		}
+		switch n := len(c.Differences); {
+		case n == 1:
+			c.Status, c.Detail = Differs, c.Differences[0].Path+" "+c.Differences[0].What
+		case n > 0:
+			c.Status, c.Detail = Differs, cli.Plural(n, "difference")
+		case asked == 0:
+			c.Status, c.Detail = Skipped, "not to be asked at this address"
+		default:
+			c.Detail = cli.Plural(asked, "answer") + " as generated"
+		}
+		if name == documents && i.unasked > 0 {
+			c.Detail += fmt.Sprintf("; %d more of the log were not requested", i.unasked)
+		}
+		report = append(report, c)
+	}
+	return report
+}
+
+// versions compares the content that documents and endpoints name.
+func (i *inspection) versions() (differences []Difference) {
+	want := i.artifact.Snapshot.ShortVersion()
+	for _, shown := range []struct{ path, wrong, content string }{
+		{health.Manifest, i.manifestWrong, i.manifest.Content},
+		{health.Live, i.liveWrong, i.live.Content},
+	} {
+		what := shown.wrong
+		if what == "" && shown.content != want {
+			what = fmt.Sprintf("has content %s, want %s", shown.content, want)
+		}
+		if what != "" {
+			differences = append(differences, Difference{shown.path, what})
+		}
+	}
+	return differences
 }
 
 type published struct {
