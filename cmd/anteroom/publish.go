@@ -425,7 +425,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 
 func (p *publication) check(ctx context.Context) (string, error) {
 	if !p.deployed { // a deployment does so
-		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Now: p.t.Now, Wait: reloading})
+		r, err := p.service.Inspect(ctx, p.artifact, live.Options{Wait: reloading})
 		if err != nil {
 			return "", err
 		}

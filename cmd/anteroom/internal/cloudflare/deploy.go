@@ -55,8 +55,8 @@ func (d *Deployment) host() string {
 }
 
 // deployWait bounds the time until a deployed service shows its content everywhere. A new domain
-// waits for its certificate, sometimes for minutes.
-const deployWait = 5 * time.Minute
+// waits for its certificate, sometimes for minutes. Tests shorten it.
+var deployWait = 5 * time.Minute
 
 // Compare compares the artifact with wrangler.toml and with the live service. It changes nothing.
 func (d *Deployment) Compare(ctx context.Context) error {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
 	"anteroom/cmd/anteroom/internal/live"
@@ -249,8 +250,10 @@ func TestDeploy(t *testing.T) {
 	}
 	n := slices.IndexFunc(d.Artifact.Files, func(f assets.File) bool { return f.Path == assets.HeadersPath })
 	d.Artifact.Files[n].Bytes = append(d.Artifact.Files[n].Content(), "/llms.txt\n  X-Test: yes\n"...)
+	defer func(wait time.Duration) { deployWait = wait }(deployWait)
+	deployWait = 0
 	_, _, err = d.run()
-	wantError(t, err, "www.anteroom.example differs from the deployed files (wrangler rollback brings back the previous version):\nheaders: /llms.txt has no X-Test (want yes)")
+	wantError(t, err, "www.anteroom.example differs from the deployed files (wrangler rollback brings back the previous version):\ndocuments: /llms.txt has X-Test: none (want yes)")
 }
 
 // What would go back or be taken over stops a deployment before anything changes, unless the

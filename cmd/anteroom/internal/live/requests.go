@@ -308,8 +308,8 @@ func unlike(got, want []byte) string {
 	return fmt.Sprintf("differs from byte %d of %d on", at+1, len(got))
 }
 
-// perform sends a request, and repeats it as long as it differs and there is time. It keeps no
-// answer: documents may be many and large.
+// perform sends a request, and repeats it for a document or an endpoint that differs, as long as
+// there is time. It keeps no answer: documents may be many and large.
 func (i *inspection) perform(ctx context.Context, r *request) (differences []string) {
 	patient := *i.asker
 	patient.timeout *= time.Duration(max(r.patience, 1))
@@ -323,7 +323,8 @@ func (i *inspection) perform(ctx context.Context, r *request) (differences []str
 		default:
 			differences = some("cannot be read: " + err.Error())
 		}
-		if len(differences) == 0 || r.optional || !i.time() || !sleep(ctx, i.pause) {
+		changes := r.check == documents || r.check == endpoints
+		if len(differences) == 0 || !changes || !i.time() || !sleep(ctx, i.pause) {
 			return differences
 		}
 	}
