@@ -36,7 +36,6 @@ func checkSeen(t *testing.T, what, output string) {
 
 // The words of strangers do nothing to a terminal, and as JSON they still say the same.
 func TestStrangersWords(t *testing.T) {
-	const key = "O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik="
 	outputs := map[string]string{}
 	print := func(stdin []byte, args ...string) string {
 		var out, faults bytes.Buffer

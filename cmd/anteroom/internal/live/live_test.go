@@ -565,28 +565,3 @@ func FuzzInspect(f *testing.F) {
 		service.Facts(t.Context())
 	})
 }
-
-// Ready is one request, and names what fails.
-func TestReady(t *testing.T) {
-	t.Parallel()
-	a := generate(t, func(*site.Site) {})
-	for _, c := range []struct {
-		status     int
-		body, want string
-	}{
-		{200, `{"status":"ok"}`, ""},
-		{503, `{"status":"failing","failing":["store","key"]}`, "reports failures: store, key"},
-		{502, "<html>", "/readyz responds with 502"},
-		{301, "", "/readyz redirects with 301"},
-	} {
-		asked := 0
-		s := serve(t, host(t, a, nil), func(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
-			asked++
-			return answered("/readyz", c.status, c.body)(w, r, h)
-		})
-		err := s.Ready(t.Context())
-		if got := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(got, c.want) && c.want != "" || asked != 1 {
-			t.Errorf("%d %s: %v after %d requests, want %q", c.status, c.body, err, asked, c.want)
-		}
-	}
-}

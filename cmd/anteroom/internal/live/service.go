@@ -78,19 +78,6 @@ func (s *Service) Version(ctx context.Context) (string, error) {
 	return manifest.Get(health.Version).Text, err
 }
 
-// Ready returns an error if the service reports that it cannot do its work, or does not answer. It
-// sends one request.
-func (s *Service) Ready(ctx context.Context) error {
-	got, err := s.asker(readyTimeout, 0).askOnce(ctx, "GET", health.Ready, "", nil)
-	if err != nil {
-		return err
-	}
-	if wrong := got.unready(); wrong != "" {
-		return fmt.Errorf("%s%s %s", s, health.Ready, wrong)
-	}
-	return nil
-}
-
 func (s *Service) name() string {
 	host := s.Base.Hostname()
 	if s.Host != "" {
@@ -109,8 +96,7 @@ const (
 	Timeout = 15 * time.Second // default for one response
 	pause   = time.Second      // default between two tries
 
-	readyTimeout = 5 * time.Second
-	userAgent    = "anteroom-live"
+	userAgent = "anteroom-live"
 )
 
 var defaultClient = &http.Client{Transport: &http.Transport{

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,16 @@ func TestAttributes(t *testing.T) {
 }
 
 var add = flag.Bool("add", false, "add the texts of this program to neutral.sha256")
+
+// isNeutral reports whether a file of a service is a text, and neither settings nor data.
+func isNeutral(name string) bool {
+	switch name {
+	case "content/service.yaml", "content/presence.yaml", "content/jobs.yaml", "content/auditors.yaml":
+		return false
+	}
+	folder := path.Dir(name)
+	return folder == "content" || folder == "content/pages" || name == ".gitattributes"
+}
 
 // TestNeutral: an upgrade of this program to the next recognizes each neutral text, whatever the
 // names of the service.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,20 +19,11 @@ import (
 )
 
 // neutral has the hash and the name of every neutral text that this program and its releases have
-// shipped, as sha256sum prints them. A test adds those of this program.
+// shipped, as sha256sum prints them. An update compares these files; all others belong to the operator. A
+// test adds those of this program.
 //
 //go:embed neutral.sha256
 var neutral string
-
-// isNeutral reports whether an update compares a file of a service. All others belong to the operator.
-func isNeutral(name string) bool {
-	switch name {
-	case "content/service.yaml", "content/presence.yaml", "content/jobs.yaml", "content/auditors.yaml":
-		return false
-	}
-	folder := path.Dir(name)
-	return folder == "content" || folder == "content/pages" || name == ".gitattributes"
-}
 
 // written are lines that init or a command writes, which are no edits.
 var written = regexp.MustCompile(`(?m)^(name|updated|as_of|since): .*$`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -152,8 +151,6 @@ func replaced(old, new string) func(string) string {
 	return func(text string) string { return strings.Replace(text, old, new, 1) }
 }
 
-func same(text string) string { return text }
-
 func lineOf(text, part string) int { return strings.Count(text[:strings.Index(text, part)], "\n") + 1 }
 
 // Faults are shown by their places, as often as there are some, and the draft is opened again at
@@ -210,78 +207,6 @@ func TestEdit(t *testing.T) {
 	}
 	if through, err := begun(draft); err != nil || through != pending.through {
 		t.Errorf("with CR LF: %q, %v", through, err)
-	}
-}
-
-// What is missing at the top of the file is asked for at its end, and what is missing in a mapping
-// at the mapping.
-func TestEditMissing(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	s.verify("11:00:00", "numbers: {suggestions.originated_internally: 1}")
-	s.register(2, "wren", "", "11:30:00")
-	pending := s.take("12:00:00")
-	for cut, want := range map[string]struct{ fault, at string }{
-		`(?m)^correction: .*\n|internally: 1`: {"correction: suggestions.originated_internally falls from 1 to 0: say why, for readers", ""},
-		`(?m)^through: .*\n|^  - .*\n`:        {"through: missing, but the answers omit 1 new registration", ""},
-	} {
-		e, _, err := s.edit(filepath.Join(t.TempDir(), "draft"), pending, func(text string) string {
-			return regexp.MustCompile(cut).ReplaceAllStringFunc(text, func(part string) string {
-				if part == "internally: 1" {
-					return "internally: 0"
-				}
-				return ""
-			})
-		})
-		text := string(must(os.ReadFile(e.draft)))
-		line := strings.Count(text, "\n")
-		if want.at != "" {
-			line = lineOf(text, want.at)
-		}
-		if err == nil || len(e.faults) != 1 || !strings.Contains(e.faults[0], fmt.Sprintf("draft:%d:1: %s", line, want.fault)) {
-			t.Errorf("%v: %q, want line %d: %s\n%s", err, e.faults, line, want.fault, text)
-		}
-	}
-}
-
-// Faults are in the order of the file, so that the editor opens at the first one.
-func TestEditOrder(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	e, _, err := s.edit(filepath.Join(t.TempDir(), "draft"), s.take("12:00:00"), func(text string) string {
-		return regexp.MustCompile(`(?m)^through: .*\n|^  - .*\n`).ReplaceAllString(strings.Replace(text, "shipped: 0", "shipped: many", 1), "")
-	})
-	if lines := strings.Split(e.faults[0], "\n"); err == nil || len(lines) != 2 || !strings.Contains(lines[0], ": numbers.suggestions.shipped: want a number") ||
-		!strings.Contains(lines[1], ": through: missing") {
-		t.Errorf("%v: %q", err, e.faults)
-	}
-}
-
-// Who leaves a fault as it is finds the answers again. An editor that ends at once, before the file
-// is written, is waited for.
-func TestEditLeft(t *testing.T) {
-	s := newService(t)
-	s.register(1, "lark", "", "10:00:00")
-	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
-	e, d, err := s.edit(draft, pending, replaced(`- {decision: leave`, `- {decision: vouch`), same)
-	if d != nil || err == nil || err.Error() != "verify: nothing was written" || len(e.faults) != 2 {
-		t.Errorf("left with a fault: %v, %+v", err, e)
-	}
-	if through, err := begun(draft); err != nil || through != pending.through {
-		t.Errorf("begun: %q, %v", through, err)
-	}
-	e, d, err = s.edit(draft, pending, replaced(`vouch, reason: ""`, "vouch, reason: known"))
-	if err != nil || d == nil || !strings.Contains(e.shown[0], "vouch, reason") {
-		t.Errorf("opened again: %v\n%s", err, e.shown)
-	}
-	if _, d, err = s.edit(draft, pending, func(string) string { return "# nothing\n\n" }); d != nil || err != nil {
-		t.Errorf("emptied: %v", err)
-	}
-	if left := must(os.ReadDir(filepath.Dir(draft))); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-	if _, err := parseAnswers("f", []byte("\xff\xfet\x00")); err == nil || !strings.Contains(err.Error(), "f: text is UTF-16") {
-		t.Errorf("UTF-16: %v", err)
 	}
 }
 

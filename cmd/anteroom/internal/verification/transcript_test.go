@@ -29,18 +29,20 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, s, base := "", newService(t), []string(nil)
+			got, s, base, shown := "", newService(t), []string(nil), map[string]bool{}
 			for line := range strings.Lines(string(want)) {
 				step, is := strings.CutPrefix(line, "> ")
 				if !is && !strings.HasPrefix(line, "#") && line != "\n" {
 					continue
 				}
 				got += line
+				s.shown = shown
 				switch step = strings.TrimSpace(step); {
 				case step == "begin":
 					s, base = newService(t), nil
 				case step == "again": // with the steps before the first time
 					s = newService(t)
+					s.shown = shown
 					for _, step := range base {
 						s.step(step)
 					}
@@ -100,7 +102,8 @@ func (s *service) step(line string) string {
 		result = s.stages()
 	case "board": // its lines that the board before does not have
 		boards := s.site().Scoreboards
-		was := string(s.content[boardFile(boards[len(boards)-2].File)].Data)
+		parsed, _ := site.ParseBoard("", s.content[boardFile(boards[len(boards)-2].File)].Data)
+		was := string(parsed.Encode())
 		for line := range strings.Lines(string(s.content[boardFile(boards[len(boards)-1].File)].Data)) {
 			if !strings.Contains(was, line) {
 				result += "+ " + line
@@ -118,10 +121,13 @@ func (s *service) step(line string) string {
 			result += "-\n"
 		}
 		result = strings.TrimRight(result, "-\n") // changed, early, notes and own
-	case "template": // without its introduction, and the texts of the board
-		_, result, _ = strings.Cut(string(s.take(first).template()), "quote what callers sent.\n")
-		result, _, _ = strings.Cut(result, "\n\n# Texts of the board.")
-		result = "| " + strings.ReplaceAll(result, "\n", "\n| ")
+	case "template": // its lines that no template before has
+		for line := range strings.Lines(string(s.take(first).template())) {
+			if line = s.plain(line); !s.shown[line] {
+				result += "| " + line
+			}
+			s.shown[line] = true
+		}
 	case "verify", "try":
 		result = s.decided(scope{}, first, words, name == "try")
 	case "through":

@@ -34,7 +34,8 @@ type service struct {
 	*sqlite.Store
 	t       testing.TB
 	content fstest.MapFS
-	key     *tlog.Key // that signs the log; nil if it has none
+	key     *tlog.Key       // that signs the log; nil if it has none
+	shown   map[string]bool // lines of templates
 }
 
 // day is after all days of the shipped content.
