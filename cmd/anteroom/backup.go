@@ -24,7 +24,7 @@ import (
 )
 
 func backupCommand(t *cli.Terminal) *cobra.Command {
-	var data, public, backups string
+	var data, backups string
 	cmd := &cobra.Command{
 		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 				}
 				args = []string{filepath.Join(backups, t.Now().UTC().Format(time.DateOnly)+".db")}
 			}
-			if err := refusePublic("FILE", args[0], public); err != nil {
+			if err := refusePublic("FILE", args[0], publicFolder); err != nil {
 				return err
 			}
 			file := filepath.Join(data, sqlite.FileName)
@@ -53,7 +53,6 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no backup is written")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }
@@ -91,12 +90,12 @@ func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {
-	var data, public, content string
+	var data, content string
 	var erasures []string
 	cmd := &cobra.Command{
 		Use: "restore FILE",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := refusePublic("--data", data, public); err != nil {
+			if err := refusePublic("--data", data, publicFolder); err != nil {
 				return err
 			}
 			c, err := backup.Restore(cmd.Context(), args[0], data, erasures...)
@@ -109,7 +108,6 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
-	flags.StringVar(&public, "public", publicFolder, "the `folder` of the documents, where no database is written")
 	contentFlag(flags, &content)
 	flags.StringArrayVar(&erasures, "erasures", nil,
 		"a newer `file` "+backup.ErasedName+"; may be given several times")

@@ -22,7 +22,6 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
-	"anteroom/edge/turn"
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
@@ -292,11 +291,6 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	}
 	defer store.Close()
-	if err := sound(ctx, store, d.host.Database()); err != nil {
-		d.addError(check, faulty, err, "stop the server, keep the file, and restore a backup into another folder "+
-			"with anteroom restore")
-		return
-	}
 	d.checkRoom(store)
 	if d.site == nil {
 		return
@@ -343,20 +337,6 @@ func (d *doctor) checkAudit(ctx context.Context, store records.Reader) {
 			d.add("records", warning, "run anteroom publish --correct, which proposes to set it apart", "%s", own)
 		}
 	}
-}
-
-// sound has SQLite check the pages of a database on this machine. A large one is checked as a copy,
-// by anteroom backup.
-func sound(ctx context.Context, store records.Reader, file string) error {
-	const large = 256 << 20 // bytes
-	if info, err := os.Stat(file); err != nil || info.Size() > large {
-		return nil
-	}
-	rows, err := store.Read(ctx, turn.SQL("PRAGMA quick_check(1)"))
-	if err == nil && rows[0][0][0] != "ok" {
-		err = fmt.Errorf("%s is damaged: %v", file, rows[0][0][0])
-	}
-	return err
 }
 
 func (d *doctor) checkRoom(store records.Reader) {

@@ -67,13 +67,11 @@ const helpWidth = 110 // characters of a line
 
 func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "anteroom",
-		Version:       thisProgram().String(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.Join(cli.Bind(cmd), cli.CheckGroups(cmd))
-		},
+		Use:               "anteroom",
+		Version:           thisProgram().String(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.Bind(cmd) },
 	}
 	root.SetIn(t.In)
 	root.SetOut(t.Out)

@@ -113,9 +113,8 @@ type listing struct {
 	addresses bool
 	format    string // jsonl, csv or tabs
 	out       string // a new file
-	public    string
-	follow    bool // wait for more records
-	visible   bool // the words of strangers must not act on a terminal
+	follow    bool   // wait for more records
+	visible   bool   // the words of strangers must not act on a terminal
 }
 
 const jsonl, asCSV, tabs = "jsonl", "csv", "tabs"
@@ -156,7 +155,6 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	flags.StringVar(&l.format, "format", tabs, "the format of the records: `tabs|jsonl|csv`")
 	flags.BoolVar(&l.t.JSON, "json", false, "the same as --format jsonl")
 	flags.StringVar(&l.out, "out", "", "the new `file` to write (default standard output)")
-	flags.StringVar(&l.public, "public", publicFolder, "the `folder` of the documents, where no list is written")
 	flags.BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	return cmd
 }
@@ -176,7 +174,7 @@ func (l *listing) check(names, args []string) (err error) {
 		err = errors.Join(err, fmt.Errorf("--format %q is neither tabs, jsonl nor csv", l.format))
 	}
 	if l.out != "" {
-		err = errors.Join(err, refusePublic("--out", l.out, l.public))
+		err = errors.Join(err, refusePublic("--out", l.out, publicFolder))
 	}
 	return errors.Join(err, checkDays(l.days), checkRecordIDs(args[1:]))
 }

@@ -217,22 +217,6 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0])
 }
 
-// CheckGroups refuses flags given together that cobra's MarkFlagsMutuallyExclusive names.
-func CheckGroups(cmd *cobra.Command) (err error) {
-	const groups = "cobra_annotation_mutually_exclusive"
-	flags := cmd.Flags()
-	flags.VisitAll(func(f *pflag.Flag) {
-		for _, group := range f.Annotations[groups] {
-			for _, other := range strings.Fields(group) {
-				if f.Changed && flags.Changed(other) && f.Name < other {
-					err = errors.Join(err, fmt.Errorf("--%s and --%s exclude each other", f.Name, other))
-				}
-			}
-		}
-	})
-	return err
-}
-
 // distance limits the letters that differ in a mistyped name; fewer in a short one.
 func distance(name string) int { return min(2, len(name)/2) }
 

@@ -51,7 +51,7 @@ func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error
 	}
 	defer os.RemoveAll(data)
 	p := &preview{t: t, folder: folder, data: data, listener: listener, ended: make(chan error, 1)}
-	watch(ctx, folder, func(second bool) bool { return p.show(ctx, second) })
+	watch(ctx, folder, func() { p.show(ctx) })
 	if p.host == nil {
 		return nil
 	}
@@ -68,11 +68,8 @@ type preview struct {
 	ended    chan error
 }
 
-func (p *preview) show(ctx context.Context, second bool) bool {
+func (p *preview) show(ctx context.Context) {
 	_, made, err := Generate(p.folder, p.t.Now())
-	if err != nil && !second {
-		return false
-	}
 	what := "the faults"
 	if err == nil {
 		p.made, what = made, "content "+made.Snapshot.ShortVersion()
@@ -90,7 +87,6 @@ func (p *preview) show(ctx context.Context, second bool) bool {
 		p.t.Printf("%s: %s at http://%s", p.t.Now().Format(time.TimeOnly), what, p.listener.Addr())
 	}
 	p.t.Out.Flush()
-	return err == nil && failed == nil
 }
 
 func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents *static.Documents) (err error) {
@@ -157,20 +153,11 @@ func faultPage(faults error) []byte {
 }
 
 // watch calls look at once, and again whenever the files of a content folder have changed and then
-// stayed unchanged for a moment, until ctx is done. Editors create temporary files while they save,
-// so a look that is not satisfied is repeated once if no file changes for a second.
-func watch(ctx context.Context, folder string, look func(second bool) (satisfied bool)) {
-	const pause, patience = 200 * time.Millisecond, 5 // patience in pauses
-	wait := 0
-	first := func() {
-		wait = 0
-		if !look(false) {
-			wait = patience
-		}
-	}
+// stayed unchanged for a moment, until ctx is done.
+func watch(ctx context.Context, folder string, look func()) {
 	seen := fingerprint(folder)
-	first()
-	ticker := time.NewTicker(pause)
+	look()
+	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for last := seen; ; {
 		select {
@@ -179,15 +166,9 @@ func watch(ctx context.Context, folder string, look func(second bool) (satisfied
 		case <-ticker.C:
 		}
 		now := fingerprint(folder)
-		switch {
-		case now != last: // a change is under way
-		case now != seen:
+		if now == last && now != seen {
 			seen = now
-			first()
-		case wait > 0:
-			if wait--; wait == 0 {
-				look(true)
-			}
+			look()
 		}
 		last = now
 	}

@@ -142,32 +142,3 @@ func TestRun(t *testing.T) {
 		t.Errorf("at an address for everybody: %v", err)
 	}
 }
-
-// TestWatch: what an editor leaves for a moment is looked at once, and a fault that stays twice.
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	for _, stays := range []bool{false, true} {
-		folder := t.TempDir()
-		moment := filepath.Join(folder, "moment.txt")
-		if err := os.WriteFile(moment, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-		var looks []bool
-		watch(ctx, folder, func(second bool) bool {
-			if looks = append(looks, second); len(looks) == 2 {
-				stop()
-			}
-			if _, err := os.Stat(moment); err != nil {
-				return true
-			}
-			if !stays {
-				os.Remove(moment)
-			}
-			return false
-		})
-		if len(looks) != 2 || looks[0] || looks[1] != stays {
-			t.Errorf("stays: %v: looks %v", stays, looks)
-		}
-	}
-}

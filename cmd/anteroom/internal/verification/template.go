@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/quote"
@@ -24,9 +23,6 @@ const (
 	maxClients = 20      // names of clients
 	maxTexts   = 1 << 20 // bytes of the texts of suggestions
 )
-
-// burst is the longest time between a registration of a burst and the one before it.
-const burst = 10 * time.Minute
 
 // sheet is a file of answers while it is written.
 type sheet struct{ bytes.Buffer }
@@ -120,16 +116,8 @@ func (v *survey) registrations(s *sheet) {
 }
 
 func (s *sheet) describe(a *subject) {
-	bursts, first, last, newest := 0, a.fresh[0].At, "", time.Time{}
-	key, several := a.fresh[0].Values[1], false
+	first, last, key, several := a.fresh[0].At, "", a.fresh[0].Values[1], false
 	for _, r := range a.fresh {
-		at, _ := time.Parse(time.RFC3339, r.At)
-		if bursts == 0 || at.Sub(newest) > burst {
-			bursts++
-		}
-		if at.After(newest) {
-			newest = at
-		}
 		first, last, several = min(first, r.At), max(last, r.At), several || r.Values[1] != key
 	}
 	switch {
@@ -143,8 +131,7 @@ func (s *sheet) describe(a *subject) {
 		s.note("  ", "%q", a.text)
 	}
 	if len(a.fresh) > 1 {
-		s.note("  ", "  %s in %s, %s to %s", cli.Plural(len(a.fresh), "registration"), cli.Plural(bursts, "burst"),
-			first, last)
+		s.note("  ", "  %s, %s to %s", cli.Plural(len(a.fresh), "registration"), first, last)
 	} else {
 		s.note("  ", "  1 registration, %s", first)
 	}
