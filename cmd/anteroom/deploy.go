@@ -129,7 +129,6 @@ func addAllow(cmd *cobra.Command, allow, reasons *[]string) {
 	f := cmd.Flags()
 	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
 		"each with a --reason")
-	cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(cloudflare.Allowances, cobra.ShellCompDirectiveNoFileComp))
 	f.StringArrayVar(reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
 }
 

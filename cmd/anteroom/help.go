@@ -102,27 +102,6 @@ func addCompletion(root *cobra.Command) {
 	for _, shell := range completion.Commands() {
 		shell.Long = strings.ReplaceAll(shell.Long, "#### ", "")
 	}
-	for _, cmd := range cli.Commands(root) {
-		for _, place := range places(cmd) {
-			cmd.ValidArgs = wordsOf(place)
-		}
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			value, _ := pflag.UnquoteUsage(f)
-			if words := wordsOf(value); words != nil {
-				cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-			} else if value == "folder" {
-				cmd.MarkFlagDirname(f.Name)
-			}
-		})
-	}
-}
-
-// wordsOf splits one|another. Names in capitals, FILE|HASH, are not words to type.
-func wordsOf(value string) []string {
-	if !strings.Contains(value, "|") || value == strings.ToUpper(value) {
-		return nil
-	}
-	return strings.Split(value, "|")
 }
 
 func places(cmd *cobra.Command) []string {

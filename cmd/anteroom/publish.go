@@ -311,19 +311,6 @@ func first(names []string) string {
 	return strings.Join(names[:min(maxNamed, len(names))], ", ") + more
 }
 
-func (p *publication) warnOfOwn(ctx context.Context) (string, error) {
-	if len(p.site.Service.OwnNames) > 0 {
-		found, err := verification.Audit(ctx, p.records, p.site)
-		if err != nil {
-			return "", err
-		}
-		for _, own := range found.Own {
-			p.t.Warnf("%s (anteroom publish --correct proposes to set it apart)", own)
-		}
-	}
-	return "no new records (anteroom publish --correct corrects an earlier decision)", nil
-}
-
 func (p *publication) decide(ctx context.Context) (string, error) {
 	before := len(p.site.Verifications)
 	_, err := os.Stat(verification.Draft(p.verify.Content))
@@ -332,7 +319,7 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	case p.written && before > 1:
 		return p.site.Current().File + " is written, and is published now", nil
 	case p.waiting == 0 && err != nil:
-		return p.warnOfOwn(ctx)
+		return "no new records (anteroom publish --correct corrects an earlier decision)", nil
 	}
 	verified, err := p.verify.Make(ctx, p.t, p.records, p.site, p.public)
 	if errors.Is(err, verification.ErrVerified) {

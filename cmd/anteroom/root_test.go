@@ -11,12 +11,11 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Every command is in a group, its help fits a window, and words and folders are completed. A
-// variable means one thing: flags of the same name are of one type and one kind of value.
+// Every command is in a group, and its help fits a window. A variable means one thing: flags of the
+// same name are of one type and one kind of value.
 func TestCommands(t *testing.T) {
 	root := newRoot()
 	meanings := map[string]string{}
@@ -30,12 +29,6 @@ func TestCommands(t *testing.T) {
 			value, _ := pflag.UnquoteUsage(f)
 			if strings.HasSuffix(f.Name, "format") && !strings.Contains(value, "|") {
 				t.Errorf("%s --%s: its usage has no `one|other` in backquotes", cmd.CommandPath(), f.Name)
-			}
-			if _, folders := f.Annotations[cobra.BashCompSubdirsInDir]; folders != (value == "folder") {
-				t.Errorf("%s --%s: its value is a %s, completed as %q", cmd.CommandPath(), f.Name, value, f.Annotations)
-			}
-			if wordsOf(value) != nil && cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions) == nil {
-				t.Errorf("%s --%s is not completed", cmd.CommandPath(), f.Name)
 			}
 			name := cli.Variable(f)
 			if meaning := value + " " + f.Value.Type(); name != "" {

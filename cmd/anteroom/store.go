@@ -108,8 +108,11 @@ type storeFlags struct {
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
-	flags.StringVar(&s.remote, "remote", "",
-		"the `environment` of wrangler.toml whose database on Cloudflare to use instead of --data")
+	remoteFlag(flags, &s.remote)
+}
+
+func remoteFlag(flags *pflag.FlagSet, remote *string) {
+	flags.StringVar(remote, "remote", "", "the `environment` of wrangler.toml, for a service on Cloudflare instead of --data")
 }
 
 func (s *storeFlags) readConfig() (err error) {
