@@ -405,9 +405,3 @@ func (t *Terminal) Choose(ctx context.Context, question, preset string, letters 
 		})
 	return strings.ToLower(answer[:min(1, len(answer))]), err
 }
-
-// Confirm puts a question with y or n as answers.
-func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
-	answer, err := t.Choose(ctx, question, "", "y", "n")
-	return answer == "y", err
-}

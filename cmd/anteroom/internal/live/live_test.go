@@ -385,11 +385,11 @@ func TestUnreachable(t *testing.T) {
 		address string
 		want    error
 	}{
-		"no host no-such-host.invalid":         {"http://no-such-host.invalid", ErrNothing},
-		"look up the host: server misbehaving": {"http://some-host.invalid", ErrUnreachable},
-		"is the server running?":               {gone.URL, ErrUnreachable},
-		"its certificate does not match":       {secure.URL, ErrUnreachable},
-		"try http://":                          {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
+		"no host no-such-host.invalid":       {"http://no-such-host.invalid", ErrNothing},
+		"server misbehaving: the service is": {"http://some-host.invalid", ErrUnreachable},
+		"connection refused: the service is": {gone.URL, ErrUnreachable},
+		"failed to verify certificate":       {secure.URL, ErrUnreachable},
+		"gave HTTP response to HTTPS client": {strings.Replace(loop, "http:", "https:", 1), ErrUnreachable},
 		"no response within 200ms": {start(func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte("{"))
 			w.(http.Flusher).Flush()

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,30 +202,18 @@ func (a *asker) unanswered(ctx context.Context, address *url.URL, err error) err
 		err = wrapped.Err // without the address
 	}
 	var dns *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	var name x509.HostnameError
-	var record tls.RecordHeaderError
 	var network net.Error
-	why, hint := err.Error(), ""
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Errorf("no host %s: %w (check the name and its DNS records)", address.Hostname(), ErrNothing)
-	case errors.As(err, &dns):
-		why, hint = "look up the host: "+dns.Err, "check this machine's network"
-	case errors.As(err, &certificate), errors.As(err, &name):
-		hint = "its certificate does not match; check the name, and which server responds there"
-	case errors.As(err, &record), strings.Contains(why, "HTTP response to HTTPS client"):
-		why, hint = "no TLS there", "try http://"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		why, hint = "connection refused", "is the server running?"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		why, hint = fmt.Sprintf("no response within %s", a.timeout), "is it overloaded, or behind a firewall?"
-	default:
+		err = fmt.Errorf("no response within %s", a.timeout)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(err.Error(), "http2:"):
 		return fmt.Errorf("ask %s: %v: %w", address, err, errBroken)
 	}
-	return fmt.Errorf("ask %s: %s: %w (%s)", address, why, ErrUnreachable, hint)
+	return fmt.Errorf("ask %s: %v: %w (check the address, and that the server runs)", address, err, ErrUnreachable)
 }
 
 type answer struct {

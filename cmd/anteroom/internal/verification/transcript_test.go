@@ -140,12 +140,17 @@ func (s *service) step(line string) string {
 	return s.plain(result)
 }
 
+// howLost is repeated in many refusals.
+const howLost = "the store differs from the verified one (bring the records back from a backup, then verify again; " +
+	"if they are lost for good, say why: lost: REASON):"
+
 // plain leaves out what differs in each run.
 func (s *service) plain(text string) string {
 	text = longID.ReplaceAllStringFunc(text, func(long string) string {
 		n, _ := strconv.ParseInt(long, 16, 64)
 		return fmt.Sprintf("{%d}", n)
 	})
+	text = strings.ReplaceAll(text, howLost, "…")
 	text = stores.ReplaceAllString(hashes.ReplaceAllString(text, "HASH"), "STORE")
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
