@@ -113,7 +113,6 @@ type listing struct {
 	addresses bool
 	format    string // jsonl, csv or tabs
 	out       string // a new file
-	follow    bool   // wait for more records
 	visible   bool   // the words of strangers must not act on a terminal
 }
 
@@ -155,13 +154,12 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	flags.StringVar(&l.format, "format", tabs, "the format of the records: `tabs|jsonl|csv`")
 	flags.BoolVar(&l.t.JSON, "json", false, "the same as --format jsonl")
 	flags.StringVar(&l.out, "out", "", "the new `file` to write (default standard output)")
-	flags.BoolVar(&l.follow, "follow", false, "wait for more records and print them, until an interrupt")
 	return cmd
 }
 
 func (l *listing) check(names, args []string) (err error) {
 	if i := slices.IndexFunc(otherLists, func(o records.List) bool { return o.Name == args[0] }); i >= 0 {
-		if l.list = otherLists[i]; len(args) > 1 || l.follow {
+		if l.list = otherLists[i]; len(args) > 1 {
 			err = fmt.Errorf("%s is listed as a whole", args[0])
 		}
 	} else if l.list, err = records.Named(args[0]); err != nil {
@@ -179,10 +177,8 @@ func (l *listing) check(names, args []string) (err error) {
 	return errors.Join(err, checkDays(l.days), checkRecordIDs(args[1:]))
 }
 
-// rows returns the rows of the list after a place, or of some records.
-func (l *listing) rows(ctx context.Context, r records.Reader, query records.List, ids []string,
-	place *records.Place,
-) iter.Seq2[[]any, error] {
+// rows returns the rows of the list, or of some records.
+func (l *listing) rows(ctx context.Context, r records.Reader, query records.List, ids []string) iter.Seq2[[]any, error] {
 	var rows [][]any
 	var err error
 	switch {
@@ -199,7 +195,7 @@ func (l *listing) rows(ctx context.Context, r records.Reader, query records.List
 			rows = append(rows, []any{o.Day, o.Client, o.Kind, o.N})
 		}
 	case len(ids) == 0:
-		return records.Rows(ctx, r, query, l.days, l.addresses, place)
+		return records.Rows(ctx, r, query, l.days, l.addresses)
 	default:
 		ids, err = records.Find(ctx, r, ids...)
 		for i := 0; err == nil && i < len(ids); i++ {
@@ -238,32 +234,16 @@ func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer, ids 
 			return err
 		}
 	}
-	var place records.Place
-	for {
-		var err error
-		for row, failed := range l.rows(ctx, r, query, ids, &place) {
-			if err = failed; err == nil {
-				err = l.row(w, decide(row), cells, line)
-			}
-			if err != nil {
-				break
-			}
+	for row, err := range l.rows(ctx, r, query, ids) {
+		if err == nil {
+			err = l.row(w, decide(row), cells, line)
 		}
-		if lines.Flush(); err == nil {
-			err = lines.Error()
-		}
-		if err != nil && ctx.Err() == nil || !l.follow {
+		if err != nil {
 			return err
-		}
-		if err := l.t.Out.Flush(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Second):
 		}
 	}
+	lines.Flush()
+	return lines.Error()
 }
 
 func (l *listing) row(w io.Writer, row []any, cells []string, line func() error) error {

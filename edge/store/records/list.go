@@ -69,29 +69,15 @@ func Of(ctx context.Context, r Reader, list List, recordID string, addresses boo
 	return rows[0], nil
 }
 
-// Place is the row up to which a list was read. The zero value is before all rows.
-type Place struct {
-	begun bool
-	last  int64
-}
-
-// Rows returns the rows of a list on the given days, in the order of recording, after place (nil is
-// before all rows), which it moves. Without addresses, e-mail addresses are hidden.
-func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool, place *Place) iter.Seq2[[]any, error] {
+// Rows returns the rows of a list on the given days, in the order of recording. Without addresses,
+// e-mail addresses are hidden.
+func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
-	if place == nil {
-		place = new(Place)
-	}
-	after := int64(beforeAll)
-	if place.begun {
-		after = place.last
-	}
 	condition := day(list.Name) + " BETWEEN ? AND ?"
-	rows := eachRow(ctx, r, after, pageRows, list.Name, "rowid", list.columns(), condition, since, through)
+	rows := eachRow(ctx, r, beforeAll, pageRows, list.Name, "rowid", list.columns(), condition, since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {
-				*place = Place{true, row[0].(int64)}
 				row = row[1:]
 				list.hide(row, addresses)
 			}

@@ -14,7 +14,7 @@ func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
 	t.Helper()
 	list, err := Named(name)
 	must(t, err)
-	for row, err := range Rows(context.Background(), s, list, days, true, nil) {
+	for row, err := range Rows(context.Background(), s, list, days, true) {
 		must(t, err)
 		if len(row) != len(list.Columns) {
 			t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
@@ -73,7 +73,7 @@ func TestRows(t *testing.T) {
 	stopped, stop := context.WithCancel(context.Background())
 	defer stop()
 	n := 0
-	for _, err := range Rows(stopped, s, Lists[0], Days{}, false, nil) {
+	for _, err := range Rows(stopped, s, Lists[0], Days{}, false) {
 		if n++; n == 1 {
 			stop()
 		}
@@ -85,7 +85,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("%d rows after the list was interrupted", n)
 	}
 	s.Close()
-	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false, nil) {
+	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false) {
 		if err == nil {
 			t.Error("a closed database was listed")
 		}

@@ -19,7 +19,7 @@ var onlyByCommandLine = []string{
 	"help", "version",
 	"allow", "answers", "email", "reason", "yes", // decisions about one run
 	"new-store", "take-over", // which store belongs to this service from now on
-	"addresses", "check", "correct", "dry-run", "follow", "template", "undo", "update", // the mode of one run
+	"addresses", "check", "correct", "dry-run", "template", "undo", "update", // the mode of one run
 	"since", "through", // the records of one run
 	"out",   // a folder of documents, a bundle, a new key, an export
 	"log",   // which key a command is about

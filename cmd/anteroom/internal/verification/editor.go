@@ -10,10 +10,12 @@ import (
 	"slices"
 
 	"anteroom/edge/native/disk"
-	"anteroom/generator/site"
 )
 
 // Draft is the file of answers in a content folder that an operator edits.
+//
+// Accepts: a process that is killed between a verification and the removal of its draft leaves that.
+// The next publish opens it and names its answers as decided; the operator empties it.
 func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
 
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)\r?$`)
@@ -27,15 +29,6 @@ func begun(draft string) (through string, err error) {
 		through = string(found[1])
 	}
 	return through, err
-}
-
-// forget removes the draft of the newest verification, which a killed process has left.
-func forget(content string, s *site.Site) error {
-	through, err := begun(Draft(content))
-	if n := len(s.Verifications); err != nil || n == 0 || through != s.Verifications[n-1].Through {
-		return err
-	}
-	return os.Remove(Draft(content))
 }
 
 // editing holds the terminal's actions while an operator edits a draft.

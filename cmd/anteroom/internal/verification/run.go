@@ -66,14 +66,8 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error
 	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
 		return nil, nil, err
 	}
-	if unlock, err = lock(folder); err != nil {
-		return nil, nil, err
-	}
-	if err = forget(folder, s); err != nil {
-		unlock()
-		return nil, nil, err
-	}
-	return s, unlock, nil
+	unlock, err = lock(folder)
+	return s, unlock, err
 }
 
 // Template returns the file in which to decide about a store.
