@@ -293,7 +293,7 @@ func (p *publication) alsoLive(ctx context.Context) (string, error) {
 	for _, file := range report.Changed {
 		names = append(names, file.Path)
 	}
-	text := "; also goes live: " + first(names)
+	text := fmt.Sprintf("; also goes live (%s): %s", cli.Plural(len(names), "file"), first(names))
 	if tree, _ := findWorkTree(ctx, p.folder); tree != nil { // printCommit names what is wrong
 		if edited, _ := tree.changed(ctx, filepath.Base(p.verify.Content)); len(edited) > 0 {
 			text += "; edited: " + first(edited)

@@ -223,7 +223,7 @@ func TestRemotePublish(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	publish := "publish --content CONTENT --yes --answers " + answers(t)
 	for _, c := range []struct{ arguments, want string }{ // the file of answers is never ignored
-		{" --no-live=false", `^look      5 records to be verified; also goes live: .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
+		{" --no-live=false", `^look      5 records to be verified; also goes live \(\d+ files\): .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
 		{" --no-live=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\nanteroom: find wrangler`},
 	} {
 		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {
