@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -81,17 +82,20 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 type liveFlags struct{ local string }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` at which the server on this machine listens")
+	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` at which the server on this machine listens, or "+
+		"the URL of one elsewhere")
 }
 
 // service returns the address of the service, or "" for the canonical host, with --remote.
 func (l *liveFlags) service(remote string) (string, error) {
 	if remote != "" {
 		return "", nil
+	} else if strings.Contains(l.local, "://") {
+		return l.local, nil
 	}
 	host, port, err := net.SplitHostPort(l.local)
 	if err != nil {
-		return "", fmt.Errorf("--addr %q is not of the form HOST:PORT", l.local)
+		return "", fmt.Errorf("--addr %q is neither of the form HOST:PORT nor a URL", l.local)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
