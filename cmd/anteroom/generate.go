@@ -76,8 +76,8 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 			"(name a separate folder for the documents, such as %s)", g.content, g.public, publicFolder)
 	}
 	if disk.Inside(g.public, g.snapshot()) {
-		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)", g.public,
-			g.snapshot(), publicFolder)
+		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)",
+			g.public, g.snapshot(), publicFolder)
 	}
 	if s == nil {
 		if s, err = loadContent(g.content, now); err != nil {

@@ -21,7 +21,7 @@ type workTree struct {
 
 var isRoot = os.Geteuid() == 0 // tests replace it
 
-// errAsRoot keeps root from git, which would read the configuration of a repository of another user.
+// errAsRoot keeps root from git, which would read the configuration of another user's repository.
 var errAsRoot = errors.New("as root no command starts git")
 
 // findWorkTree returns the work tree that a folder belongs to, or nil without one. Git starts no
@@ -43,7 +43,8 @@ func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	filters, _ := w.run(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`) // fails without any
 	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
 	for _, name := range append(lines(filters), "core.fsmonitor") {
-		w.environment = append(w.environment, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=", n))
+		w.environment = append(w.environment, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, name),
+			fmt.Sprintf("GIT_CONFIG_VALUE_%d=", n))
 		n++
 	}
 	w.environment = append(w.environment, fmt.Sprint("GIT_CONFIG_COUNT=", n))
@@ -65,8 +66,8 @@ func withoutRepository(environment []string) []string {
 	})
 }
 
-// committed returns a commit that changes a file, or "" without one. known is false if git could not
-// be asked.
+// committed returns a commit that changes a file, or "" without one. known is false if git was not
+// asked.
 func committed(ctx context.Context, file string) (hash string, known bool, err error) {
 	tree, err := findWorkTree(ctx, filepath.Dir(file))
 	if tree == nil || err != nil {
@@ -107,8 +108,10 @@ func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 
 // changed lists the files at these places that differ from the last commit.
 func (w *workTree) changed(ctx context.Context, places ...string) (files []string, err error) {
-	list, err := w.run(ctx, append([]string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
-		"--ignore-submodules=all", "--"}, places...)...)
+	list, err := w.run(ctx, append([]string{
+		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=all", "--",
+	}, places...)...)
 	for _, entry := range lines(list) {
 		if _, name, found := strings.Cut(strings.TrimSpace(entry), " "); found { // after two letters for its state
 			files = append(files, strings.TrimSpace(name))
@@ -119,7 +122,9 @@ func (w *workTree) changed(ctx context.Context, places ...string) (files []strin
 
 // staged lists the files elsewhere that the next commit would take.
 func (w *workTree) staged(ctx context.Context, elsewhere ...string) (files []string, err error) {
-	args := []string{"diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--", ":/"}
+	args := []string{
+		"diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--", ":/",
+	}
 	for _, place := range elsewhere {
 		args = append(args, ":(exclude)"+place)
 	}

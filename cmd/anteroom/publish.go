@@ -76,7 +76,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
 	flags.BoolVar(&p.template, "template", false, "only print the file in which to decide, for --answers")
-	flags.BoolVar(&p.correct, "correct", false, "decide although nothing is new, to correct an earlier decision")
+	flags.BoolVar(&p.correct, "correct", false, "decide without new records, to correct an earlier decision")
 	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification, as long as it is not public")
 	cmd.MarkFlagsMutuallyExclusive("template", "undo", "answers")
 	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, if the verified one is gone for good")
@@ -277,7 +277,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 // maxNamed limits the documents that a question names.
 const maxNamed = 20
 
-// alsoLive names the documents that are not up to date before anything is verified, and the files of
+// alsoLive names the files that are not current before anything is verified, and the files of
 // the content that git has not committed: they go live with the board.
 func (p *publication) alsoLive(ctx context.Context) (string, error) {
 	check, silent := p.generation, *p.t
@@ -294,7 +294,7 @@ func (p *publication) alsoLive(ctx context.Context) (string, error) {
 		names = append(names, file.Path)
 	}
 	text := fmt.Sprintf("; also goes live (%s): %s", cli.Plural(len(names), "file"), first(names))
-	if tree, _ := findWorkTree(ctx, p.folder); tree != nil { // printCommit names what is wrong
+	if tree, _ := findWorkTree(ctx, p.folder); tree != nil { // printCommit names its faults
 		if edited, _ := tree.changed(ctx, filepath.Base(p.verify.Content)); len(edited) > 0 {
 			text += "; edited: " + first(edited)
 		}
@@ -334,8 +334,8 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	return p.site.Current().File + " is written", nil
 }
 
-// printCommit prints the command of a shell that commits what is published, unless git knows that
-// nothing has changed, and names files that others have staged. It runs no git that writes.
+// printCommit prints the shell command that commits the published files, unless git reports no
+// change, and names files that others have staged. It runs no git that writes.
 func (p *publication) printCommit(ctx context.Context) error {
 	ours := []string{filepath.Base(p.verify.Content), publicFolder, snapshotFile}
 	tree, err := findWorkTree(ctx, p.folder)
@@ -352,7 +352,7 @@ func (p *publication) printCommit(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return cli.ErrInterrupted
 	} else if err != nil {
-		p.t.Warnf("git was not asked what has changed, or what others have staged: %v", err)
+		p.t.Warnf("git was not asked for changed and staged files: %v", err)
 	} else if len(changed) == 0 {
 		return nil
 	}

@@ -74,8 +74,8 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 		"a Maildir `folder` for the mail to the operator (default mail in the data folder)")
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
-	flags.StringVar(&o.SMTP, "smtp", "", "the mail server for that mail: a `URL` without a password, or a file with the "+
-		"URL alone")
+	flags.StringVar(&o.SMTP, "smtp", "",
+		"the mail server for that mail: a `URL` without a password, or a file with the URL alone")
 }
 
 // liveFlags choose the live service.
@@ -116,7 +116,8 @@ func (s *storeFlags) add(flags *pflag.FlagSet) {
 }
 
 func remoteFlag(flags *pflag.FlagSet, remote *string) {
-	flags.StringVar(remote, "remote", "", "the `environment` of wrangler.toml, for a service on Cloudflare instead of --data")
+	flags.StringVar(remote, "remote", "",
+		"the `environment` of wrangler.toml, for a service on Cloudflare instead of --data")
 }
 
 func (s *storeFlags) readConfig() (err error) {

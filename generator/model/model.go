@@ -7,8 +7,8 @@
 // member with omitempty or omitzero may be absent from an answer. The edge adds a member with
 // from:"edge" to every answer, so only the published text lacks it. total:"true" marks a list that
 // may be cut: a member <name>_total then has the full count. A member with the tag is has the same
-// name in a content file and the format described by package site; a count is 0 or more. blank:"true"
-// marks a text that the operator may leave empty.
+// name in a content file and the format described by package site; a count is 0 or more.
+// blank:"true" marks a text that the operator may leave empty.
 package model
 
 import (

@@ -302,7 +302,8 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
 		"a verification is named after the day that it goes through")
-	const again = "compare it with git; if it has not changed, install the anteroom that wrote it; files from before 0.1.0 are not read"
+	const again = "compare it with git; if it has not changed, install the anteroom that wrote it; " +
+		"files from before 0.1.0 are not read"
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256

@@ -84,8 +84,8 @@ func Bind(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// Setting returns the value of a flag of other commands, from its variable or the settings file. Bind
-// has read that before.
+// Setting returns the value of a flag of other commands, from its variable or the settings file,
+// which Bind has read before.
 func Setting(cmd *cobra.Command, name string) string {
 	if value := os.Getenv(variable(name)); value != "" {
 		return value
@@ -97,10 +97,10 @@ func Setting(cmd *cobra.Command, name string) string {
 	return values[name]
 }
 
-// gone lists settings of earlier programs, with what there is instead.
+// gone lists settings of earlier programs, and their replacements.
 var gone = map[string]string{
 	"inbox":         "inbox and publish read the mail that serve keeps, in the data folder or outbox",
-	"live":          "addr or remote says where the service is",
+	"live":          "addr or remote names the service",
 	"no-commit":     "publish commits nothing",
 	"offline":       "the flag is --no-live",
 	"smtp-file":     "smtp may be the name of the file",

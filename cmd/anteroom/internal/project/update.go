@@ -18,9 +18,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// neutral has the hash and the name of every neutral text that this program and its releases have
-// shipped, as sha256sum prints them. An update compares these files; all others belong to the operator. A
-// test adds those of this program.
+// neutral has the hash and the name of every neutral text that this program or a release has
+// shipped, as sha256sum prints them. A test adds the texts of this program. Update compares these
+// files; all others belong to the operator.
 //
 //go:embed neutral.sha256
 var neutral string
@@ -34,12 +34,12 @@ func (s *Service) neutralLine(name string, text []byte) string {
 	return assets.SumOf(text) + "  " + name + "\n"
 }
 
-// Update brings the texts of a service's folder that nobody has edited to those of this program,
-// removes those that it has no longer, adds missing ones and missing lines of .gitignore, and returns
-// a line for each of these, and for each edited text. The content may have faults.
+// Update replaces the unedited texts of a service's folder with the texts of this program, removes
+// unedited ones that this program lacks, adds missing texts and missing lines of .gitignore, and
+// returns a line for each change and for each edited text. The content may have faults.
 //
-// Accepts: an optional text that the operator has removed comes back, each time, and git shows it. To
-// know better, a service would have to keep a list of what it once had.
+// Accepts: an optional text that the operator has removed comes back, each time, and git shows it.
+// To know better, a service would have to keep a list of its former texts.
 func Update(dir string, now time.Time) (report []string, err error) {
 	service, err := os.ReadFile(filepath.Join(dir, "content", "service.yaml"))
 	if err != nil {
@@ -78,7 +78,7 @@ func Update(dir string, now time.Time) (report []string, err error) {
 		case text == nil:
 			what = "no longer used; remove it, as you edited it"
 		default:
-			what = "you edited it: compare it with that of a new service"
+			what = "you edited it: compare it with the text of a new service"
 		}
 		if err != nil {
 			return report, err

@@ -14,8 +14,8 @@ import (
 
 // Draft is the file of answers in a content folder that an operator edits.
 //
-// Accepts: a process that is killed between a verification and the removal of its draft leaves that.
-// The next publish opens it and names its answers as decided; the operator empties it.
+// Accepts: a process that is killed between a verification and the removal of its draft leaves the
+// draft. The next publish opens it and refuses decided records; the operator empties it.
 func Draft(content string) string { return filepath.Join(content, ".verification-draft.yaml") }
 
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)\r?$`)

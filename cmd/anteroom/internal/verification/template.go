@@ -263,8 +263,8 @@ func (v *survey) numbers(s *sheet, counts map[string]int) {
 	s.line("  %s: %s", monitoredThrough, current.MonitoredThrough)
 }
 
-// clients lists the names on the board, and in comments those of new clients: a name is a stranger's
-// words, and the operator decides whether it is published.
+// clients lists the names on the board, and in comments the names of new clients: a name is a
+// stranger's words, and the operator decides whether it is published.
 func (v *survey) clients(s *sheet) {
 	s.line("  %s: [", namedClients)
 	for _, name := range v.site.Current().ObservedAttention.NamedClients {

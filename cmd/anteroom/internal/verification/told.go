@@ -10,8 +10,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// derive returns the numbers that follow from the records and the observations of clients besides
-// the counts, for a board that names these clients.
+// derive returns the numbers, except the counts, that follow from the records and the observations
+// of clients, for a board that names these clients.
 func (v *survey) derive(clients []string) map[string]int {
 	current := v.site.Current()
 	numbers := map[string]int{namedClients: len(clients)}

@@ -31,9 +31,9 @@ func inside(folder, name string) string { return filepath.Join(folder, filepath.
 
 // write puts the files of a verification into a content folder: all of them or, if it fails, none.
 //
-// Accepts: a process that is killed here leaves some of them. Every command then refuses the content
-// and names them; the operator removes them, and the answers are kept. Without a journal of what was
-// begun there is less to go wrong, and nothing wrong goes live.
+// Accepts: a process that is killed here leaves some of them. Every command then refuses the
+// content and names them; the operator removes them, and the answers are kept. A journal of
+// unfinished work would be more code than this rare case deserves, and no part goes live.
 func write(folder string, files []file) error {
 	written := 0
 	for _, file := range files {
@@ -54,7 +54,7 @@ func write(folder string, files []file) error {
 	return nil
 }
 
-// remove removes those of the files that exist.
+// remove removes the files that exist.
 func remove(folder string, files []file) (err error) {
 	for _, file := range files {
 		path := inside(folder, file.name)
