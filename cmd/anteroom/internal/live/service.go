@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -150,14 +149,6 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-func each[T any](list []T, do func(*T)) {
-	var running sync.WaitGroup
-	for n := range list {
-		running.Go(func() { do(&list[n]) })
-	}
-	running.Wait()
-}
-
 func (a *asker) askOnce(ctx context.Context, method, target, body string, edit func(*http.Request)) (*answer, error) {
 	select {
 	case a.slots <- struct{}{}:
@@ -220,11 +211,6 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-}
-
-func (a *answer) isJSON() bool {
-	kind := a.header.Get("Content-Type")
-	return strings.HasPrefix(kind, "application/") && strings.Contains(kind, "json")
 }
 
 func (a *answer) failing() bool { return a.status == http.StatusTooManyRequests || a.status >= 500 }
