@@ -23,7 +23,6 @@ require (
 	golang.org/x/mod v0.42.0 // the public log: signed notes, Merkle trees and proofs
 	golang.org/x/sync v0.24.0 // comparing many documents at once
 	golang.org/x/sys v0.49.0 // file locks and owners
-	golang.org/x/text v0.40.0 // indirect; compatibility forms of Unicode, for names that look the same
 	golang.org/x/tools v0.52.0 // txtar: a content folder with two more files; scripts of tests
 	modernc.org/sqlite v1.61.1 // SQLite without a C compiler
 )
@@ -49,6 +48,7 @@ require (
 	github.com/tidwall/sjson v1.2.5 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
