@@ -117,7 +117,7 @@ async function slip(place) {
   return place.evaluate((e) => {
     const rows = [...e.querySelectorAll('.rows > div')].map((row) => [...row.children].map((part) => part.textContent));
     const stamp = e.querySelector('.stamp');
-    return { stamp: stamp.firstChild.textContent.trim(), under: stamp.querySelector('small')?.textContent ?? '', verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
+    return { stamp: stamp.firstChild.textContent.trim(), verdict: stamp.className.replace('stamp', '').trim(), says: stamp.nextElementSibling.textContent, rows: Object.fromEntries(rows) };
   });
 }
 
@@ -355,7 +355,6 @@ flows['receipts'] = async ({ base, page, fault }) => {
  * files of the log is asked for.
  */
 flows['log'] = async ({ base, page, fault }) => {
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const { log } = await (await fetch(`${base}/manifest.json`)).json();
   await page.goto(`${base}/log.html`, { waitUntil: 'networkidle' });
   const form = page.locator('#counted');
@@ -370,14 +369,13 @@ flows['log'] = async ({ base, page, fault }) => {
     await form.getByLabel('Or the file that contains it').setInputFiles({ name: 'answer.json', mimeType: 'application/json', buffer: Buffer.from(Answer) });
     await page.waitForFunction((text) => document.querySelector('#counted-answer').value === text, Answer);
     await button.press('Enter');
-    const { stamp, under, says, rows } = await slip(place);
+    const { stamp, says, rows } = await slip(place);
     if (stamp !== Stamp || !says.startsWith(Says)) fault(`${Name}: the page stamps ${stamp} and says ${says}`);
     if (!(await inWindow(place.locator('.stamp')))) fault(`${Name}: the verdict is out of sight`);
     await page.getByRole('status').getByText(`${stamp}. ${says}`).waitFor({ state: 'attached' });
     if (stamp === 'Counted') {
       if (!/^\d+, of 306 entries$/.test(rows.Index) || rows['Counts as'] !== 'registration') fault(`${Name}: the rows are ${JSON.stringify(rows)}`);
     }
-    if (stamp === 'Counted' && (under !== '' || rows.Witness !== 'none')) fault(`${Name}: ${under}, witness: ${rows.Witness}`);
     const failed = await place.locator('.mark:not(.valid)').count();
     if (failed !== (['Counted', 'Unchecked', 'Unverified'].includes(stamp) ? 0 : 1)) fault(`${Name}: ${failed} steps failed`);
     if (asked.some((url) => !url.startsWith(`${base}/log/`)) || asked.length > 6) fault(`${Name}: asks for ${asked}`);
@@ -397,23 +395,6 @@ flows['log'] = async ({ base, page, fault }) => {
   if ((await place.textContent()).trim()) fault('the verdict on another answer is shown');
   await form.getByLabel('Or the file that contains it').setInputFiles({ name: 'large.json', mimeType: 'application/json', buffer: Buffer.alloc((1 << 20) + 1) });
   await place.getByText('large.json is too large').waitFor();
-
-  // What the browser keeps of the log is compared at the next check.
-  await page.reload();
-  const check = async () => {
-    await form.locator('textarea').fill(cases[0].Answer);
-    await button.click();
-    return slip(place);
-  };
-  const same = await check();
-  if (same.stamp !== 'Counted' || !/^20/.test(same.rows['Same log since'])) fault(`the kept checkpoint is compared: ${JSON.stringify(same)}`);
-  await page.evaluate(() => {
-    const kept = JSON.parse(localStorage.getItem('log-checkpoint'));
-    kept.checkpoint = kept.checkpoint.replace(/\n[^\n]{43}=\n/, `\n${'A'.repeat(43)}=\n`);
-    localStorage.setItem('log-checkpoint', JSON.stringify(kept));
-  });
-  const forged = await check();
-  if (forged.stamp !== 'Unchecked') fault(`a checkpoint that was changed here is shown as ${JSON.stringify(forged)}`);
 };
 
 /** Calls the service from a page of another origin, with header fields of its own. */

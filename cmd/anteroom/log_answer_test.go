@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,7 +167,7 @@ func TestOneVerdict(t *testing.T) {
 		"kept":                    {answer, "honest", "", nil, 0, tlog.Kept, "named by verification 2026-02-21\n"},
 		"kept, in a copy":         {answer, "copy/honest", "", nil, 0, tlog.Kept, "counted registration by 2026-02-20, entry 0 of 3"},
 		"kept, in an old copy":    {of(current, tree(3)), "copy/short", "", nil, 0, tlog.Kept, "counted registration"},
-		"a checkpoint was kept":   {answer, "honest", first, nil, 0, tlog.Kept, "ok     kept: the kept checkpoint, of 2 entries"},
+		"a checkpoint was kept":   {answer, "honest", first, nil, 0, tlog.Kept, ""},
 		"a tree was promised":     {of(current, tree(2)), "honest", "", nil, 0, tlog.Kept, "ok     kept: the tree that the promise names, of 2 entries"},
 		"corrected since":         {answer, "corrected", "", nil, 0, "counts as none now", "since then: it counts as none"},
 		"no promise":              {edit(`"promise":`, `"promised":`), "honest", "", nil, 0, tlog.Counted, "anyone could have made this"},
@@ -183,9 +184,9 @@ func TestOneVerdict(t *testing.T) {
 		"due, in an old copy":     {of(current, due("2026-02-22")), "copy/without", "", nil, 2, tlog.Elsewhere, "not in this copy, whose newest verification is of 2026-02-21"},
 		"a promised tree forked":  {of(current, tree(2)), "fork", "", nil, 1, "FORK", "FAILED kept: the tree that the promise names"},
 		"a promised tree gone":    {of(current, tree(3)), "short", "", nil, 1, "old copy, or fork", "FAILED kept: "},
-		"history rewritten":       {answer, "fork", first, nil, 1, "FORK", "FAILED kept: the kept checkpoint"},
-		"a view taken back":       {answer, "short", string(honest.Current().Checkpoint), nil, 1, "old copy, or fork", "FAILED kept: "},
-		"without its witness":     {answer, "honest", "", []string{"--witness", witness.VKey()}, 1, "is not cosigned by " + tlogtest.Name, "FAILED witnessed: "},
+		"history rewritten":       {answer, "fork", first, nil, 1, "FORK", ""},
+		"a view taken back":       {answer, "short", string(honest.Current().Checkpoint), nil, 1, "old copy, or fork", ""},
+		"without its witness":     {answer, "honest", "", []string{"--witness", witness.VKey()}, 1, "is not cosigned by " + tlogtest.Name, ""},
 		"another key of the log":  {answer, "foreign", "", nil, 1, "not signed by the key of the log", "FAILED checkpoint: "},
 		"a forged promise":        {of(receiptKey(9), due("2026-02-22")), "without", "", nil, 2, tlog.Unverified, "unverified: "},
 		"a mirror's manifest":     {of(unnamed, same), "copy/honest", "", []string{"--receipt-key", inBase64(receiptKey(9))}, 2, tlog.Unverified, "unverified: "},
@@ -217,7 +218,7 @@ func TestOneVerdict(t *testing.T) {
 			server.Config.Handler = http.FileServer(http.Dir(public(c.log)))
 		}
 		folder := t.TempDir()
-		file, state, kept := filepath.Join(folder, "answer.json"), filepath.Join(folder, "state.json"), filepath.Join(folder, "kept")
+		file, state := filepath.Join(folder, "answer.json"), filepath.Join(folder, "state.json")
 		check := append([]string{"log", "check", "--url", server.URL + below, "--log-key", key, file}, c.flags...)
 		verify := []string{"--counted", file, "--log-key", key, "--log", server.URL + below + "/log"}
 		if len(c.flags) > 0 && c.flags[0] != "--host-header" { // the kit knows its service
@@ -225,10 +226,10 @@ func TestOneVerdict(t *testing.T) {
 		}
 		if c.kept != "" {
 			text, err := json.Marshal(seenLog{key, []string{c.kept}})
-			if err = errors.Join(err, os.WriteFile(state, text, 0o600), os.WriteFile(kept, []byte(c.kept), 0o600)); err != nil {
+			if err = errors.Join(err, os.WriteFile(state, text, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			check, verify = append(check, "--state", state), append(verify, "--kept", kept)
+			check = append(check, "--state", state)
 		}
 		if err := os.WriteFile(file, []byte(c.answer), 0o600); err != nil {
 			t.Fatal(err)
@@ -238,11 +239,15 @@ func TestOneVerdict(t *testing.T) {
 		if want := c.code; code != want && (c.state != tlog.StillTime || code != cli.ExitOK) || !strings.Contains(said.String(), c.state) {
 			t.Errorf("%s, anteroom log check: code %d, want %d %s: %s", name, code, c.code, c.state, &said)
 		}
+		if c.kept != "" || slices.Contains(c.flags, "--witness") { // which the kit does not compare
+			server.Close()
+			continue
+		}
 		for program, interpreter := range kits {
 			program := filepath.Join(root, program)
 			if _, err := os.Stat(program); err != nil {
 				keys := []string{inBase64(current), inBase64(retired) + "@2026-01-01..2026-01-31", inBase64(unnamed)}
-				text, err := kit.Program(filepath.Base(program), "https://"+evidenceHost, keys, key, nil)
+				text, err := kit.Program(filepath.Base(program), "https://"+evidenceHost, keys, key)
 				if err = errors.Join(err, os.WriteFile(program, text, 0o600)); err != nil {
 					t.Fatal(err)
 				}

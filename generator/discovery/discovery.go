@@ -37,12 +37,8 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		g.Add("/"+key+".txt", []byte(key))
 	}
 	g.serverJSON()
-	var witnesses []string
-	for _, w := range a.Site.Log.Witnesses {
-		witnesses = append(witnesses, w.Key)
-	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), a.Site.Log.Key, witnesses)
+		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), a.Site.Log.Key)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}

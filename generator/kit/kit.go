@@ -15,7 +15,6 @@
 //
 //	ok     checkpoint: it is signed by the key of www.base.example/log, with 700 entries
 //	ok     entries: the signed root is the root of all of them
-//	witnessed: it existed by 2026-11-20T10:02:11Z, according to witness.example/w1
 //	ok     key: it is valid for this service at that time, named by verification 2026-11-20
 //	ok     signature: its text is signed by …
 //	ok     kept: the tree that the promise names, of 512 entries, is the beginning of the log
@@ -24,11 +23,9 @@
 //	since then: it counts as own
 //	counted registration by 2026-11-20, entry 520 of 700
 //
-// Package tlog describes the format. --kept is a checkpoint that the log must extend. The programs
-// judge answers as anteroom log check does, which also recounts the boards. The line "witnessed" is
-// a verified cosignature of the newest checkpoint: by a witness of the service, or by the witnesses
-// of --witness, all of which must have cosigned. A file of the log has at most 1 MiB, and comes
-// within 20 seconds, without a redirect.
+// Package tlog describes the format. The programs judge answers as anteroom log check does, which
+// also recounts the boards, and compares the log with kept checkpoints and witnesses. A file of the
+// log has at most 1 MiB, and comes within 20 seconds, without a redirect.
 //
 // An input has at most 1 MiB and 32 levels. The programs exit with 0 if all is valid, 1 if a step
 // fails, and 2 if there is no verdict: the input or a file of the log cannot be read, a key is
@@ -63,9 +60,8 @@ var programs embed.FS
 // Program returns the program with this file name for a service at baseURL. keys are the published
 // receipt keys in base64, the current one first; a retired one is followed by "@FIRST..LAST", the
 // days of its receipts, either of which may be unknown. Without keys the program requires one for a
-// signature. logKey is the verifier key of the public log, witnesses are the keys of its witnesses:
-// both may be empty.
-func Program(name, baseURL string, keys []string, logKey string, witnesses []string) ([]byte, error) {
+// signature. logKey is the verifier key of the public log, or "".
+func Program(name, baseURL string, keys []string, logKey string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
@@ -86,7 +82,6 @@ func Program(name, baseURL string, keys []string, logKey string, witnesses []str
 		"canonical_host":     host,
 		"receipt_keys":       strings.Join(keys, ","),
 		"log_key":            logKey,
-		"log_witnesses":      strings.Join(witnesses, ","),
 		"receipt_fields":     strings.Join(canon.ReceiptFields, " "),
 		"receipt_nullable":   canon.ReceiptNullable,
 		"positions":          strings.Join(org.Positions, " "),
@@ -102,8 +97,6 @@ func Program(name, baseURL string, keys []string, logKey string, witnesses []str
 		"kit_no_log_key": noKey,
 		"kit_log":        "the address of the log to read for --counted" + ifLog("; default "+log),
 		"log_url":        log,
-		"kit_kept":       "the file of a checkpoint that the log must extend",
-		"kit_witness":    "the verifier key of a witness that must have cosigned; join several with commas",
 		"kit_log_key":    "the verifier key of the log" + ifLog(". The service publishes it at "+baseURL+tlog.KeyPath),
 	})
 	if err != nil {

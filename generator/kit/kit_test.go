@@ -38,7 +38,7 @@ func write(t *testing.T, name, base string, keys []string, logKey string) string
 	if _, err := exec.LookPath(programs[name]); err != nil {
 		t.Fatalf("the verify kit cannot be tested without %s: install it (Debian: apt-get install python3 nodejs openssl)", programs[name])
 	}
-	text, err := kit.Program(name, base, keys, logKey, nil)
+	text, err := kit.Program(name, base, keys, logKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ for (const q of JSON.parse(readFileSync(0))) {
   const say = (ok) => ok === undefined ? "" : ok ? "ok     " : "FAILED ";
   const show = (name, what, ok) => { a.Out += say(ok) + name + ": " + what + "\n"; return ok; };
   try {
-    const options = { log: { type }, "log-key": { type }, witness: { type } };
+    const options = { log: { type }, "log-key": { type } };
     const { values } = parseArgs({ options, args: q.Arguments ?? [] });
     const given = read(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(q.Input, "hex")));
     if (values["log-key"] === undefined) {
@@ -122,8 +122,7 @@ for (const q of JSON.parse(readFileSync(0))) {
       const until = day ? ", promised to be counted by " + day : "";
       if (await check(given, KEYS, show)) a.Out += "valid " + given.kind + until + "\n"; else a.Status = 1;
     } else {
-      const witnesses = values.witness?.split(",");
-      const c = await counted(given, { log: values.log, logKey: values["log-key"], witnesses }, show);
+      const c = await counted(given, { log: values.log, logKey: values["log-key"] }, show);
       if (c) a.Out += "counted " + c.kind + " by " + c.date + ", entry " + c.index + " of " + c.size + "\n";
       else a.Status = 1;
     }

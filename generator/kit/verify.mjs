@@ -3,7 +3,6 @@
 // charter was counted. A page can import KEYS, LOG_KEY, read, check and counted.
 export const KEYS = "[[receipt_keys]]".split(",").filter(Boolean); // the current one first
 export const LOG_KEY = "[[log_key]]", LOG = "[[log_url]]";
-const WITNESSES = "[[log_witnesses]]".split(",").filter(Boolean);
 const HOST = "[[canonical_host]]";
 const POSITIONS = "[[positions]]".split(" "), FIELDS = "[[receipt_fields]]".split(" ");
 // read returns the kind of an answer and its members. It throws if the answer cannot be checked.
@@ -159,12 +158,12 @@ function strict(base64) { // the bytes of canonical base64
   if (btoa(atob(base64)) === base64) return raw(base64);
   throw new Error("not strict base64");
 }
-async function logKey(vkey, type = 1) { // C2SP signed-note: a name, its id and the Ed25519 key
+async function logKey(vkey) { // C2SP signed-note: a name, its id and the Ed25519 key
   const [, name, id, base64] = /^([^+]*)\+([^+]*)\+(.*)$/.exec(vkey) ?? ["", "", "", ""];
   const key = strict(base64), hash = await sha256(bytes(name + "\n"), key);
-  const good = hex(hash.subarray(0, 4)) === id && key[0] === type && key.length === 33;
+  const good = hex(hash.subarray(0, 4)) === id && key[0] === 1 && key.length === 33;
   if (good) return { name, id, key: key.subarray(1) };
-  throw new Error(`not a key of a ${type === 1 ? "log" : "witness"}: ${vkey}`);
+  throw new Error(`not a key of a log: ${vkey}`);
 }
 async function checkpointIn(note, { name, id, key }) { // C2SP tlog-checkpoint
   const m = CHECKPOINT.exec(note);
@@ -173,16 +172,7 @@ async function checkpointIn(note, { name, id, key }) { // C2SP tlog-checkpoint
   const signatures = lines.map((s) => s.split(" ")).map((s) => [s[1], strict(s[2])]);
   const own = signatures.find((s) => s[0] === name && hex(s[1].subarray(0, 4)) === id);
   const authentic = origin === name && !!own && await signed(key, bytes(text), own[1].subarray(4));
-  return { note, text, origin, size: +size, root: strict(root), signatures, authentic };
-}
-async function cosigned({ text, signatures }, { name, id, key }) { // when (C2SP tlog-cosignature)
-  for (const [, s] of signatures.filter((s) => s[0] === name)) {
-    if (s.length !== 76 || hex(s.subarray(0, 4)) !== id) continue;
-    const time = new DataView(s.buffer).getBigUint64(4), soon = Date.now() / 1000 + 300;
-    const over = bytes(`cosignature/v1\ntime ${time}\n${text}`);
-    if (time > soon || !await signed(key, over, s.subarray(12))) continue;
-    return new Date(Number(time) * 1000).toISOString().replace(".000", "");
-  }
+  return { origin, size: +size, root: strict(root), authentic };
 }
 async function rootOf(hashes) { // of a tree over the hashes of entries (RFC 6962, 2.1)
   while (hashes.length > 1) {
@@ -233,11 +223,10 @@ async function rebuilt(get, log, size) { // the entries, from their bundles (C2S
   return entries;
 }
 // counted checks an answer, the whole log at an address, and that the log has the answer, as it was
-// promised. kept are checkpoints that the log must extend. It calls tell as check does; ok is
-// undefined for a mere note. It resolves to where the log has the answer, or to false after a step
-// that fails.
+// promised. It calls tell as check does; ok is undefined for a mere note. It resolves to where the
+// log has the answer, or to false after a step that fails.
 export async function counted({ kind, o, whole }, where, tell) {
-  const { log = LOG, keys = KEYS, kept = [] } = where;
+  const { log = LOG, keys = KEYS } = where;
   const get = where.fetch ?? ((...request) => fetch(...request));
   const id = o.record_id, show = worded(tell), vkey = where.logKey ?? LOG_KEY;
   const web = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9._~-]+)*\/log$/;
@@ -248,14 +237,6 @@ export async function counted({ kind, o, whole }, where, tell) {
     !web.test(log) ? "want the http or https address of a log, ending in /log" : "";
   if (why) throw new Error(why);
   const key = await logKey(vkey);
-  const witnesses = await Promise.all((where.witnesses ?? WITNESSES).map((key) => logKey(key, 4)));
-  const earlier = await Promise.all(kept.map((note) => checkpointIn(note, key)));
-  if (!earlier.every(({ authentic }) => authentic)) {
-    throw new Error("the kept checkpoint is not signed by the key of the log");
-  }
-  const begins = async (what, n, was) => show("kept",
-    `${what}, of ${n} entries, is the beginning of the log`,
-    n <= hashes.length && same(await rootOf(hashes.slice(0, n)), was));
   let head, hashes;
   const read = async () => { // the entries of the whole log, which is checked
     head = await checkpointIn(textOf(await fetched(get, `${log}/checkpoint`)), key);
@@ -265,31 +246,21 @@ export async function counted({ kind, o, whole }, where, tell) {
     hashes = await Promise.all(texts.map((text) => sha256([0], text)));
     const all = same(await rootOf(hashes), head.root);
     if (!show("entries", "the signed root is the root of all of them", all)) return;
-    for (const { size, root } of earlier) {
-      if (!await begins("the kept checkpoint", size, root)) return;
-    }
-    let times = 0;
-    for (const w of witnesses) {
-      const at = await cosigned(head, w);
-      if (at) times++, show("witnessed", `it existed by ${at}, according to ${w.name}`);
-      const by = `it is cosigned by ${w.name}`;
-      if (!at && where.witnesses && !show("witnessed", by, false)) return;
-    }
-    if (!times) show("not witnessed", "no given witness has cosigned it");
     return texts.map((text) => JSON.parse(textOf(text)));
   };
   let entries;
   const from = where.keys ? "--receipt-key" : undefined;
   const asked = { vkey, by: from, read: async () => (entries = await read()) };
   if (!await check({ kind, o, whole }, keys, tell, asked)) return false;
-  const { size, origin, note: checkpoint } = head;
+  const { size, origin } = head;
   const { issued_by: host, counted_by: due, log: named, size: grown, root } = promised({ kind, o });
   const { protocol, hostname, pathname } = new URL(log);
   const local = /^(localhost|127[.][\d.]+|\[::1\])$/.test(hostname);
   const own = pathname === "/log" && (local || protocol === "https:" && hostname === host);
   if (due && named === key.name) { // a copy of the log may not have reached that tree
-    const then = "the tree that the promise names";
-    if ((own || grown <= size) && !await begins(then, grown, strict(root))) return false;
+    const then = `the tree that the promise names, of ${grown} entries, is the beginning of the log`;
+    const begins = grown <= size && same(await rootOf(hashes.slice(0, grown)), strict(root));
+    if ((own || grown <= size) && !show("kept", then, begins)) return false;
   } else if (due && named) show("another log", `the promise names ${named}`);
   const record = hex(await sha256(bytes(`${id}\n${o.payload_sha256}`)));
   const index = entries.findIndex(({ entry }) => entry === record);
@@ -312,7 +283,7 @@ export async function counted({ kind, o, whole }, where, tell) {
   if (since) show("since then", `it counts as ${since}`);
   const apart = `the operator's own record, set apart on ${date}`;
   if (said === "own") return show("counted", apart, false);
-  return { date, index, size, origin, kind, checkpoint };
+  return { date, index, size, origin, kind, now: since ?? kind };
 }
 // main runs if this file is the program, under any name, and not if it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
@@ -325,10 +296,8 @@ if (isProgram) {
   const { parseArgs } = await import("node:util"), files = await import("node:fs");
   const string = { type: "string" }, options = {
     "receipt-key": string, "log-key": { ...string, default: LOG_KEY },
-    counted: { type: "boolean" }, log: string, kept: string, witness: string,
-    help: { type: "boolean" } };
-  const usage = "usage: [--receipt-key KEY] [--counted] [--log URL] [--kept FILE] " +
-    "[--log-key VKEY] [--witness VKEY] [FILE]";
+    counted: { type: "boolean" }, log: string, help: { type: "boolean" } };
+  const usage = "usage: [--receipt-key KEY] [--counted] [--log URL] [--log-key VKEY] [FILE]";
   const show = (name, what, ok) => {
     console.log(`${ok === undefined ? "" : ok ? "ok     " : "FAILED "}${name}: ${what}`);
     return ok;
@@ -338,13 +307,9 @@ if (isProgram) {
     const [file] = positionals;
     if (values.help || positionals.length > 1) throw new Error(`${usage}. [[kit_exit]]`);
     const answer = read(textOf(files.readFileSync(file ?? 0), false));
-    const { log, witness, kept } = values, keysIn = (list) => list.split(",").filter(Boolean);
-    const given = values["receipt-key"], keys = given === undefined ? undefined : keysIn(given);
-    if ([values.counted, log, witness, kept].some((v) => v !== undefined)) {
-      const where = { log, keys, logKey: values["log-key"] };
-      if (witness !== undefined) where.witnesses = keysIn(witness);
-      if (kept !== undefined) where.kept = [textOf(files.readFileSync(kept), false)];
-      const found = await counted(answer, where, show);
+    const { log } = values, keys = values["receipt-key"]?.split(",").filter(Boolean);
+    if (values.counted || log !== undefined) {
+      const found = await counted(answer, { log, keys, logKey: values["log-key"] }, show);
       const { kind, date, index, size } = found;
       if (found) console.log(`counted ${kind} by ${date}, entry ${index} of ${size}`);
       else process.exitCode = 1;

@@ -1,13 +1,12 @@
 // The form that checks whether an answer was counted, by the check of the verify kit. The answer
 // goes nowhere: only the files of this host's log are requested, all of them.
 import { KEYS, counted, promised } from "/verify/verify.mjs";
-import { answerIn, broken, element, folded, show, unchecked } from "/verdict.js";
+import { answerIn, broken, element, show, unchecked } from "/verdict.js";
 
 const form = document.getElementById("counted");
 const place = document.getElementById("verdict");
 const { answer, file } = form.elements;
 const log = new URL("/log", location.href).href;
-const memory = "log-checkpoint"; // the name of what this browser keeps: {checkpoint, on}
 const largest = 1 << 20; // an answer has a few kilobytes
 
 // A file of the log that was kept before would not match a newer one.
@@ -15,40 +14,24 @@ const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
 
 const today = () => new Date().toISOString().slice(0, 10);
 
-function remembered() {
-  try {
-    return JSON.parse(localStorage.getItem(memory));
-  } catch {
-    return null; // the browser keeps nothing for this page
-  }
-}
-
-const noted = (notes, name) => notes.filter(([noted]) => noted === name).map(([, what]) => what);
-
 // proved is the outcome for a record that the log has.
-function proved({ kind, date, index, size, origin }, notes, kept) {
-  const [since] = noted(notes, "since then"), witnesses = noted(notes, "witnessed");
-  const now = since?.replace("it counts as ", "") ?? kind;
+function proved({ kind, date, index, size, origin, now }) {
   const rows = [["Index", `${index}, of ${size} entries`], ["Log", origin], ["Counts as", now]];
-  rows.push(["Same log since", kept ? kept.on : "today, from now on"]);
-  rows.push(["Witness", witnesses.map((what) => what.replace(/^it /, "")).join(", ") || "none"]);
   const text = `The hand verification of ${date} counted this ${kind}.`;
   if (now !== kind) {
     return { verdict: "unsigned", stamp: "Corrected", text: `${text} A later correction changed that.`, rows };
   }
-  return { verdict: "valid", stamp: "Counted", under: witnesses.length ? "and witnessed" : "", text, rows };
+  return { verdict: "valid", stamp: "Counted", text, rows };
 }
 
 // unproved is the outcome of a check that failed at a step.
-async function unproved(read, { name, what }, kept) {
+async function unproved(read, { name, what }) {
   const { counted_by: due } = promised(read);
   const notCounted = (text, rows = []) => ({ verdict: "unsigned", stamp: "Not counted", text, rows });
-  const tampered = (stamp, text, more = {}) => ({ verdict: "tampered", stamp, text, ...more });
+  const tampered = (stamp, text) => ({ verdict: "tampered", stamp, text });
   switch (name) {
     case "kept":
-      return tampered("Fork", `${what}. Keep the checkpoint, and show it to others.`, kept && {
-        kept: kept.checkpoint, file: "kept.checkpoint", more: folded("The signed text", element("pre", "", kept.checkpoint)),
-      });
+      return tampered("Fork", `${what}. Keep your answer and the checkpoint, and show both to others.`);
     case "entry":
       if (due && due < today()) return tampered("Broken", `The service promised to count this record by ${due}, and did not.`);
       return notCounted("The log has no entry for this record: it is not counted yet, or this service did not record it.",
@@ -65,21 +48,15 @@ async function unproved(read, { name, what }, kept) {
 }
 
 async function prove() {
-  const steps = [], notes = [], kept = remembered();
+  const steps = [];
   const tell = (name, what, ok, detail) => {
-    if (ok === undefined) notes.push([name, what]);
-    else steps.push({ name, what, ok, detail });
+    if (ok !== undefined) steps.push({ name, what, ok, detail });
     return ok;
   };
   try {
     const read = answerIn(answer.value);
-    const found = await counted(read, { log, kept: kept ? [kept.checkpoint] : [], fetch: fresh }, tell);
-    if (found) {
-      try {
-        localStorage.setItem(memory, JSON.stringify({ checkpoint: found.checkpoint, on: kept?.on ?? today() }));
-      } catch {} // it keeps nothing
-    }
-    const outcome = found ? proved(found, notes, kept) : await unproved(read, steps.at(-1), kept);
+    const found = await counted(read, { log, fetch: fresh }, tell);
+    const outcome = found ? proved(found) : await unproved(read, steps.at(-1));
     return { title: "Verdict", steps, ...outcome };
   } catch (fault) {
     return { steps, ...unchecked(navigator.onLine ? fault : new Error("this browser is offline")) };

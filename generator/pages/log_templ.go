@@ -8,7 +8,7 @@ package pages
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Without a script there is a command in its place.
+// Without a script there is a command in its place. The verdict is printed below it.
 func logCheckForm(command string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -38,86 +38,7 @@ func logCheckForm(command string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div><form id=\"counted\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests all files of the log from this host. If it passes, your browser keeps the checkpoint, and compares the log with it in your next check. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		return nil
-	})
-}
-
-// checkpoint is the newest one of the log; the verdict of a check comes above it.
-func checkpoint(rows []slipRow, cosigners string) templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var2 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var2 == nil {
-			templ_7745c5c3_Var2 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div><div id=\"verdict\"></div><div class=\"slip\"><h2>Newest checkpoint</h2>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = slipRows(rows).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("", "Signed", cosigners).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"small\"><a href=\"/log/checkpoint\">Checkpoint</a>, <a href=\"/log/vkey\">key</a> and <a href=\"#files\">all files and entries</a></p></div></div>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		return nil
-	})
-}
-
-func noCheckpoint() templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var3 == nil {
-			templ_7745c5c3_Var3 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<div class=\"slip\">")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = stamp("", "No log yet", "").Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Its first checkpoint will be here.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</div><form id=\"counted\" hidden><label for=\"counted-answer\">The answer to a registration or a charter, as JSON</label> <textarea id=\"counted-answer\" name=\"answer\" rows=\"7\" spellcheck=\"false\" autocomplete=\"off\" required></textarea><div class=\"fields\"><div><label for=\"counted-file\">Or the file that contains it</label> <input id=\"counted-file\" type=\"file\" name=\"file\"></div></div><div class=\"actions\"><button type=\"submit\">Check it</button></div><p class=\"small quiet\">The check runs in your browser and requests all entries of the log from this host. It needs Chromium 137, Firefox 129 or Safari 17, or a later version.</p></form><div id=\"verdict\"></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -127,12 +48,10 @@ func noCheckpoint() templ.Component {
 
 var logVerdicts = []outcome{
 	{
-		Verdict: "valid", Stamp: "Counted", Under: "and witnessed",
-		Text: "A hand verification counted this registration. A witness, whom the operator chose, cosigned the checkpoint.",
+		Verdict: "valid", Stamp: "Counted", Text: "The hand verification of 2026-11-20 counted this registration.",
 		Rows: []slipRow{
 			{Name: "Index", Value: "12, of 17 entries"},
 			{Name: "Counts as", Value: "registration"},
-			{Name: "Same log since", Value: "2026-11-28"},
 		},
 	},
 	{
@@ -142,8 +61,8 @@ var logVerdicts = []outcome{
 	},
 	{
 		Verdict: "tampered", Stamp: "Fork",
-		Text: "The log does not extend the checkpoint that you kept. Two signed roots for one size prove a rewrite: " +
-			"keep both, and show them to others.",
+		Text: "The log does not extend the tree that your answer names. Two signed roots for one size prove a rewrite: " +
+			"keep the answer and the checkpoint, and show both to others.",
 	},
 }
 

@@ -27,7 +27,7 @@ var templates embed.FS
 
 // makeComponents returns what replaces markers in HTML; the twin has the Markdown of the template.
 func (g *family) makeComponents() map[string][]component {
-	service, newest, stage := &g.Site.Service, g.Board(), g.Stage()
+	service, newest := &g.Site.Service, g.Board()
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, others := businessDaysFields(example.Asked)
 	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
@@ -49,11 +49,8 @@ func (g *family) makeComponents() map[string][]component {
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 		"log-verdicts":       here(outcomes(logVerdicts)),
-		"log-state":          {{noCheckpoint(), beside}},
 	}
-	if stage != nil {
-		rows, cosigners := g.checkpointRows()
-		all["log-state"] = []component{{checkpoint(rows, cosigners), beside}}
+	if g.Stage() != nil {
 		all["log-check"] = here(logCheckForm(g.execute("counted-command", g)))
 	}
 	return all

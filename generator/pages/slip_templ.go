@@ -16,8 +16,8 @@ type slipRow struct {
 
 // outcome is an example of what a check may find.
 type outcome struct {
-	Verdict, Stamp, Under, Text string
-	Rows                        []slipRow
+	Verdict, Stamp, Text string
+	Rows                 []slipRow
 }
 
 func outcomes(list []outcome) templ.Component {
@@ -50,7 +50,7 @@ func outcomes(list []outcome) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stamp(o.Verdict, o.Stamp, o.Under).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = stamp(o.Verdict, o.Stamp, "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

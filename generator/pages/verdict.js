@@ -43,12 +43,10 @@ function keeping(text, file) {
 }
 
 // slip returns an outcome as an element. An outcome has the words title, stamp and text, and a
-// verdict: valid, tampered, unsigned, or "" for a fact. It may have words under the stamp, rows of a
-// name and values, steps, one more element, and a text kept as a file. If it is issued, the verdict
-// follows the rows.
-export function slip({ title, verdict, stamp, under, text, rows, steps, more, kept, file, issued }, className) {
+// verdict: valid, tampered, unsigned, or "" for a fact. It may have rows of a name and values,
+// steps, one more element, and a text kept as a file. If it is issued, the verdict follows the rows.
+export function slip({ title, verdict, stamp, text, rows, steps, more, kept, file, issued }, className) {
   const stamped = [element("p", `stamp ${verdict}`, stamp), element("p", "", ...dated(text))];
-  if (under) stamped[0].append(element("small", "", under));
   const paper = element("div", className, element("h2", "", title), ...stamped);
   if (rows?.length) {
     if (issued) stamped[0].before(rowList(rows));

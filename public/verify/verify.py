@@ -78,29 +78,21 @@ def sha256(data): return hashlib.sha256(data).digest()
 def strict(base64):  # the bytes, where they are written in the one form that there is
     data = b64decode(base64)
     return data if b64encode(data).decode() == base64 else refuse("not strict base64")
-def log_key(vkey, kind=1):  # C2SP signed-note: a name, its id and the Ed25519 key
+def log_key(vkey):  # C2SP signed-note: a name, its id and the Ed25519 key
     name, number, key = (vkey.split("+", 2) + ["", ""])[:3]
     good = sha256(name.encode("utf-8") + b"\n" + strict(key))[:4].hex() == number
-    good = good and strict(key)[:1] == bytes([kind]) and len(strict(key)) == 33
-    return (name, number, strict(key)[1:]) if good else refuse(
-        "not a key of a %s: %s" % ("log" if kind == 1 else "witness", vkey))
+    good = good and strict(key)[:1] == b"\1" and len(strict(key)) == 33
+    return (name, number, strict(key)[1:]) if good else refuse("not a key of a log: " + vkey)
 class Checkpoint:  # C2SP tlog-checkpoint
     def __init__(self, file, key):
         m = re.fullmatch(CHECKPOINT, file.decode("utf-8")) or refuse("not a checkpoint")
-        self.text, self.origin, size, root, notes = m.groups()
+        text, self.origin, size, root, notes = m.groups()
         self.size, self.root = int(size), strict(root)
         signatures = re.findall(" ([^ \n]+) ([^ \n]+)\n", notes)
-        self.signatures = [(name, strict(s)) for name, s in signatures]
-        own = [s for name, s in self.signatures if name == key[0] and s[:4].hex() == key[1]]
+        signatures = [(name, strict(s)) for name, s in signatures]
+        own = [s for name, s in signatures if name == key[0] and s[:4].hex() == key[1]]
         self.authentic = self.origin == key[0] and own != [] and signed(
-            key[2], self.text.encode("utf-8"), own[0][4:])
-    def cosigned(self, witness):  # when it was (C2SP tlog-cosignature)
-        for s in [s for name, s in self.signatures if name == witness[0]]:
-            at = int.from_bytes(s[4:12], "big")
-            if len(s) != 76 or s[:4].hex() != witness[1] or at > time.time() + 300: continue
-            over = "cosignature/v1\ntime %d\n%s" % (at, self.text)
-            if signed(witness[2], over.encode("utf-8"), s[12:]):
-                return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+            key[2], text.encode("utf-8"), own[0][4:])
 def root(hashes):  # of a tree over the hashes of entries (RFC 6962, 2.1)
     while len(hashes) > 1:
         odd = hashes[len(hashes) & ~1:]
@@ -146,22 +138,13 @@ def countable(kind, o, url, vkey):  # what an answer must be, and the key
     form = "https?://[A-Za-z0-9.:[\\]-]+(/[A-Za-z0-9._~-]+)*/log"
     re.fullmatch(form, url) or refuse("want the http or https address of a log, ending in /log")
     return log_key(vkey)
-def begins(hashes, what, size, is_root):
-    good = size <= len(hashes) and root(hashes[:size]) == is_root
-    step("kept", what + ", of %d entries, is the beginning of the log" % size, good)
-def logged(url, key, kept, witnesses, every):  # the whole log, which is checked: entries and hashes
+def logged(url, key):  # the whole log, which is checked: entries and hashes
     head = Checkpoint(fetch(url + "/checkpoint"), key)
     what = "it is signed by the key of %s, with %d entries" % (head.origin, head.size)
     step("checkpoint", what, head.authentic)
     entries = rebuilt(url, head.size)
     hashes = [sha256(b"\0" + e) for e in entries]
     step("entries", "the signed root is the root of all of them", root(hashes) == head.root)
-    if kept: begins(hashes, "the kept checkpoint", kept.size, kept.root)
-    times = [(w[0], head.cosigned(w)) for w in witnesses]
-    for by, at in times:
-        if at: print("witnessed: it existed by %s, according to %s" % (at, by))
-        elif every: step("witnessed", "it is cosigned by " + by, False)
-    if not any(at for _, at in times): print("not witnessed: no given witness has cosigned it")
     return [json.loads(e.decode("utf-8")) for e in entries], hashes
 def judge(entries, key, at, given, by):  # who names a key for the time of a record, or revoked it
     lists = [(e["board"][12:-5], dict(k.partition("@")[::2] for k in e["receipt_keys"]))
@@ -202,14 +185,11 @@ def main():
     cli.add_argument("--receipt-key", metavar="KEY", default="", help="the public key to check receipts and promises with, in base64; join several with commas, the current one first, and add @FIRST..LAST to a key for the days on which it signed. The service publishes it as public_key_b64 at https://www.anteroom.example/api/receipt")
     cli.add_argument("--counted", action="store_true", help="also check that the public log has this registration or charter; this service keeps no log")
     cli.add_argument("--log", metavar="URL", help="the address of the log to read for --counted")
-    cli.add_argument("--kept", metavar="FILE", help="the file of a checkpoint that the log must extend")
     cli.add_argument("--log-key", metavar="VKEY", default="", help="the verifier key of the log")
     cli.add_argument("file", nargs="?", help="the JSON answer, unchanged; default standard input")
-    cli.add_argument("--witness", metavar="VKEY", help="the verifier key of a witness that must have cosigned; join several with commas")
-    args, kind, canonical, kept, said = cli.parse_args(), "receipt", None, None, None
+    args, kind, canonical, said = cli.parse_args(), "receipt", None, None
     url = "" if args.log is None else args.log
-    count = args.counted or args.log is not None or args.kept is not None
-    count = count or args.witness is not None
+    count = args.counted or args.log is not None
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
         if len(data) > MOST: refuse("larger than 1 MiB")
@@ -224,11 +204,6 @@ def main():
         good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k, _, _ in keys)
         good or refuse("a key has 32 bytes, in base64")
         if count: key = countable(kind, o, url, args.log_key)
-        witnesses = "" if args.witness is None else args.witness
-        witnesses = [log_key(w, 4) for w in witnesses.split(",") if w]
-        if args.kept is not None:
-            kept = Checkpoint(open(args.kept, "rb").read(MOST), key)
-            kept.authentic or refuse("the kept checkpoint is not signed by the key of the log")
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
         cli.error("unreadable: %s" % fault)
     with contextlib.suppress(KeyError, TypeError, ValueError):
@@ -253,7 +228,7 @@ def main():
     elif not count: return print("valid " + kind)
     try:
         entries, hashes = [], []
-        if count: entries, hashes = logged(url, key, kept, witnesses, args.witness is not None)
+        if count: entries, hashes = logged(url, key)
         if kind == "receipt" or said:
             named = by.get("public_key_b64")
             blank = type(named) is not str or not named.strip(" \t\r\n")
@@ -273,8 +248,10 @@ def main():
         if not count: return print("valid " + kind + until)
         own = said and itself(url, said["issued_by"])
         if said and said["log"] == key[0]:  # which a copy of the log may not have reached
-            if own or said["size"] <= len(hashes):
-                begins(hashes, "the tree that the promise names", said["size"], strict(said["root"]))
+            size, then = said["size"], "the tree that the promise names, of %d entries"
+            good = size <= len(hashes) and root(hashes[:size]) == strict(said["root"])
+            if own or size <= len(hashes):
+                step("kept", then % size + ", is the beginning of the log", good)
         elif said and said["log"]: print("another log: the promise names", said["log"])
         counted(kind, o, said, entries, own)
     except (OSError, ValueError, TypeError, LookupError) as fault:
