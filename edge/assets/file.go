@@ -11,15 +11,6 @@ type File struct {
 	MediaType string // Content-Type; "" for the CDN's own configuration files
 	Cache     string // Cache-Control, or ""
 	Bytes     []byte
-	Make      func() []byte // makes the bytes on demand, unless it is nil
-}
-
-// Content returns the bytes of the file.
-func (f *File) Content() []byte {
-	if f.Make != nil {
-		return f.Make()
-	}
-	return f.Bytes
 }
 
 // SumOf returns the SHA-256 of a text in hexadecimal, as lists of documents have it.

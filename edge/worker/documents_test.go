@@ -213,7 +213,7 @@ func TestDocumentsAlike(t *testing.T) {
 			continue
 		}
 		logged += strings.Count(d.Path, "/log/")
-		if _, body := both("GET", d.Path, "text/html"); !bytes.Equal(body, d.Content()) {
+		if _, body := both("GET", d.Path, "text/html"); !bytes.Equal(body, d.Bytes) {
 			t.Errorf("%s is served as %d other bytes", d.Path, len(body))
 		}
 	}
@@ -243,7 +243,7 @@ func publishedAssets(t *testing.T, documents []generator.File) map[string]any {
 	for _, d := range documents {
 		name := filepath.Join(folder, filepath.FromSlash(d.Path))
 		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		must(t, os.WriteFile(name, d.Content(), 0o666))
+		must(t, os.WriteFile(name, d.Bytes, 0o666))
 	}
 	c := config.Env.Production.Assets
 	return map[string]any{

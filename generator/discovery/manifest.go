@@ -44,8 +44,7 @@ func Index(a *contract.Answers, documents []output.File) ([]output.File, error) 
 }
 
 func manifestDocument(f output.File) model.ManifestDocument {
-	text := f.Content()
-	return model.ManifestDocument{Path: f.Path, MediaType: f.MediaType, Bytes: len(text), SHA256: assets.SumOf(text)}
+	return model.ManifestDocument{Path: f.Path, MediaType: f.MediaType, Bytes: len(f.Bytes), SHA256: assets.SumOf(f.Bytes)}
 }
 
 func (g *family) manifest(documents []output.File) model.Manifest {

@@ -49,7 +49,7 @@ func TestCounted(t *testing.T) {
 	}
 	honest := map[string][]byte{}
 	for _, f := range published {
-		honest[f.Path] = f.Content()
+		honest[f.Path] = f.Bytes
 	}
 
 	logs := map[string]map[string][]byte{} // the files of each question, by its folder

@@ -30,7 +30,7 @@ type Artifact struct {
 // File returns the text of the document at a path, or nil.
 func (a *Artifact) File(path string) []byte {
 	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
-		return a.Files[i].Content()
+		return a.Files[i].Bytes
 	}
 	return nil
 }

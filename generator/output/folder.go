@@ -73,7 +73,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	comparing.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range docs {
 		comparing.Go(func() (err error) {
-			text := docs[i].Content()
+			text := docs[i].Bytes
 			hashes[i] = assets.SumOf(text)
 			p.Entries[i], err = compare(docs[i].Path, filepath.Join(p.dir, docs[i].Path), text)
 			return err
@@ -142,7 +142,7 @@ func (p *Plan) Apply() error {
 	for _, e := range p.Entries {
 		if e.Status == New || e.Status == Changed {
 			writing.Go(func() error {
-				return putFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Content(), e.Status)
+				return putFile(filepath.Join(p.dir, e.Path), p.docs[e.Path].Bytes, e.Status)
 			})
 		}
 	}

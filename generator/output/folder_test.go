@@ -53,7 +53,7 @@ func (f *tree) files(t *testing.T) map[string]string {
 func content(version string, texts map[string]string) (docs []assets.File, s *snapshot.Snapshot) {
 	listed := []string{}
 	for _, path := range slices.Sorted(maps.Keys(texts)) {
-		docs = append(docs, assets.File{Path: path, Make: func() []byte { return []byte(texts[path]) }})
+		docs = append(docs, assets.File{Path: path, Bytes: []byte(texts[path])})
 		listed = append(listed, fmt.Sprintf(`{"path":%q}`, path))
 	}
 	manifest := `{"content_version":"` + version + `","documents":[` + strings.Join(listed, ",") + `]}`

@@ -40,9 +40,9 @@ func New(files []File) (*Documents, error) {
 		var err error
 		switch f := &files[i]; f.Path {
 		case assets.HeadersPath:
-			d.headers, err = assets.ParseHeaders(string(f.Content()))
+			d.headers, err = assets.ParseHeaders(string(f.Bytes))
 		case assets.RedirectsPath:
-			d.redirects, err = assets.ParseRedirects(string(f.Content()))
+			d.redirects, err = assets.ParseRedirects(string(f.Bytes))
 		default:
 			byPath[f.Path] = f
 		}
@@ -62,7 +62,7 @@ func New(files []File) (*Documents, error) {
 }
 
 func (d *Documents) page(f *File, at string) *page {
-	body := f.Content()
+	body := f.Bytes
 	sum := sha256.Sum256(body)
 	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
 	if f.MediaType != "" {

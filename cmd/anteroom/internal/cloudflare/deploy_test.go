@@ -249,7 +249,7 @@ func TestDeploy(t *testing.T) {
 		t.Errorf("again: %v\n%s%s", err, said, calls)
 	}
 	n := slices.IndexFunc(d.Artifact.Files, func(f assets.File) bool { return f.Path == assets.HeadersPath })
-	d.Artifact.Files[n].Bytes = append(d.Artifact.Files[n].Content(), "/llms.txt\n  X-Test: yes\n"...)
+	d.Artifact.Files[n].Bytes = append(d.Artifact.Files[n].Bytes, "/llms.txt\n  X-Test: yes\n"...)
 	defer func(wait time.Duration) { deployWait = wait }(deployWait)
 	deployWait = 0
 	_, _, err = d.run()

@@ -218,16 +218,16 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 		f := &files[i]
 		switch {
 		case f.Path == manifestPath:
-			if err := facts.addManifest(f.Content()); err != nil {
+			if err := facts.addManifest(f.Bytes); err != nil {
 				return Facts{}, err
 			}
 		case f.Path == tlog.KeyPath:
 			var err error
-			if facts.LogKey, err = tlog.PublishedKey(f.Content()); err != nil {
+			if facts.LogKey, err = tlog.PublishedKey(f.Bytes); err != nil {
 				return Facts{}, err
 			}
 		case isCheckpoint(f.Path):
-			facts.Checkpoints[f.Path] = f.Content()
+			facts.Checkpoints[f.Path] = f.Bytes
 		}
 	}
 	return facts, nil

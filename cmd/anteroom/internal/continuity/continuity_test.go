@@ -135,7 +135,7 @@ func TestFromFolder(t *testing.T) {
 	dir := t.TempDir()
 	for i := range files {
 		name := filepath.Join(dir, files[i].Path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, files[i].Content(), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, files[i].Bytes, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -127,7 +127,7 @@ func (i *inspection) documents() (all []request) {
 		case tlog.Published(f.Path) && path.Dir(f.Path) != tlog.Folder && !slices.Contains(edge, f.Path):
 			i.unasked++
 		default:
-			add(f.Path, f.Content())
+			add(f.Path, f.Bytes)
 		}
 	}
 	add(frontPage, i.artifact.File(indexPage))

@@ -124,9 +124,9 @@ func (p *preview) publish(ctx context.Context, faults error) error {
 		case strings.HasSuffix(d.Path, ".html") && faults != nil:
 			d.Bytes = faultPage(faults)
 		case strings.HasSuffix(d.Path, ".html"):
-			d.Bytes = fmt.Appendf(d.Content(), "<script src=%q></script>\n", scriptPath)
+			d.Bytes = fmt.Appendf(d.Bytes, "<script src=%q></script>\n", scriptPath)
 		case d.Path == assets.HeadersPath:
-			d.Bytes = cacheLines.ReplaceAll(d.Content(), []byte("  Cache-Control: no-store"))
+			d.Bytes = cacheLines.ReplaceAll(d.Bytes, []byte("  Cache-Control: no-store"))
 		}
 		files = append(files, d)
 	}

@@ -244,7 +244,7 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	}
 	seed := []byte(base64.StdEncoding.EncodeToString(key.Seed()))
 	for i := range files {
-		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Content(), seed) {
+		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Bytes, seed) {
 			return fmt.Errorf("%s contains the secret receipt key (remove it from the content, and make a new one: "+
 				"anteroom key rotate)", f.Path)
 		}
