@@ -81,8 +81,8 @@ type Job struct {
 
 var jobs = &listKind{
 	file: reflect.TypeFor[struct {
-		AsOf string `yaml:"as_of" is:"date"`
-		Jobs []Job  `yaml:"jobs"`
+		AsOf string `json:"as_of" is:"date"`
+		Jobs []Job  `json:"jobs" yaml:"jobs"`
 	}](),
 	entry:  reflect.TypeFor[Job](),
 	groups: []string{"open", "completed"},
@@ -130,8 +130,8 @@ type Audit struct {
 
 var auditors = &listKind{
 	file: reflect.TypeFor[struct {
-		AsOf   string  `yaml:"as_of" is:"date"`
-		Ledger []Audit `yaml:"ledger"`
+		AsOf   string  `json:"as_of" is:"date"`
+		Ledger []Audit `json:"ledger" yaml:"ledger"`
 	}](),
 	entry:  reflect.TypeFor[Audit](),
 	groups: []string{"ledger"},
@@ -217,12 +217,11 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d := newDocument(file)
 	inYAML := src
 	if path.Ext(file) == ".json" {
-		list, err := kind.fromJSON(src)
-		var syntax *jsontext.SyntacticError
-		switch {
-		case err == nil:
+		if list := kind.fromJSON(src); list != nil {
 			return list, nil
-		case errors.As(err, &syntax):
+		}
+		var syntax *jsontext.SyntacticError
+		if errors.As(json.Unmarshal(src, new(jsontext.Value)), &syntax) {
 			what := cmp.Or(syntax.Err, error(syntax)).Error()
 			d.report(placeOf(src, int(syntax.ByteOffset)), "not valid JSON: "+what, "")
 			return nil, d.faults
@@ -231,10 +230,8 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	}
 	read := reflect.New(kind.file)
 	d.decode(inYAML, read.Interface())
-	asOf, values := read.Elem().Field(0).String(), read.Elem().Field(1)
-	entries := make([]ListEntry, values.Len())
+	asOf, entries := entriesOf(read.Elem())
 	for i := range entries {
-		entries[i] = values.Index(i).Addr().Interface().(ListEntry)
 		if at := kind.path(i); !d.faultyElements[at] {
 			checkEntry(entries[i], func(member, what, hint string) { d.fault(at+"."+member, what, hint) })
 		}
@@ -253,51 +250,44 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
-// errFaulty means a list in valid JSON that has a fault.
-var errFaulty = errors.New("faulty list")
+func entriesOf(file reflect.Value) (asOf string, entries []ListEntry) {
+	values := file.Field(1)
+	entries = make([]ListEntry, values.Len())
+	for i := range entries {
+		entries[i] = values.Index(i).Addr().Interface().(ListEntry)
+	}
+	return file.Field(0).String(), entries
+}
 
-// fromJSON returns errFaulty or a *jsontext.SyntacticError if the list has a fault.
-func (k *listKind) fromJSON(src []byte) (*List, error) {
-	var file map[string]jsontext.Value
-	var asOf string
-	var values []jsontext.Value
-	if json.Unmarshal(src, &file) != nil {
-		return nil, cmp.Or(json.Unmarshal(src, new(jsontext.Value)), errFaulty)
+// strictly refuses unknown members. A member that may be null stays blank, which is not valid, if it
+// is missing.
+var strictly = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(
+	json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Audit) error {
+		type plain Audit
+		a.VerifiedOn = new(string)
+		return json.UnmarshalDecode(d, (*plain)(a))
+	})))
+
+// fromJSON returns nil if the list has a fault.
+func (k *listKind) fromJSON(src []byte) *List {
+	file := reflect.New(k.file)
+	if json.Unmarshal(src, file.Interface(), strictly) != nil {
+		return nil
 	}
-	if len(file) != 2 || json.Unmarshal(file["as_of"], &asOf) != nil || !validDate(asOf) ||
-		json.Unmarshal(file[k.member()], &values) != nil || values == nil {
-		return nil, errFaulty
-	}
-	entries, sound := make([]ListEntry, len(values)), true
-	for i, value := range values {
-		entries[i], sound = k.entryFromJSON(value)
-		if !sound {
-			return nil, errFaulty
+	asOf, entries := entriesOf(file.Elem())
+	sound := validDate(asOf) && !file.Elem().Field(1).IsNil()
+	members := membersOf(k.entry)
+	for _, e := range entries {
+		for i := range members {
+			sound = sound && members[i].holds(reflect.ValueOf(e).Elem().FieldByIndex(members[i].index))
 		}
+		checkEntry(e, func(_, _, _ string) { sound = false })
 	}
 	k.checkTogether(asOf, entries, func(int, string, string) { sound = false })
 	if !sound {
-		return nil, errFaulty
+		return nil
 	}
-	return k.list(asOf, entries, len(src)), nil
-}
-
-func (k *listKind) entryFromJSON(value jsontext.Value) (entry ListEntry, sound bool) {
-	v, members := reflect.New(k.entry), membersOf(k.entry)
-	for _, m := range members {
-		if m.nullable { // stays blank, which is not valid, if the member is missing
-			v.Elem().FieldByIndex(m.index).Set(reflect.ValueOf(new(string)))
-		}
-	}
-	sound = json.Unmarshal(value, v.Interface(), json.RejectUnknownMembers(true)) == nil
-	for i := range members {
-		sound = sound && members[i].holds(v.Elem().FieldByIndex(members[i].index))
-	}
-	entry = v.Interface().(ListEntry)
-	if sound {
-		checkEntry(entry, func(_, _, _ string) { sound = false })
-	}
-	return entry, sound
+	return k.list(asOf, entries, len(src))
 }
 
 // A string in JSON, and the escape of a character beyond U+FFFF.
