@@ -131,7 +131,7 @@ func TestLogPage(t *testing.T) {
 			log: log,
 			says: []string{
 				"| Origin | `" + origin + "` |", "`" + log.Key + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "`witness.example/one` at 2026-11-21T10:02:11Z",
-				"[2026-11-20](/scoreboard/2026-11-20.json): agents verified 2, registrations recorded 5, charters filed 3, suggestions from outside 4, records set apart 1 |",
+				"| Last verification | [2026-11-20](/scoreboard/2026-11-20.json) |",
 				"| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) | nobody yet |", "| [`/log/checkpoint`](/log/checkpoint) |",
 				"The last bundle is [`/log/tile/entries/000.p/17`](/log/tile/entries/000.p/17)",
 			},

@@ -1,6 +1,6 @@
 // The form that checks whether an answer was counted, by the check of the verify kit. The answer
 // goes nowhere: only the files of this host's log are requested, all of them.
-import { KEYS, counted, promised } from "/verify/verify.mjs";
+import { KEYS, counted } from "/verify/verify.mjs";
 import { answerIn, broken, element, show, unchecked } from "/verdict.js";
 
 const form = document.getElementById("counted");
@@ -12,8 +12,6 @@ const largest = 1 << 20; // an answer has a few kilobytes
 // A file of the log that was kept before would not match a newer one.
 const fresh = (url, options) => fetch(url, { ...options, cache: "no-cache" });
 
-const today = () => new Date().toISOString().slice(0, 10);
-
 // proved is the outcome for a record that the log has.
 function proved({ kind, date, index, size, origin, now }) {
   const rows = [["Index", `${index}, of ${size} entries`], ["Log", origin], ["Counts as", now]];
@@ -24,27 +22,23 @@ function proved({ kind, date, index, size, origin, now }) {
   return { verdict: "valid", stamp: "Counted", text, rows };
 }
 
-// unproved is the outcome of a check that failed at a step.
+// failures have the verdict, the stamp and the text for each step of the log that can fail. Without a
+// text it is the step's own.
+const mismatch = "The files of the log do not match what its key signed.";
+const failures = {
+  checkpoint: ["tampered", "Not proved", mismatch],
+  entries: ["tampered", "Not proved", mismatch],
+  kept: ["tampered", "Fork", "The log does not extend the tree that your answer names: keep the answer and the " +
+    "checkpoint, and show both to others."],
+  entry: ["unsigned", "Not counted"],
+  "in time": ["tampered", "Late", "This record was counted later than promised."],
+  counted: ["unsigned", "Not counted"],
+};
+
 async function unproved(read, { name, what }) {
-  const { counted_by: due } = promised(read);
-  const notCounted = (text, rows = []) => ({ verdict: "unsigned", stamp: "Not counted", text, rows });
-  const tampered = (stamp, text) => ({ verdict: "tampered", stamp, text });
-  switch (name) {
-    case "kept":
-      return tampered("Fork", `${what}. Keep your answer and the checkpoint, and show both to others.`);
-    case "entry":
-      if (due && due < today()) return tampered("Broken", `The service promised to count this record by ${due}, and did not.`);
-      return notCounted("The log has no entry for this record: it is not counted yet, or this service did not record it.",
-        due ? [["Promised by", due]] : []);
-    case "in time":
-      return tampered("Late", `This record was counted late: ${what}.`);
-    case "counted":
-      return notCounted("A hand verification set this record apart as the operator's own.");
-    case "checkpoint":
-    case "entries":
-      return tampered("Not proved", "The files of the log do not match what its key signed.");
-  }
-  return broken(read, name, KEYS);
+  if (!failures[name]) return broken(read, name, KEYS);
+  const [verdict, stamp, text = `${what[0].toUpperCase()}${what.slice(1)}.`] = failures[name];
+  return what.includes("BROKEN") ? { verdict: "tampered", stamp: "Broken", text } : { verdict, stamp, text };
 }
 
 async function prove() {

@@ -176,7 +176,7 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 	sitetest.Log(t, full, func(path string) []byte { return documents[path] }, hash)
 	type logCase struct{ Name, Answer, Stamp, Says string }
 	const counted = "The hand verification of 2026-11-20 counted this registration."
-	const absent = "The log has no entry for this record"
+	const absent = "Not counted by a hand verification yet"
 	const unchecked = "No check was possible: "
 	answer["promise"] = nil // it is another host's
 	name := strings.Replace(string(registered.Body), "ledger-lark", "eve", 1)

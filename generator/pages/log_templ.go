@@ -56,13 +56,12 @@ var logVerdicts = []outcome{
 	},
 	{
 		Verdict: "unsigned", Stamp: "Not counted",
-		Text: "The log has no entry for this record: it is not counted yet, or this service did not record it.",
-		Rows: []slipRow{{Name: "Promised by", Value: "2026-12-20"}},
+		Text: "Not counted by a hand verification yet, promised by 2026-12-20.",
 	},
 	{
 		Verdict: "tampered", Stamp: "Fork",
-		Text: "The log does not extend the tree that your answer names. Two signed roots for one size prove a rewrite: " +
-			"keep the answer and the checkpoint, and show both to others.",
+		Text: "The log does not extend the tree that your answer names: keep the answer and the checkpoint, and show both " +
+			"to others.",
 	},
 }
 

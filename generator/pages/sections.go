@@ -70,7 +70,7 @@ func (g *family) parse() *template.Template {
 		"calendarPath": output.CalendarPath, "checkpointOf": tlog.CheckpointOf,
 
 		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
-		"fieldRules": fieldRules, "loggedNumbers": loggedNumbers,
+		"fieldRules": fieldRules,
 
 		"routes":                  constant(api.Routes),
 		"problemTypes":            constant(respond.ProblemTypes),
