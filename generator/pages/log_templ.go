@@ -46,23 +46,4 @@ func logCheckForm(command string) templ.Component {
 	})
 }
 
-var logVerdicts = []outcome{
-	{
-		Verdict: "valid", Stamp: "Counted", Text: "The hand verification of 2026-11-20 counted this registration.",
-		Rows: []slipRow{
-			{Name: "Index", Value: "12, of 17 entries"},
-			{Name: "Counts as", Value: "registration"},
-		},
-	},
-	{
-		Verdict: "unsigned", Stamp: "Not counted",
-		Text: "Not counted by a hand verification yet, promised by 2026-12-20.",
-	},
-	{
-		Verdict: "tampered", Stamp: "Fork",
-		Text: "The log does not extend the tree that your answer names: keep the answer and the checkpoint, and show both " +
-			"to others.",
-	},
-}
-
 var _ = templruntime.GeneratedTemplate

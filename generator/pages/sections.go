@@ -48,7 +48,6 @@ func (g *family) makeComponents() map[string][]component {
 		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
-		"log-verdicts":       here(outcomes(logVerdicts)),
 	}
 	if g.Stage() != nil {
 		all["log-check"] = here(logCheckForm(g.execute("counted-command", g)))
@@ -79,7 +78,6 @@ func (g *family) parse() *template.Template {
 		"historyCounts":           constant(historyCounts),
 		"mainCounts":              constant(mainCounts),
 		"verdicts":                constant(verdicts),
-		"logVerdicts":             constant(logVerdicts),
 		"orgName":                 constant(org.OrgName),
 		"seatForm":                constant(org.SeatForm),
 		"businessDaysChoice":      constant(businessDaysChoice),

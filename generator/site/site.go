@@ -249,7 +249,7 @@ var Markers = map[string][]string{
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "not-built"},
 	"jobs":        {"jobs", "audits"},
-	"log":         {"log-check", "log-state", "log-verdicts", "log-verifications", "log-files"},
+	"log":         {"log-check", "log-state", "log-verifications", "log-files"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
