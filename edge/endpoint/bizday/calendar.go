@@ -74,19 +74,20 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 	if b.days == nil {
 		b.days = make([]placed, 0, 48) // more than any year needs, with a substitute for each rule
 	}
-	rules, days := calendars[c].rules, b.days[:0]
+	of, days := &calendars[c], b.days[:0]
+	rules := of.rules
 	for i := range rules {
 		if r := &rules[i]; r.kind != between && r.holds(number) {
 			days = append(days, placed{day: r.in(number, easterSunday), rule: i})
 		}
 	}
 	for _, p := range days { // without the substitutes that are appended
-		if day := substituteFor(rules, days, p); day != p.day {
+		if day := substituteFor(of, days, p); day != p.day {
 			days = append(days, placed{day, p.rule, true})
 		}
 	}
 	if last := len(rules) - 1; rules[last].kind == between {
-		days = appendBetweenNational(rules, days, last)
+		days = appendBetweenNational(of, days, last)
 	}
 	for _, p := range days {
 		if dayOfWeek(p.day) >= 5 || p.day < y.begin || p.day >= y.end {
@@ -116,27 +117,27 @@ var moves = [...][2]int{
 	observeJP: {0, 1},
 }
 
-func substituteFor(rules []rule, days []placed, p placed) int {
+func substituteFor(of *calendar, days []placed, p placed) int {
 	weekday := dayOfWeek(p.day)
 	if weekday < 5 {
 		return p.day
 	}
-	kind := rules[p.rule].substitute
+	kind := of.substituteOf(p.rule)
 	moved := p.day + moves[kind][weekday-5]
 	if moved == p.day {
 		return p.day
 	}
 	for kind == observeNext && (dayOfWeek(moved) >= 5 || closed(days, moved)) ||
-		kind == observeJP && national(rules, days, moved) {
+		kind == observeJP && national(of, days, moved) {
 		moved++
 	}
 	return moved
 }
 
-func appendBetweenNational(rules []rule, days []placed, rule int) []placed {
+func appendBetweenNational(of *calendar, days []placed, rule int) []placed {
 	for _, p := range days {
 		day := p.day + 1
-		if !p.substitute && rules[p.rule].substitute == observeJP && national(rules, days, day+1) && !closed(days, day) {
+		if !p.substitute && of.substituteOf(p.rule) == observeJP && national(of, days, day+1) && !closed(days, day) {
 			days = append(days, placed{day: day, rule: rule})
 		}
 	}
@@ -149,9 +150,9 @@ func closed(days []placed, day int) bool {
 
 // national reports whether a day is a national holiday of Japan itself, not a substitute or a
 // holiday of banks alone.
-func national(rules []rule, days []placed, day int) bool {
+func national(of *calendar, days []placed, day int) bool {
 	return slices.ContainsFunc(days, func(p placed) bool {
-		return p.day == day && !p.substitute && rules[p.rule].substitute == observeJP
+		return p.day == day && !p.substitute && of.substituteOf(p.rule) == observeJP
 	})
 }
 

@@ -1,6 +1,9 @@
 package bizday
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // rule determines one day of a year, or none. A day on a weekend matters only for its substitute.
 type rule struct {
@@ -37,7 +40,8 @@ const (
 type substitute uint8
 
 const (
-	unmoved       substitute = iota // no weekday
+	ofCalendar    substitute = iota // that of the calendar
+	unmoved                         // no weekday
 	observeUS                       // for Saturday the Friday before, for Sunday the Monday after
 	observeSunday                   // for Sunday the Monday after, for Saturday none
 	observeMonday                   // the Monday after
@@ -87,40 +91,45 @@ func (r *rule) holds(year int) bool {
 }
 
 type calendar struct {
-	id    string
-	rules []rule
+	id         string
+	substitute substitute // of a rule without one of its own
+	rules      []rule
+}
+
+func (c *calendar) substituteOf(rule int) substitute {
+	return cmp.Or(c.rules[rule].substitute, c.substitute)
 }
 
 // calendars lists the calendars, in the order of the documentation. If two substitutes need the
 // same free weekday, the first rule gets it: so Christmas Day comes before Boxing Day, and 1
 // January before 2 January.
 var calendars = []calendar{
-	{"us-federal", []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
-		on("New Year's Day", 1, 1).moved(observeUS),
+	{"us-federal", observeUS, []rule{ // 5 U.S.C. 6103(a); substitutes 6103(b) and Executive Order 11582
+		on("New Year's Day", 1, 1),
 		mondayFrom("Birthday of Martin Luther King, Jr.", 1, third),
 		mondayFrom("Washington's Birthday", 2, third),
 		mondayFrom("Memorial Day", 5, last),
 		// Pub. L. 117-17, in force two days before.
-		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2021),
-		on("Independence Day", 7, 4).moved(observeUS),
+		on("Juneteenth National Independence Day", 6, 19).from(2021),
+		on("Independence Day", 7, 4),
 		mondayFrom("Labor Day", 9, first),
 		mondayFrom("Columbus Day", 10, second),
-		on("Veterans Day", 11, 11).moved(observeUS),
+		on("Veterans Day", 11, 11),
 		thursdayFrom("Thanksgiving Day", 11, fourth),
-		on("Christmas Day", 12, 25).moved(observeUS),
-		on("New Year's Day", 13, 1).moved(observeUS), // a Saturday closes the Friday of the year before
+		on("Christmas Day", 12, 25),
+		on("New Year's Day", 13, 1), // a Saturday closes the Friday of the year before
 	}},
-	{"us-nyse", []rule{ // NYSE Rule 7.2, before it Rule 51
+	{"us-nyse", observeUS, []rule{ // NYSE Rule 7.2, before it Rule 51
 		on("New Year's Day", 1, 1).moved(observeSunday), // no Friday is closed at the end of a year's accounts
 		mondayFrom("Martin Luther King, Jr. Day", 1, third),
 		mondayFrom("Washington's Birthday", 2, third),
 		easterPlus("Good Friday", -2),
 		mondayFrom("Memorial Day", 5, last),
-		on("Juneteenth National Independence Day", 6, 19).moved(observeUS).from(2022), // the exchange was open in 2021
-		on("Independence Day", 7, 4).moved(observeUS),
+		on("Juneteenth National Independence Day", 6, 19).from(2022), // the exchange was open in 2021
+		on("Independence Day", 7, 4),
 		mondayFrom("Labor Day", 9, first),
 		thursdayFrom("Thanksgiving Day", 11, fourth),
-		on("Christmas Day", 12, 25).moved(observeUS),
+		on("Christmas Day", 12, 25),
 		// Closed by a decision of the exchange.
 		on("Attacks of September 11", 9, 11).only(2001),
 		on("Attacks of September 11", 9, 12).only(2001),
@@ -133,21 +142,21 @@ var calendars = []calendar{
 		on("Day of mourning for President George H. W. Bush", 12, 5).only(2018),
 		on("Day of mourning for President Carter", 1, 9).only(2025),
 	}},
-	{"ca-federal", []rule{
+	{"ca-federal", observeMonday, []rule{
 		// Canada Labour Code, Part III, s. 166; s. 192-193 leave the side of the weekend open: banks
 		// close on Monday.
-		on("New Year's Day", 1, 1).moved(observeMonday),
+		on("New Year's Day", 1, 1),
 		easterPlus("Good Friday", -2),
 		mondayFrom("Victoria Day", 5, 18), // Holidays Act, s. 3: the Monday before 25 May
-		on("Canada Day", 7, 1).moved(observeMonday),
+		on("Canada Day", 7, 1),
 		mondayFrom("Labour Day", 9, first),
-		on("National Day for Truth and Reconciliation", 9, 30).moved(observeMonday).from(2021), // S.C. 2021, c. 11
+		on("National Day for Truth and Reconciliation", 9, 30).from(2021), // S.C. 2021, c. 11
 		mondayFrom("Thanksgiving Day", 10, second),
-		on("Remembrance Day", 11, 11).moved(observeMonday),
+		on("Remembrance Day", 11, 11),
 		on("Christmas Day", 12, 25).moved(observeNext),
 		on("Boxing Day", 12, 26).moved(observeNext),
 	}},
-	{"br-anbima", []rule{
+	{"br-anbima", unmoved, []rule{
 		// Lei 662/1949 as amended by Lei 10.607/2002; bank days by resolution of the CMN; no substitutes.
 		on("New Year's Day", 1, 1),
 		easterPlus("Carnival Monday", -48), // CMN: no bank day
@@ -163,7 +172,7 @@ var calendars = []calendar{
 		on("National Day of Zumbi and Black Awareness", 11, 20).from(2024), // Lei 14.759/2023
 		on("Christmas Day", 12, 25),
 	}},
-	{"gb-eng", []rule{
+	{"gb-eng", observeNext, []rule{
 		// Banking and Financial Dealings Act 1971, sch. 1; other days, and moved days, by royal
 		// proclamation.
 		on("New Year's Day", 1, 1).moved(observeMonday),
@@ -176,8 +185,8 @@ var calendars = []calendar{
 		on("Spring bank holiday", 6, 4).only(2012),
 		on("Spring bank holiday", 6, 2).only(2022),
 		mondayFrom("Summer bank holiday", 8, last),
-		on("Christmas Day", 12, 25).moved(observeNext),
-		on("Boxing Day", 12, 26).moved(observeNext),
+		on("Christmas Day", 12, 25),
+		on("Boxing Day", 12, 26),
 		on("Golden Jubilee bank holiday", 6, 3).only(2002),
 		on("Wedding of Prince William and Catherine Middleton", 4, 29).only(2011),
 		on("Diamond Jubilee bank holiday", 6, 5).only(2012),
@@ -185,7 +194,7 @@ var calendars = []calendar{
 		on("State Funeral of Queen Elizabeth II", 9, 19).only(2022),
 		on("Coronation of King Charles III", 5, 8).only(2023),
 	}},
-	{"eu-target", []rule{ // ECB, long-term calendar for TARGET closing days, 14 December 2000; no substitutes
+	{"eu-target", unmoved, []rule{ // ECB, long-term calendar for TARGET closing days, 14 December 2000; no substitutes
 		on("New Year's Day", 1, 1),
 		easterPlus("Good Friday", -2),
 		easterPlus("Easter Monday", 1),
@@ -194,7 +203,7 @@ var calendars = []calendar{
 		on("Christmas holiday", 12, 26),
 		on("Euro cash changeover", 12, 31).only(2001),
 	}},
-	{"de", []rule{ // the holiday acts of all sixteen Länder agree on these; no substitutes
+	{"de", unmoved, []rule{ // the holiday acts of all sixteen Länder agree on these; no substitutes
 		on("New Year's Day", 1, 1),
 		easterPlus("Good Friday", -2),
 		easterPlus("Easter Monday", 1),
@@ -206,7 +215,7 @@ var calendars = []calendar{
 		on("Christmas Day", 12, 25),
 		on("Second Day of Christmas", 12, 26),
 	}},
-	{"fr", []rule{ // Code du travail, art. L3133-1; no substitutes
+	{"fr", unmoved, []rule{ // Code du travail, art. L3133-1; no substitutes
 		on("New Year's Day", 1, 1),
 		easterPlus("Easter Monday", 1),
 		on("Labour Day", 5, 1),
@@ -220,7 +229,7 @@ var calendars = []calendar{
 		on("Armistice Day", 11, 11),
 		on("Christmas Day", 12, 25),
 	}},
-	{"it", []rule{ // L. 260/1949 as amended by L. 54/1977 and DPR 792/1985; no substitutes
+	{"it", unmoved, []rule{ // L. 260/1949 as amended by L. 54/1977 and DPR 792/1985; no substitutes
 		on("New Year's Day", 1, 1),
 		on("Epiphany", 1, 6), // DPR 792/1985
 		easterPlus("Easter Monday", 1),
@@ -235,60 +244,60 @@ var calendars = []calendar{
 		on("Christmas Day", 12, 25),
 		on("Saint Stephen's Day", 12, 26),
 	}},
-	{"jp-bank", []rule{
+	{"jp-bank", observeJP, []rule{
 		// Act on National Holidays (Act 178 of 1948), art. 2; substitutes art. 3(2), days between art.
 		// 3(3).
-		on("New Year's Day", 1, 1).moved(observeJP),
-		mondayFrom("Coming of Age Day", 1, second).moved(observeJP),
-		on("National Foundation Day", 2, 11).moved(observeJP),
-		on("Emperor's Birthday", 2, 23).moved(observeJP).from(2020),
-		equinoxIn("Vernal Equinox Day", 3).moved(observeJP),
-		on("Greenery Day", 4, 29).moved(observeJP).to(2006),
-		on("Showa Day", 4, 29).moved(observeJP).from(2007),
-		on("Constitution Memorial Day", 5, 3).moved(observeJP),
-		on("Greenery Day", 5, 4).moved(observeJP).from(2007), // before, a day between two holidays
-		on("Children's Day", 5, 5).moved(observeJP),
-		on("Marine Day", 7, 20).moved(observeJP).to(2002),
-		mondayFrom("Marine Day", 7, third).moved(observeJP).from(2003).except(2020, 2021),
-		on("Mountain Day", 8, 11).moved(observeJP).from(2016).except(2020, 2021),
-		on("Respect for the Aged Day", 9, 15).moved(observeJP).to(2002),
-		mondayFrom("Respect for the Aged Day", 9, third).moved(observeJP).from(2003),
-		equinoxIn("Autumnal Equinox Day", 9).moved(observeJP),
-		mondayFrom("Health and Sports Day", 10, second).moved(observeJP).to(2019),
-		mondayFrom("Sports Day", 10, second).moved(observeJP).from(2022),
-		on("Culture Day", 11, 3).moved(observeJP),
-		on("Labor Thanksgiving Day", 11, 23).moved(observeJP),
-		on("Emperor's Birthday", 12, 23).moved(observeJP).to(2018),
-		on("Accession of the Emperor", 5, 1).moved(observeJP).only(2019), // Act 99 of 2018
-		on("Enthronement Ceremony", 10, 22).moved(observeJP).only(2019),  // Act 99 of 2018
-		on("Marine Day", 7, 23).moved(observeJP).only(2020),              // Olympic special measures, Act 33 of 2015 as amended
-		on("Sports Day", 7, 24).moved(observeJP).only(2020),
-		on("Mountain Day", 8, 10).moved(observeJP).only(2020),
-		on("Marine Day", 7, 22).moved(observeJP).only(2021),
-		on("Sports Day", 7, 23).moved(observeJP).only(2021),
-		on("Mountain Day", 8, 8).moved(observeJP).only(2021),
-		on("Bank holiday", 1, 2), // Banking Act Enforcement Order, art. 5
-		on("Bank holiday", 1, 3),
-		on("Bank holiday", 12, 31),
-		{name: "Citizens' Holiday", kind: between},
+		on("New Year's Day", 1, 1),
+		mondayFrom("Coming of Age Day", 1, second),
+		on("National Foundation Day", 2, 11),
+		on("Emperor's Birthday", 2, 23).from(2020),
+		equinoxIn("Vernal Equinox Day", 3),
+		on("Greenery Day", 4, 29).to(2006),
+		on("Showa Day", 4, 29).from(2007),
+		on("Constitution Memorial Day", 5, 3),
+		on("Greenery Day", 5, 4).from(2007), // before, a day between two holidays
+		on("Children's Day", 5, 5),
+		on("Marine Day", 7, 20).to(2002),
+		mondayFrom("Marine Day", 7, third).from(2003).except(2020, 2021),
+		on("Mountain Day", 8, 11).from(2016).except(2020, 2021),
+		on("Respect for the Aged Day", 9, 15).to(2002),
+		mondayFrom("Respect for the Aged Day", 9, third).from(2003),
+		equinoxIn("Autumnal Equinox Day", 9),
+		mondayFrom("Health and Sports Day", 10, second).to(2019),
+		mondayFrom("Sports Day", 10, second).from(2022),
+		on("Culture Day", 11, 3),
+		on("Labor Thanksgiving Day", 11, 23),
+		on("Emperor's Birthday", 12, 23).to(2018),
+		on("Accession of the Emperor", 5, 1).only(2019), // Act 99 of 2018
+		on("Enthronement Ceremony", 10, 22).only(2019),  // Act 99 of 2018
+		on("Marine Day", 7, 23).only(2020),              // Olympic special measures, Act 33 of 2015 as amended
+		on("Sports Day", 7, 24).only(2020),
+		on("Mountain Day", 8, 10).only(2020),
+		on("Marine Day", 7, 22).only(2021),
+		on("Sports Day", 7, 23).only(2021),
+		on("Mountain Day", 8, 8).only(2021),
+		on("Bank holiday", 1, 2).moved(unmoved), // Banking Act Enforcement Order, art. 5
+		on("Bank holiday", 1, 3).moved(unmoved),
+		on("Bank holiday", 12, 31).moved(unmoved),
+		{name: "Citizens' Holiday", kind: between, substitute: unmoved},
 	}},
-	{"nz", []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
-		on("New Year's Day", 1, 1).moved(observeNext),
-		on("Day after New Year's Day", 1, 2).moved(observeNext),
-		on("Waitangi Day", 2, 6).to(2013),
+	{"nz", observeNext, []rule{ // Holidays Act 2003, s. 44; substitutes s. 45 and 45A
+		on("New Year's Day", 1, 1),
+		on("Day after New Year's Day", 1, 2),
+		on("Waitangi Day", 2, 6).moved(unmoved).to(2013),
 		// Holidays (Full Recognition of Waitangi Day and ANZAC Day) Amendment Act 2013.
 		on("Waitangi Day", 2, 6).moved(observeMonday).from(2014),
 		easterPlus("Good Friday", -2),
 		easterPlus("Easter Monday", 1),
-		on("ANZAC Day", 4, 25).to(2013),
+		on("ANZAC Day", 4, 25).moved(unmoved).to(2013),
 		on("ANZAC Day", 4, 25).moved(observeMonday).from(2014),
 		mondayFrom("Queen's Birthday", 6, first).to(2022),
 		mondayFrom("King's Birthday", 6, first).from(2023),
 		rule{name: "Matariki", kind: byMatariki}.from(matarikiFrom), // Te Kāhui o Matariki Public Holiday Act 2022, sch. 1
 		on("Queen Elizabeth II Memorial Day", 9, 26).only(2022),
 		mondayFrom("Labour Day", 10, fourth),
-		on("Christmas Day", 12, 25).moved(observeNext),
-		on("Boxing Day", 12, 26).moved(observeNext),
+		on("Christmas Day", 12, 25),
+		on("Boxing Day", 12, 26),
 	}},
 }
 
