@@ -191,7 +191,7 @@ func (l *listing) rows(ctx context.Context, r records.Reader, query records.List
 	case query.Name == "observed":
 		var seen []records.Observation
 		seen, err = records.Observed(ctx, r, l.days)
-		for _, o := range records.Bound(seen) {
+		for _, o := range seen {
 			rows = append(rows, []any{o.Day, o.Client, o.Kind, o.N})
 		}
 	case len(ids) == 0:

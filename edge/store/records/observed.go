@@ -1,12 +1,9 @@
 package records
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/turn"
@@ -20,8 +17,8 @@ type Observation struct {
 	N      int64  `json:"n"`
 }
 
-// Clients choose their names: of a day at most DayClients are counted by name, and the others as
-// OtherClients.
+// Clients choose their names: the native host counts at most DayClients of a day by name, and the
+// others as OtherClients.
 const (
 	DayClients   = 200
 	OtherClients = "other"
@@ -49,42 +46,6 @@ func Observed(ctx context.Context, s Reader, days Days) ([]Observation, error) {
 		observed[i] = Observation{row[0].(string), row[1].(string), row[2].(string), row[3].(int64)}
 	}
 	return observed, nil
-}
-
-// Bound counts the clients of a day beyond DayClients together, those seen the least, in
-// observations ordered as by Observed.
-func Bound(observed []Observation) []Observation {
-	type client struct{ day, name string }
-	seen := map[client]int64{}
-	for _, o := range observed {
-		seen[client{o.Day, o.Client}] += o.N
-	}
-	own := map[client]bool{} // counted by name
-	clients := map[string]int{}
-	for _, c := range slices.SortedFunc(maps.Keys(seen), func(a, b client) int {
-		return cmp.Or(cmp.Compare(seen[b], seen[a]), cmp.Compare(a.name, b.name))
-	}) {
-		if c.name != "" && c.name != OtherClients {
-			clients[c.day]++
-			own[c] = clients[c.day] <= DayClients
-		}
-	}
-	counts := map[Observation]int64{} // by observations without their numbers
-	for _, o := range observed {
-		if o.Client != "" && !own[client{o.Day, o.Client}] {
-			o.Client = OtherClients
-		}
-		counts[Observation{Day: o.Day, Client: o.Client, Kind: o.Kind}] += o.N
-	}
-	bound := make([]Observation, 0, len(counts))
-	for o, n := range counts {
-		o.N = n
-		bound = append(bound, o)
-	}
-	slices.SortFunc(bound, func(a, b Observation) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Client, b.Client), cmp.Compare(a.Kind, b.Kind))
-	})
-	return bound
 }
 
 // Attention sums up observations. A member that scoreboard.json has too has the same name.

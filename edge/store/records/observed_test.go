@@ -2,9 +2,7 @@ package records
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"anteroom/edge/native/sqlite"
@@ -34,38 +32,6 @@ func TestObserved(t *testing.T) {
 		}
 		if got, err := Observed(t.Context(), s, c.days); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v: %v, %v\nwant %v", c.days, got, err, want)
-		}
-	}
-}
-
-// The clients of a day that were seen the least are counted together, and nothing is lost.
-func TestBound(t *testing.T) {
-	day := func(day string, clients int) []Observation {
-		observed := []Observation{{day, "", "handshake", 1}}
-		for i := range clients {
-			name := fmt.Sprintf("client %03d", i)
-			observed = append(observed, Observation{day, name, "initialize", 2}, Observation{day, name, "tools/call", 1})
-		}
-		return observed
-	}
-	for name, c := range map[string]struct{ observed, want []Observation }{
-		"nothing":    {nil, nil},
-		"few":        {day("2026-11-20", 3), day("2026-11-20", 3)},
-		"as many as": {day("2026-11-20", DayClients), day("2026-11-20", DayClients)},
-		"two days":   {append(day("2026-11-19", 150), day("2026-11-20", 150)...), append(day("2026-11-19", 150), day("2026-11-20", 150)...)},
-		"too many": {
-			append(day("2026-11-20", DayClients+3), Observation{"2026-11-20", "other", "initialize", 5}, Observation{"2026-11-20", "zoe", "discover", 4}),
-			append(day("2026-11-20", DayClients-1),
-				Observation{"2026-11-20", "other", "initialize", 13}, Observation{"2026-11-20", "other", "tools/call", 4}, Observation{"2026-11-20", "zoe", "discover", 4}),
-		},
-		"several rows of one": {
-			[]Observation{{"2026-11-20", "b", "discover", 1}, {"2026-11-20", "a", "discover", 1}, {"2026-11-20", "b", "discover", 2}},
-			[]Observation{{"2026-11-20", "a", "discover", 1}, {"2026-11-20", "b", "discover", 3}},
-		},
-	} {
-		rand.Shuffle(len(c.observed), func(i, j int) { c.observed[i], c.observed[j] = c.observed[j], c.observed[i] })
-		if got := Bound(c.observed); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v\nwant %v", name, got, c.want)
 		}
 	}
 }
