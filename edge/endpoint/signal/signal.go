@@ -313,21 +313,8 @@ func describe(r *turn.Result) string {
 		return "not reachable"
 	}
 	text := "not accepted"
-	switch {
-	case r.Status == 202:
-		return "accepted, the key will be checked later"
-	case r.Status/100 == 2:
-		return "accepted"
-	case r.Status/100 == 3:
-		text = "a redirect, which is not followed"
-	case r.Status == 400:
-		text = "invalid format"
-	case r.Status == 403:
-		text = "key not valid"
-	case r.Status == 422:
-		text = "the addresses or the key do not belong to the host"
-	case r.Status == 429:
-		text = "too many requests"
+	if r.Status/100 == 2 {
+		text = "accepted"
 	}
 	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
 		text += " (" + input.TruncateRunes(v.Get("errorCode").Text) + ")"
