@@ -311,24 +311,21 @@ func recordsRetryCommand(work *storeWork) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry [RECORD_ID...]",
 		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, args []string) error {
-			if len(args) > 0 { // a claim is in no list of records
-				if n, err := records.Free(ctx, store, args...); err == nil {
-					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(int(n), "claim"))
-					return nil
-				}
-			}
 			ids, err := findRecords(ctx, store, args)
 			if err != nil {
 				return err
 			}
-			revived, err := records.Revive(ctx, store, ids...)
-			for i, n := range revived {
-				if n == 0 && len(ids) > 0 {
+			retried, err := records.Retry(ctx, store, ids...)
+			for i, n := range retried {
+				switch {
+				case n.Claims > 0:
+					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(int(n.Claims), "claim"))
+				case n.Messages == 0 && len(ids) > 0:
 					err = errors.Join(err, fmt.Errorf("no dead message and no claim of %s (anteroom records list outbox, "+
 						"and claims, show all)", ids[i]))
-					continue
+				default:
+					t.Printf("%s pending again", cli.Plural(int(n.Messages), "message"))
 				}
-				t.Printf("%s pending again", cli.Plural(int(n), "message"))
 			}
 			return err
 		}),

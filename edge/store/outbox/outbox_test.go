@@ -317,10 +317,10 @@ func TestDeliveryBacksOffAndGivesUp(t *testing.T) {
 		if c.failure.Failure == turn.Timeout && len(ids) != 1 {
 			t.Errorf("it was sent under %d Message-IDs", len(ids))
 		}
-		if n, err := records.Revive(t.Context(), o.store); err != nil || n[0] != 1 {
+		if n, err := records.Retry(t.Context(), o.store); err != nil || n[0].Messages != 1 {
 			t.Fatal(n, err)
 		}
-		o.relay, o.now = nil, max(o.now, time.Now().Unix()) // Revive has a clock of its own
+		o.relay, o.now = nil, max(o.now, time.Now().Unix()) // Retry has a clock of its own
 		o.deliver()
 		if len(o.taken) != 1 || ids[o.taken[0].ID] || !strings.Contains(o.taken[0].Text, "address: ") {
 			t.Errorf("revived, it is sent as %v", o.taken)

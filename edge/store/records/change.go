@@ -131,22 +131,34 @@ func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error)
 	return changes[1] + changes[2], nil
 }
 
-const revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), " +
-	"digest = NULL WHERE state = 'dead'"
+const (
+	revive = "UPDATE outbox SET state = 'pending', tries = 0, next_try_at = unixepoch(), " +
+		"digest = NULL WHERE state = 'dead'"
+	free = "DELETE FROM used_ids WHERE " + isClaim + " AND record_id = ?"
+)
 
-// Revive makes the dead messages of the given records, or without records all of them, due at once
-// with no tries. It returns the number of each record, or of all.
-func Revive(ctx context.Context, s Store, recordIDs ...string) ([]int64, error) {
-	statements := []turn.Statement{turn.SQL(revive)}
-	if len(recordIDs) > 0 {
-		statements = nil
-	}
+// Retried counts what Retry changed.
+type Retried struct {
+	Messages int64 // of the outbox, due at once with no tries
+	Claims   int64 // whose keys are free: a repeated call begins anew
+}
+
+// Retry makes the dead messages of records due, and frees the keys of claims. Without records it
+// makes all dead messages due. It returns the changes of each record, or of all.
+func Retry(ctx context.Context, s Store, recordIDs ...string) (retried []Retried, err error) {
+	var statements []turn.Statement
 	for _, id := range recordIDs {
-		statements = append(statements, turn.SQL(revive+" AND record_id = ?", id))
+		statements = append(statements, turn.SQL(revive+" AND record_id = ?", id), turn.SQL(free, id))
+	}
+	if len(recordIDs) == 0 {
+		statements = []turn.Statement{turn.SQL(revive), turn.SQL(free, "")}
 	}
 	changes, err := s.Write(ctx, statements...)
 	if err != nil {
-		return nil, fmt.Errorf("revive messages: %w", err)
+		return nil, fmt.Errorf("retry messages: %w", err)
 	}
-	return changes, nil
+	for both := range slices.Chunk(changes, 2) {
+		retried = append(retried, Retried{both[0], both[1]})
+	}
+	return retried, nil
 }

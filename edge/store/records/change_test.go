@@ -85,7 +85,7 @@ func TestEraseMany(t *testing.T) {
 	}
 }
 
-func TestRevive(t *testing.T) {
+func TestRetry(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
 	for _, id := range []string{"a", "b", "c"} {
 		putMessage(t, s, id, "dead", 0, "relay refused")
@@ -95,14 +95,14 @@ func TestRevive(t *testing.T) {
 	states := func() string {
 		return fmt.Sprint(exec(t, s, "SELECT record_id, state, tries, next_try_at > 0 FROM outbox ORDER BY id"))
 	}
-	if got, err := Revive(t.Context(), s, "b", "p", "none"); fmt.Sprint(got, err) != "[1 0 0] <nil>" {
+	if got, err := Retry(t.Context(), s, "b", "p", "none"); fmt.Sprint(got, err) != "[{1 0} {0 0} {0 0}] <nil>" {
 		t.Errorf("revived %v, %v", got, err)
 	}
 	if got := states(); got != "[[a dead 20 0] [b pending 0 1] [c dead 20 0] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)
 	}
-	if n, err := Revive(t.Context(), s); err != nil || n[0] != 2 {
-		t.Errorf("revived %d, %v", n, err)
+	if got, err := Retry(t.Context(), s); fmt.Sprint(got, err) != "[{2 0}] <nil>" {
+		t.Errorf("revived %v, %v", got, err)
 	}
 	if got := states(); got != "[[a pending 0 1] [b pending 0 1] [c pending 0 1] [p pending 20 0] [d delivered 20 0]]" {
 		t.Errorf("states %s", got)

@@ -24,13 +24,16 @@ func TestClaims(t *testing.T) {
 	if got := fmt.Sprint(found, err); got != "[{"+b+" 1970-01-01 00:15:00 +0000 UTC true} {"+a+" 1970-01-01 00:16:40 +0000 UTC false}] <nil>" {
 		t.Error(got)
 	}
-	for id, want := range map[string]string{recorded: "no claim " + recorded, "nope": "record identifier: got", "ffffff": "begins with ffffff"} {
-		if n, err := Free(t.Context(), s, a, id); n != 0 || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %d freed, %v, want %s", id, n, err, want)
-		}
+	if ids, err := Find(t.Context(), s, a[:6]); len(ids) != 1 || ids[0] != a || err != nil {
+		t.Errorf("found %v, %v", ids, err)
 	}
-	if n, err := Free(t.Context(), s, a[:6]); n != 1 || err != nil {
-		t.Errorf("%d freed, %v", n, err)
+	for _, c := range []struct {
+		ids  []string
+		want string
+	}{{nil, "[{0 0}]"}, {[]string{recorded, "used", "nope"}, "[{0 0} {0 0} {0 0}]"}, {[]string{a}, "[{0 1}]"}} {
+		if got, err := Retry(t.Context(), s, c.ids...); err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("retried %v: %v %v, want %s", c.ids, got, err, c.want)
+		}
 	}
 	if found, _ := Claims(t.Context(), s, time.Unix(2000, 0)); len(found) != 1 || found[0].ID != b {
 		t.Errorf("%v", found)

@@ -25,17 +25,17 @@ func CheckID(text string) error {
 	return nil
 }
 
-// Find returns the record identifiers in a store that begin with texts. It does not look up whole
-// identifiers.
+// Find returns the identifiers of records and claims in a store that begin with texts. It does not
+// look up whole identifiers.
 func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err error) {
-	tables := make([]string, len(Lists))
-	for i, list := range Lists {
-		tables[i] = "SELECT record_id FROM " + list.Name
+	all := "SELECT record_id FROM used_ids WHERE " + isClaim
+	for _, list := range Lists {
+		all += " UNION SELECT record_id FROM " + list.Name
 	}
 	for _, text := range texts {
 		if len(text) < idDigits {
-			rows, err := r.Read(ctx, turn.SQL("SELECT record_id FROM ("+strings.Join(tables, " UNION ")+") "+
-				"WHERE substr(record_id, 1, ?) = ?", int64(len(text)), text))
+			rows, err := r.Read(ctx, turn.SQL("SELECT record_id FROM ("+all+") WHERE substr(record_id, 1, ?) = ?",
+				int64(len(text)), text))
 			if err != nil {
 				return nil, fmt.Errorf("find record %s: %w", text, err)
 			}

@@ -59,7 +59,7 @@ func TestClosed(t *testing.T) {
 		"find an address":    func() error { _, _, err := WithAddress(ctx, s, "a@example.org"); return err },
 		"erase records":      func() error { _, _, err := Erase(ctx, s, "", "a"); return err },
 		"repeat erasures":    func() error { _, err := EraseAgain(ctx, s, nil); return err },
-		"revive messages":    func() error { _, err := Revive(ctx, s); return err },
+		"retry messages":     func() error { _, err := Retry(ctx, s); return err },
 		"find record 012345": func() error { _, err := Find(ctx, s, "012345"); return err },
 		"read contacts":      func() error { _, err := Of(ctx, s, Lists[3], "a", false); return err },
 		"count the outbox":   func() error { _, err := Undelivered(ctx, s); return err },
