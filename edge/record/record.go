@@ -60,7 +60,6 @@ type Members struct {
 type Call struct {
 	ID          string
 	fingerprint string // SHA-256 of everything the call would write; "" without a key
-	old         string // the id by which an earlier program recorded the call
 }
 
 // NewCall returns a call of an endpoint. commitment is the canonical string of the record, or a
@@ -70,10 +69,8 @@ func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...str
 	if in.Key == "" {
 		return Call{ID: t.NewID()}
 	}
-	key := kind + "\n" + in.Key
 	return Call{
-		ID:          sha256.HexOf(key)[:idDigits],
-		old:         sha256.HexOf(key + "\n" + commitment)[:idDigits],
+		ID:          sha256.HexOf(kind + "\n" + in.Key)[:idDigits],
 		fingerprint: sha256.HexOf(kind + "\n" + commitment + "\n" + strings.Join(rest, "\n")),
 	}
 }
@@ -174,11 +171,8 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	case call.differs(earlier):
 		return nil, KeyReused(t, in)
 	default:
-		stored = &Stored{Replayed: true}
-		stored.ID, _ = earlier[0].(string)
-		stored.At, _ = earlier[2].(string)
-		emailed, _ := earlier[3].(int64)
-		stored.Emailed = emailed == 1
+		stored = &Stored{Replayed: true, ID: id, Emailed: earlier[2] == int64(1)}
+		stored.At, _ = earlier[1].(string)
 	}
 	if !stored.sign(t, r) {
 		return nil, nil
@@ -235,7 +229,7 @@ func Insert(
 		emailed := "EXISTS (SELECT 1 FROM contacts WHERE contacts.record_id = used_ids.record_id)"
 		first = []turn.Statement{c.find(table, column, emailed)}
 		if t.Refusal == nil {
-			first = slices.Concat(first, c.unlessOld(inserts), c.unlessOld([]turn.Statement{c.use(table)}))
+			first = slices.Concat(first, inserts, []turn.Statement{c.use(table)})
 		}
 	}
 	stored, ok := t.Do(turn.Exec{Statements: first})
@@ -257,7 +251,7 @@ func Insert(
 		return turn.Timeout, nil, true
 	}
 	if earlier = c.previous(stored); earlier != nil && !c.differs(earlier) {
-		if time, _ := earlier[2].(string); time == civil.FormatTime(t.Now) {
+		if earlier[1] == civil.FormatTime(t.Now) {
 			earlier = nil // the first transaction, which was done
 		}
 	}
@@ -272,23 +266,11 @@ func (c *Call) use(table string) turn.Statement {
 
 func (c *Call) keyed() bool { return c.fingerprint != "" }
 
-// unlessOld lets statements do nothing if an earlier program has recorded the call.
-func (c *Call) unlessOld(statements []turn.Statement) (all []turn.Statement) {
-	for _, s := range statements {
-		if strings.HasSuffix(s.SQL, UnlessUsed) {
-			s.SQL += " AND ? NOT IN (SELECT record_id FROM used_ids)"
-			s.Args = append(s.Args[:len(s.Args):len(s.Args)], c.old)
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// find selects an earlier call with the same key: its record_id, its fingerprint, and columns of
-// the record, which are NULL if it was not stored.
+// find selects an earlier call with the same key: its fingerprint, and columns of the record, which
+// are NULL if it was not stored.
 func (c *Call) find(table string, columns ...string) turn.Statement {
-	return turn.SQL("SELECT used_ids.record_id, call, "+strings.Join(columns, ", ")+" FROM used_ids LEFT JOIN "+table+
-		" USING (seq) WHERE used_ids.record_id IN (?, ?)", c.ID, c.old)
+	return turn.SQL("SELECT call, "+strings.Join(columns, ", ")+" FROM used_ids LEFT JOIN "+table+
+		" USING (seq) WHERE used_ids.record_id = ?", c.ID)
 }
 
 // previous returns the row of find, or nil.
@@ -299,10 +281,10 @@ func (c *Call) previous(r turn.Result) []any {
 	return r.Rows[0][0]
 }
 
-// differs reports whether a row of find is another call. The fingerprint is unknown if an earlier
-// program recorded it, or an address in it was erased.
+// differs reports whether a row of find is another call. The fingerprint is unknown if an address
+// in it was erased.
 func (c *Call) differs(earlier []any) bool {
-	fingerprint, _ := earlier[1].(string)
+	fingerprint, _ := earlier[0].(string)
 	return fingerprint != "" && fingerprint != c.fingerprint
 }
 
@@ -322,7 +304,6 @@ const (
 type Claim struct {
 	State   int
 	Failure turn.Failure // of the store, which then knows no state
-	ID      string       // of the record, if it is Done
 	Columns []string     // of the record, if it is Done
 }
 
@@ -339,7 +320,7 @@ func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Clai
 	statements := []turn.Statement{c.find(table, append([]string{"seq", "claimed_at", "relayed_at"}, columns...)...)}
 	if t.Refusal == nil {
 		insert := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
-		statements = append(statements, c.unlessOld([]turn.Statement{turn.SQL(insert, c.ID, c.fingerprint, t.Now)})...)
+		statements = append(statements, turn.SQL(insert, c.ID, c.fingerprint, t.Now))
 	}
 	claimed, ok := t.Do(turn.Exec{Statements: statements})
 	t.StoreDown = ok && claimed.Failure == turn.Timeout
@@ -347,14 +328,13 @@ func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Clai
 	if !ok || claimed.Failure != turn.None || found == nil {
 		return Claim{Failure: claimed.Failure}, ok
 	}
-	id, _ := found[0].(string)
-	seq, relayedAt, texts := found[2], found[4], found[5:]
-	since, _ := found[3].(int64)
+	seq, relayedAt, texts := found[1], found[3], found[4:]
+	since, _ := found[2].(int64)
 	switch {
 	case c.differs(found):
 		return Claim{State: Another}, true
 	case seq != nil:
-		claim = Claim{State: Done, ID: id}
+		claim = Claim{State: Done}
 		for _, column := range texts {
 			text, _ := column.(string)
 			claim.Columns = append(claim.Columns, text)
@@ -365,10 +345,10 @@ func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Clai
 	case t.Refusal != nil, since > t.Now-ClaimSeconds:
 		return Claim{State: Running}, true
 	}
-	const takeOver = "UPDATE used_ids SET record_id = ?, call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
-		" AND relayed_at IS NULL AND coalesce(claimed_at, 0) = ? RETURNING record_id"
+	const takeOver = "UPDATE used_ids SET call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
+		" AND relayed_at IS NULL AND claimed_at = ? RETURNING record_id"
 	taken, ok := t.Do(turn.Exec{Statements: []turn.Statement{
-		turn.SQL(takeOver, c.ID, c.fingerprint, t.Now, id, since),
+		turn.SQL(takeOver, c.fingerprint, t.Now, c.ID, since),
 	}})
 	if ok && taken.Failure == turn.None && len(taken.Rows[0]) == 0 {
 		return Claim{State: Running}, true

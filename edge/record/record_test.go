@@ -14,7 +14,6 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/record"
-	"anteroom/edge/sha256"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
@@ -135,40 +134,6 @@ func TestKey(t *testing.T) {
 			want := map[bool]int64{true: 1, false: 0}[second.Status == 200]
 			if got[0] != want || got[1] != int64(0) || got[2] != int64(0) || len(h.Messages) > 1 && !again || third["email_on_file"] == true || third["contact_on_file"] == true {
 				t.Errorf("%s, %s: %v records, addresses and messages, %d mails, %v", table, fates, got, len(h.Messages), third)
-			}
-		}
-	}
-}
-
-// A call whose record an earlier program made, under an id that held the commitment too, is
-// repeated after the upgrade; so is a suggestion that it had claimed and not ended.
-func TestEarlierProgram(t *testing.T) {
-	const key = "0123456789abcdef"
-	for table, request := range requests() {
-		h := edgetest.NewFake(t)
-		store := newStore(t)
-		h.Exec = store.Exec
-		first := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
-		kind := strings.TrimSuffix(table, "s")
-		commitment, _ := first["payload_sha256"].(string)
-		if commitment == "" {
-			commitment, _ = first["text_sha256"].(string)
-		}
-		old := sha256.HexOf(kind + "\n" + key + "\n" + commitment)[:32]
-		for _, sql := range []string{"UPDATE " + table + " SET record_id = ?", "UPDATE used_ids SET record_id = ?, call = NULL, claimed_at = NULL"} {
-			store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql, Args: []any{old}}}})
-		}
-		again := edgetest.Decode(t, h.Do("POST", request[0], request[1], "idempotency-key", key))
-		rows := store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: "SELECT count(*) FROM " + table}}}).Rows[0][0][0]
-		if again["record_id"] != old || again["replayed"] != true || rows != int64(1) {
-			t.Errorf("%s: %v, %v rows", table, again, rows)
-		}
-		if table == "suggestions" {
-			for _, sql := range []string{"DELETE FROM suggestions", "UPDATE used_ids SET seq = NULL"} {
-				store.Exec(turn.Exec{Statements: []turn.Statement{{SQL: sql}}})
-			}
-			if r := h.Do("POST", request[0], request[1], "idempotency-key", key); r.Status != 200 || edgetest.Decode(t, r)["recorded"] != true {
-				t.Errorf("a claim without an end: %d %s", r.Status, r.Body)
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
 	case claim.State == record.Done:
 		filedAs = claim.Columns[1]
-		return answer(record.Stored{Replayed: true, ID: claim.ID, At: claim.Columns[0]})
+		return answer(record.Stored{Replayed: true, ID: call.ID, At: claim.Columns[0]})
 	case claim.State == record.Another:
 		return record.KeyReused(t, in)
 	case t.Refusal != nil:
