@@ -45,8 +45,7 @@ import (
 //
 // Settings may come before the first exchange, each on a line: "write-limit: N" for the writes a
 // minute, "indexnow: URL" for the only endpoint of the signal, "receipt-key: KEY" for the published
-// key (or "none"), "log-lookup: PATH", and "in-memory: no" for a transcript that needs more than a
-// Fake.
+// key (or "none"), and "in-memory: no" for a transcript that needs more than a Fake.
 //
 // go test ./edge/edgetest -update writes the answer of a Fake below an empty line "---".
 //

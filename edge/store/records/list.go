@@ -74,7 +74,7 @@ func Of(ctx context.Context, r Reader, list List, recordID string, addresses boo
 func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) iter.Seq2[[]any, error] {
 	since, through := days.bounds()
 	condition := day(list.Name) + " BETWEEN ? AND ?"
-	rows := eachRow(ctx, r, beforeAll, pageRows, list.Name, "rowid", list.columns(), condition, since, through)
+	rows := eachRow(ctx, r, beforeAll, list.Name, "rowid", list.columns(), condition, since, through)
 	return func(yield func([]any, error) bool) {
 		for row, err := range rows {
 			if err == nil {

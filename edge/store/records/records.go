@@ -54,11 +54,7 @@ func instant(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%SZ', " + column + ", 'unixepoch')"
 }
 
-// Rows of a page of eachRow.
-const (
-	pageRows  = 5000
-	countRows = 20_000 // of short rows
-)
+const pageRows = 5000 // of a page of eachRow
 
 // beforeAll is less than the key of any row, and the least number that D1 takes.
 const beforeAll = -(1 << 53)
@@ -67,12 +63,12 @@ const beforeAll = -(1 << 53)
 // the first column of each. Between two pages no transaction is open, so that a reader who pauses
 // does not keep a server from emptying its log; new rows may be among them. An error ends the rows.
 func eachRow(
-	ctx context.Context, r Reader, after int64, rows int, table, key, columns, condition string, args ...any,
+	ctx context.Context, r Reader, after int64, table, key, columns, condition string, args ...any,
 ) iter.Seq2[[]any, error] {
 	query := "SELECT " + key + ", " + columns + " FROM " + table + " WHERE " + key + " > ? AND " + condition +
-		" ORDER BY " + key + " LIMIT " + strconv.Itoa(rows)
+		" ORDER BY " + key + " LIMIT " + strconv.Itoa(pageRows)
 	return func(yield func([]any, error) bool) {
-		for n := rows; n == rows; {
+		for n := pageRows; n == pageRows; {
 			err := ctx.Err()
 			var page [][][]any
 			if err == nil {

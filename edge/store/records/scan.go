@@ -52,7 +52,7 @@ func Scan(ctx context.Context, r Reader, kind *Kind, after, last int64) (list []
 		after = beforeAll
 	}
 	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
-	for row, err := range eachRow(ctx, r, after, pageRows, kind.Table, "seq", columns, "seq <= ?", last) {
+	for row, err := range eachRow(ctx, r, after, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
 			return nil, err
 		}

@@ -36,8 +36,6 @@ const (
 const (
 	Wasm     = "edge.wasm"
 	Snapshot = "snapshot.txt"
-	// formerFile is in bundles of earlier programs.
-	formerFile = "constants.txt"
 )
 
 // Files returns the carried files by name, and whether this program carries any.
@@ -148,7 +146,7 @@ func write(folder string, files map[string][]byte) error {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if files[name] == nil && filepath.Ext(name) != ".mjs" && name != formerFile {
+		if files[name] == nil && filepath.Ext(name) != ".mjs" {
 			return fmt.Errorf("write bundle: unexpected file %s in %s (empty the folder, or choose another)", name, folder)
 		}
 	}
