@@ -25,6 +25,7 @@ import (
 	"anteroom/edge/quote"
 	"anteroom/edge/store/backup"
 	"anteroom/edge/store/records"
+	"anteroom/edge/turn"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -283,10 +284,9 @@ func withDecisions(ctx context.Context, t *cli.Terminal, content string, r recor
 		t.Warnf("the decisions are not shown: %s", why)
 	}
 	return func(row []any) []any {
-		seq, _ := row[0].(int64)
-		id, _ := row[1].(string)
-		commitment, _ := row[len(row)-1].(string)
-		if decision, board := decisions.About(records.Kinds[i].Name, seq, id, commitment); decision != "" {
+		decision, board := decisions.About(records.Kinds[i].Name,
+			turn.Integer(row[0]), turn.Text(row[1]), turn.Text(row[len(row)-1]))
+		if decision != "" {
 			return append(row, decision, board)
 		}
 		return append(row, nil, nil)

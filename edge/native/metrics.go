@@ -45,7 +45,7 @@ func (h *Host) readStore(add func(*metrics.Series, float64, ...string)) error {
 	if err != nil {
 		return err
 	}
-	number := func(value any) float64 { n, _ := value.(int64); return float64(n) }
+	number := func(value any) float64 { return float64(turn.Integer(value)) }
 	add(metrics.Messages, number(rows[0][0][0]), "pending")
 	add(metrics.Messages, number(rows[0][0][1]), "dead")
 	add(metrics.OldestMessage, number(rows[1][0][0]))

@@ -171,8 +171,7 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	case call.differs(earlier):
 		return nil, KeyReused(t, in)
 	default:
-		stored = &Stored{Replayed: true, ID: id, Emailed: earlier[2] == int64(1)}
-		stored.At, _ = earlier[1].(string)
+		stored = &Stored{Replayed: true, ID: id, At: turn.Text(earlier[1]), Emailed: earlier[2] == int64(1)}
 	}
 	if !stored.sign(t, r) {
 		return nil, nil
@@ -284,7 +283,7 @@ func (c *Call) previous(r turn.Result) []any {
 // differs reports whether a row of find is another call. The fingerprint is unknown if an address
 // in it was erased.
 func (c *Call) differs(earlier []any) bool {
-	fingerprint, _ := earlier[0].(string)
+	fingerprint := turn.Text(earlier[0])
 	return fingerprint != "" && fingerprint != c.fingerprint
 }
 
@@ -328,16 +327,14 @@ func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Clai
 	if !ok || claimed.Failure != turn.None || found == nil {
 		return Claim{Failure: claimed.Failure}, ok
 	}
-	seq, relayedAt, texts := found[1], found[3], found[4:]
-	since, _ := found[2].(int64)
+	seq, since, relayedAt := found[1], turn.Integer(found[2]), found[3]
 	switch {
 	case c.differs(found):
 		return Claim{State: Another}, true
 	case seq != nil:
 		claim = Claim{State: Done}
-		for _, column := range texts {
-			text, _ := column.(string)
-			claim.Columns = append(claim.Columns, text)
+		for _, column := range found[4:] {
+			claim.Columns = append(claim.Columns, turn.Text(column))
 		}
 		return claim, true
 	case t.Refusal == nil && relayedAt != nil:

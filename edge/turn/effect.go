@@ -24,6 +24,18 @@ func TextOrNull(s string) any {
 	return s
 }
 
+// Text returns a value of a row as a text: "" for NULL.
+func Text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// Integer returns a value of a row as a number: 0 for NULL.
+func Integer(v any) int64 {
+	n, _ := v.(int64)
+	return n
+}
+
 // Relay sends a message to the operator. Without a failure the next hop has accepted it. On
 // failure, Data is the reason, if possible in the words of the next hop: at most MaxReason
 // characters of printable ASCII, without an e-mail address. Status is the reply code if the next

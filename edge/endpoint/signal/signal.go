@@ -336,10 +336,8 @@ func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {
 	var o outcome
 	if len(rows) == 1 {
-		o.started, _ = rows[0][0].(int64)
-		name, _ := rows[0][1].(string)
-		o.body, _ = rows[0][2].(string)
-		o.fired, o.replayed = name == "fired", true
+		row := rows[0]
+		o = outcome{started: turn.Integer(row[0]), fired: row[1] == "fired", body: turn.Text(row[2]), replayed: true}
 	}
 	if o.body == "" {
 		return respond.RetryLater(t, respond.SignalUnderWay,

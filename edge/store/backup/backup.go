@@ -154,8 +154,7 @@ func (c *Content) read(ctx context.Context, r *sqlite.Reader) error {
 		if rows, err = r.Read(ctx, turn.SQL("SELECT count(*), max("+at+`) FROM "`+name+`"`)); err != nil {
 			return err
 		}
-		newest, _ := rows[0][0][1].(string)
-		c.Newest = max(c.Newest, newest)
+		c.Newest = max(c.Newest, turn.Text(rows[0][0][1]))
 		c.Tables = append(c.Tables, Table{name, rows[0][0][0].(int64)})
 	}
 	if rows, err = r.Read(ctx, turn.SQL(migrations.Select)); err != nil {

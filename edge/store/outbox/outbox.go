@@ -85,7 +85,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 		return &turn.Response{Status: 204}
 	}
 	rows := claimed.Rows[0]
-	id := text(rows[0][4])
+	id := turn.Text(rows[0][4])
 	sent, ok := t.Do(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, true)})
 	if ok && sent.Failure == turn.Refused && sent.Status != 0 {
 		sent, ok = t.Do(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, false)})
@@ -106,7 +106,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 		}
 		tries := int64(1)
 		for _, row := range rows {
-			tries = max(tries, integer(row[5])-untried)
+			tries = max(tries, turn.Integer(row[5])-untried)
 		}
 		next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
 		marking = turn.SQL(release, again, reason(&sent), next, untried, int64(maxTries), lease, id)
@@ -144,22 +144,12 @@ func digest(service, id string, rows [][]any, addresses bool) turn.Message {
 		b.WriteString("The relay may refuse the addresses: anteroom records list contacts --addresses shows them.\n")
 	}
 	for _, row := range rows {
-		b.WriteString("\nrecord: " + text(row[0]) + "\nkind: " + text(row[1]) + "\nreceived: " + civil.FormatTime(integer(row[3])) + "\n")
+		b.WriteString("\nrecord: " + turn.Text(row[0]) + "\nkind: " + turn.Text(row[1]) + "\nreceived: " + civil.FormatTime(turn.Integer(row[3])) + "\n")
 		if addresses {
-			payload, _ := jsondoc.Parse([]byte(text(row[2])))
+			payload, _ := jsondoc.Parse([]byte(turn.Text(row[2])))
 			b.WriteString("address: " + payload.Get("address").Text + "\n")
 		}
 	}
 	m.Text = b.String()
 	return m
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-func integer(v any) int64 {
-	n, _ := v.(int64)
-	return n
 }

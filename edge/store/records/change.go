@@ -31,11 +31,9 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 		return nil, 0, fmt.Errorf("find an address: %w", err)
 	}
 	for _, row := range slices.Concat(rows[:2]...) {
-		id, _ := row[0].(string)
-		recordIDs = append(recordIDs, id)
+		recordIDs = append(recordIDs, turn.Text(row[0]))
 	}
-	named, _ = rows[2][0][0].(int64)
-	return recordIDs, named, nil
+	return recordIDs, turn.Integer(rows[2][0][0]), nil
 }
 
 const (
@@ -74,8 +72,7 @@ func Erase(
 		done := changes[i*erasing:]
 		erased[i] = Erased{Contacts: done[0], Messages: done[1]}
 		for _, row := range digests[i] {
-			id, _ := row[0].(string)
-			erased[i].Digests = append(erased[i].Digests, id)
+			erased[i].Digests = append(erased[i].Digests, turn.Text(row[0]))
 		}
 	}
 	if len(recordIDs) > len(now) {

@@ -29,10 +29,8 @@ func Claims(ctx context.Context, r Reader, before time.Time) (claims []Claim, er
 		return nil, fmt.Errorf("read claims: %w", err)
 	}
 	for _, row := range rows[0] {
-		id, _ := row[0].(string)
-		at, _ := row[1].(int64)
-		relayed, _ := row[2].(int64)
-		claims = append(claims, Claim{id, time.Unix(at, 0).UTC(), relayed == 1})
+		at := time.Unix(turn.Integer(row[1]), 0).UTC()
+		claims = append(claims, Claim{turn.Text(row[0]), at, row[2] == int64(1)})
 	}
 	return claims, nil
 }

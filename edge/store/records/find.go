@@ -41,7 +41,7 @@ func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err err
 			}
 			text, err = Unique(text, func(yield func(string) bool) {
 				for _, row := range rows[0] {
-					if id, _ := row[0].(string); !yield(id) {
+					if !yield(turn.Text(row[0])) {
 						return
 					}
 				}

@@ -56,15 +56,14 @@ func Scan(ctx context.Context, r Reader, kind *Kind, after, last int64) (list []
 		if err != nil {
 			return nil, err
 		}
-		record := Record{Seq: row[0].(int64)}
-		record.Line, _ = row[1].(string)
+		record := Record{Seq: turn.Integer(row[0]), Line: turn.Text(row[1])}
 		parts := strings.SplitN(record.Line, " ", 5)
 		if len(parts) < 4 {
 			return nil, fmt.Errorf("read %s: number %d lacks an identifier, time or commitment", kind.Table, record.Seq)
 		}
 		record.ID, record.At, record.SHA256 = parts[1], parts[2], parts[3]
 		for i, v := range row[2:] {
-			record.Values[i], _ = v.(string)
+			record.Values[i] = turn.Text(v)
 		}
 		list = append(list, record)
 	}
@@ -106,15 +105,11 @@ func Measure(ctx context.Context, r Reader, covered []int64) (*Extent, error) {
 	if len(rows[0]) != 1 {
 		return nil, fmt.Errorf("read store identifier: got %d rows, want 1 (anteroom restore)", len(rows[0]))
 	}
-	e := &Extent{}
-	e.Store, _ = rows[0][0][0].(string)
-	e.Host, _ = rows[0][0][1].(string)
+	e := &Extent{Store: turn.Text(rows[0][0][0]), Host: turn.Text(rows[0][0][1])}
 	for i, found := range rows[1:] {
-		last, _ := found[0][0].(int64)
-		waiting := Waiting{Kind: Kinds[i].Name}
-		waiting.New, _ = found[0][1].(int64)
-		waiting.Oldest, _ = found[0][2].(string)
-		e.Last, e.New, e.Waiting = append(e.Last, last), e.New+waiting.New, append(e.Waiting, waiting)
+		waiting := Waiting{Kinds[i].Name, turn.Integer(found[0][1]), turn.Text(found[0][2])}
+		e.Last, e.Waiting = append(e.Last, turn.Integer(found[0][0])), append(e.Waiting, waiting)
+		e.New += waiting.New
 	}
 	return e, nil
 }
