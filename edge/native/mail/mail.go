@@ -128,11 +128,6 @@ var errAddresses = &relayError{why: "unusable relay address in the content"}
 // compose makes a mail (RFC 5322). Auto-Submitted keeps programs from answering it (RFC 3834,
 // section 5).
 func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, error) {
-	for _, value := range []string{m.ID, string(m.List), m.Subject, m.After} {
-		if strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-			return nil, &relayError{why: "control character in a header value"}
-		}
-	}
 	msg := gomail.NewMsg(gomail.WithEncoding(gomail.EncodingQP), gomail.WithNoDefaultUserAgent())
 	from, err := netmail.ParseAddress(s.RelayFrom)
 	if err != nil || msg.To(s.RelayTo) != nil || msg.EnvelopeFrom(s.RelayBounces) != nil {

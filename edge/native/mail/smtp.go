@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/textproto"
 	"net/url"
@@ -101,7 +102,7 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	if err != nil {
 		return nil, ErrUnreachable
 	}
-	s := &session{plain: &bounded{Conn: conn}}
+	s := &session{plain: &bounded{conn, maxReplies}}
 	defer context.AfterFunc(ctx, s.close)()
 	conn.SetDeadline(time.Now().Add(r.timeout))
 	step, err := s.begin(ctx, r, cmp.Or(r.helo, helo))
@@ -170,28 +171,22 @@ func (s *session) command(format string, address string) error {
 	return err
 }
 
-// maxReply is the bound of a reply, or of the handshake of TLS, in bytes.
-const maxReply = 64 << 10
+// maxReplies is the bound of all replies of a session, with the handshake of TLS, in bytes.
+const maxReplies = 256 << 10
 
-var errTooLong = errors.New("reply too long")
-
-// bounded fails if the server sends more than maxReply bytes between two writes.
+// bounded is a connection that ends after so many bytes.
 type bounded struct {
 	net.Conn
-	got int // bytes since the last Write
+	left int
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.Conn.Read(p)
-	if b.got += n; b.got > maxReply {
-		return 0, errTooLong
+	if b.left <= 0 {
+		return 0, io.EOF
 	}
+	n, err := b.Conn.Read(p)
+	b.left -= n
 	return n, err
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.got = 0
-	return b.Conn.Write(p)
 }
 
 func (s *session) close() { s.plain.Close() }
@@ -245,8 +240,6 @@ func (s *session) failed(step string, err error) *relayError {
 	case errors.Is(err, errNotOffered):
 		what = errNotOffered.Error()
 		s.quit()
-	case errors.Is(err, errTooLong):
-		what = errTooLong.Error()
 	case errors.As(err, &untrusted):
 		what = "certificate refused: " + printable(untrusted.Err.Error())
 	case errors.As(err, new(tls.RecordHeaderError)):
