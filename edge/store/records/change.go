@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"anteroom/edge/turn"
 )
@@ -36,68 +35,47 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 	return recordIDs, turn.Integer(rows[2][0][0]), nil
 }
 
-const (
-	erasedAtOnce = 100                   // records of a transaction
-	erasePause   = 20 * time.Millisecond // for other writers, between two of them
-)
-
 // Erase deletes the e-mail addresses of records from the contacts and the outbox, and notes the
 // records as erased. Registrations and charters stay: their commitments are public. If address is
 // not "", Erase also deletes observed clients with it in their name, and returns the number of
 // their rows. A message that is being sent is not called back. Traces remain until Store.Forget.
+//
+// Accepts: one transaction erases all records, and holds up other writers meanwhile. An address
+// with thousands of records comes from a flood of calls, and takes about a second.
 func Erase(
 	ctx context.Context, s Store, address string, recordIDs ...string,
 ) (erased []Erased, observed int64, err error) {
-	now := recordIDs[:min(erasedAtOnce, len(recordIDs))]
+	const of = " WHERE record_id = json_each.value)"
+	found, err := s.Read(ctx, turn.SQL("SELECT (SELECT count(*) FROM contacts"+of+", (SELECT count(*) FROM outbox"+of+
+		", (SELECT group_concat(digest, ' ') FROM outbox"+of+" FROM json_each(?) ORDER BY key", jsonList(recordIDs)))
+	if err != nil {
+		return nil, 0, fmt.Errorf("erase records: %w", err)
+	}
 	const client = "? <> '' AND instr(lower(client), lower(?)) > 0"
-	erase := []turn.Statement{
-		addErased(now),
-		turn.SQL("DELETE FROM observed WHERE "+client, address, address),
-	}
-	var sent []turn.Statement
-	for _, id := range now {
-		erase = append(erase, Erasure(id)...)
-		sent = append(sent, turn.SQL("SELECT digest FROM outbox WHERE record_id = ? AND digest IS NOT NULL", id))
-	}
-	digests, err := s.Read(ctx, sent...)
+	changes, err := s.Write(ctx, append(Erasure(recordIDs...), addErased(recordIDs),
+		turn.SQL("DELETE FROM observed WHERE "+client, address, address))...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("erase records: %w", err)
 	}
-	changes, err := s.Write(ctx, erase...)
-	if err != nil {
-		return nil, 0, fmt.Errorf("erase records: %w", err)
+	for _, row := range found[0] {
+		digests := strings.Fields(turn.Text(row[2]))
+		erased = append(erased, Erased{turn.Integer(row[0]), turn.Integer(row[1]), digests})
 	}
-	erased, observed, changes = make([]Erased, len(now)), changes[1], changes[2:]
-	for i := range erased {
-		done := changes[i*erasing:]
-		erased[i] = Erased{Contacts: done[0], Messages: done[1]}
-		for _, row := range digests[i] {
-			erased[i].Digests = append(erased[i].Digests, turn.Text(row[0]))
-		}
-	}
-	if len(recordIDs) > len(now) {
-		time.Sleep(erasePause)
-		var others []Erased
-		others, _, err = Erase(ctx, s, "", recordIDs[len(now):]...)
-		erased = append(erased, others...)
-	}
-	return erased, observed, err
+	return erased, changes[len(changes)-1], nil
 }
-
-// forget drops the fingerprints of the calls that made records: they are hashes of the addresses
-// too.
-const forget = "UPDATE used_ids SET call = NULL"
-
-const erasing = 3 // statements of an Erasure
 
 // Erasure returns the statements that delete the addresses of records, and the data derived from
 // them.
 func Erasure(recordIDs ...string) []turn.Statement {
-	const these = " WHERE record_id IN (SELECT value FROM json_each(?))"
-	list := jsonList(recordIDs)
+	return erasure("SELECT value FROM json_each(?)", jsonList(recordIDs))
+}
+
+func erasure(of string, arguments ...any) []turn.Statement {
+	these := " WHERE record_id IN (" + of + ")"
 	return []turn.Statement{
-		turn.SQL("DELETE FROM contacts"+these, list), turn.SQL("DELETE FROM outbox"+these, list),
-		turn.SQL(forget+these+" AND call IS NOT NULL", list),
+		turn.SQL("DELETE FROM contacts"+these, arguments...), turn.SQL("DELETE FROM outbox"+these, arguments...),
+		// The fingerprints of the calls that made the records are hashes of the addresses too.
+		turn.SQL("UPDATE used_ids SET call = NULL"+these+" AND call IS NOT NULL", arguments...),
 	}
 }
 
@@ -118,10 +96,7 @@ const SelectErased = "SELECT record_id FROM erased"
 // EraseAgain deletes the addresses of the store's erased records and of recordIDs, as an older copy
 // of the database may have brought them back. It returns the number of contacts and messages.
 func EraseAgain(ctx context.Context, s Store, recordIDs []string) (int64, error) {
-	const these = " WHERE record_id IN (" + SelectErased + ")"
-	changes, err := s.Write(ctx, addErased(recordIDs),
-		turn.SQL("DELETE FROM contacts"+these), turn.SQL("DELETE FROM outbox"+these),
-		turn.SQL(forget+these+" AND call IS NOT NULL"))
+	changes, err := s.Write(ctx, slices.Concat([]turn.Statement{addErased(recordIDs)}, erasure(SelectErased))...)
 	if err != nil {
 		return 0, fmt.Errorf("repeat erasures: %w", err)
 	}
