@@ -12,7 +12,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/jsondoc"
@@ -140,7 +139,7 @@ func (s *Snapshot) Encode() []byte {
 }
 
 // Decode parses the text of a snapshot, which aliases it. It returns an error if the text has
-// another Format, or if a fact is unknown, missing or of the wrong type.
+// another Format, or if a fact is missing or of the wrong type.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	head, err := jsondoc.Parse(line)
@@ -152,14 +151,10 @@ func Decode(text []byte) (*Snapshot, error) {
 			" (generate and deploy with one version of the program)")
 	}
 	s := &Snapshot{Documents: map[string]JSON{}}
-	facts := s.facts()
-	for _, f := range facts {
+	for _, f := range s.facts() {
 		if !f.decode(head.Get(f.name)) {
 			return nil, errors.New("decode snapshot: fact " + f.name + ": missing or wrong type")
 		}
-	}
-	if got, want := len(head.Members), len(facts); got != want {
-		return nil, errors.New("decode snapshot: got " + strconv.Itoa(got) + " facts, want " + strconv.Itoa(want))
 	}
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte{'\n'})

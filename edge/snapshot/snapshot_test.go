@@ -38,7 +38,6 @@ func TestFaults(t *testing.T) {
 		"an array":         {whole, "[]", "not a JSON object"},
 		"another format":   {snapshot.Format, "anteroom-snapshot-9", `got format "anteroom-snapshot-9", want ` + snapshot.Format},
 		"an unknown fact":  {`"epoch"`, `"era"`, "fact epoch: missing or wrong type"},
-		"one more":         {`"epoch"`, `"era":"","epoch"`, "decode snapshot: got "},
 		"a wrong type":     {`"shipped":-1`, `"shipped":"1"`, "fact shipped"},
 		"not an integer":   {`"shipped":-1`, `"shipped":1.5`, "fact shipped"},
 		"a mixed list":     {`["a.example.org"]`, `["a",1]`, "fact preview_hosts"},

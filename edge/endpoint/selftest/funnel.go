@@ -36,7 +36,8 @@ type step struct {
 }
 
 // plan returns a call for each live endpoint but this one: a GET, which an endpoint without a read
-// refuses. A read of the signal needs a fetch, so it gets an OPTIONS.
+// refuses. A read of the signal needs a fetch, so it gets an OPTIONS. There are fewer endpoints
+// than turn.MaxEffects.
 func plan(t *turn.Turn) (steps []step) {
 	live, _ := jsondoc.Parse(t.Snapshot.Documents["endpoints"])
 	for i := range live.Items {
@@ -81,17 +82,13 @@ func (s *step) checked() string {
 
 func runFunnel(t *turn.Turn) *turn.Response {
 	steps := plan(t)
-	var results []turn.Result
-	for chunk := range slices.Chunk(steps, turn.MaxEffects) {
-		effects := make([]turn.Effect, len(chunk))
-		for i, s := range chunk {
-			effects[i] = call(t, s.method, s.path, "")
-		}
-		answered, ok := t.DoAll(effects...)
-		if !ok {
-			return nil
-		}
-		results = append(results, answered...)
+	effects := make([]turn.Effect, len(steps))
+	for i, s := range steps {
+		effects[i] = call(t, s.method, s.path, "")
+	}
+	results, ok := t.DoAll(effects...)
+	if !ok {
+		return nil
 	}
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("selftest", funnelName)

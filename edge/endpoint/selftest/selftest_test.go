@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -150,6 +151,9 @@ func TestFunnelFails(t *testing.T) {
 	}))
 	if two.Verdict != "2 of 6 steps failed: GET /api/mcp (got status 503, want 405); GET /api/new (got status 503, want 200)." {
 		t.Error(two.Verdict)
+	}
+	if n := len(api.Routes); n > turn.MaxEffects {
+		t.Errorf("%d endpoints are called in one round of %d", n, turn.MaxEffects)
 	}
 	none, s := edgetest.NewFake(t), edgetest.Snapshot()
 	s.Documents["endpoints"] = snapshot.JSON(`[]`)

@@ -29,8 +29,7 @@
 //	         text path of the MCP server, outcome of such a turn for a POST there,
 //	         text path of the check of readiness, u32 seconds to keep its answer
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
-//	                  1 relay:  text ID, text list, text subject, text text, list of text records,
-//	                            text after
+//	                  1 relay:  text ID, text list, text subject, text text, text after
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body,
 //	                            u32 most bytes, u32 milliseconds, u32 seconds to share
 //	                  3 sign:   bytes
