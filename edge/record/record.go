@@ -171,7 +171,7 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	case call.differs(earlier):
 		return nil, KeyReused(t, in)
 	default:
-		stored = &Stored{Replayed: true, ID: id, At: turn.Text(earlier[1]), Emailed: earlier[2] == int64(1)}
+		stored = &Stored{Replayed: true, ID: id, At: turn.Text(earlier[1]), Emailed: turn.Integer(earlier[2]) == 1}
 	}
 	if !stored.sign(t, r) {
 		return nil, nil
@@ -250,7 +250,7 @@ func Insert(
 		return turn.Timeout, nil, true
 	}
 	if earlier = c.previous(stored); earlier != nil && !c.differs(earlier) {
-		if earlier[1] == civil.FormatTime(t.Now) {
+		if turn.Text(earlier[1]) == civil.FormatTime(t.Now) {
 			earlier = nil // the first transaction, which was done
 		}
 	}

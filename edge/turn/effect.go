@@ -24,7 +24,8 @@ func TextOrNull(s string) any {
 	return s
 }
 
-// Text returns a value of a row as a text: "" for NULL.
+// Text returns a value of a row as a text: "" for NULL. Comparing values themselves would make the
+// edge's module larger.
 func Text(v any) string {
 	s, _ := v.(string)
 	return s

@@ -85,7 +85,7 @@ func verified(t *turn.Turn, rows [][][]any) bool {
 	if want == "" || slices.Contains(t.Snapshot.PreviewHosts, t.Request.Host) {
 		return true
 	}
-	return len(rows) == 2 && len(rows[1]) == 1 && rows[1][0][0] == want
+	return len(rows) == 2 && len(rows[1]) == 1 && turn.Text(rows[1][0][0]) == want
 }
 
 func describes(t *turn.Turn, manifest *turn.Result) bool {

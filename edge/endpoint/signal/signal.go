@@ -337,7 +337,7 @@ func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {
 	var o outcome
 	if len(rows) == 1 {
 		row := rows[0]
-		o = outcome{started: turn.Integer(row[0]), fired: row[1] == "fired", body: turn.Text(row[2]), replayed: true}
+		o = outcome{started: turn.Integer(row[0]), fired: turn.Text(row[1]) == "fired", body: turn.Text(row[2]), replayed: true}
 	}
 	if o.body == "" {
 		return respond.RetryLater(t, respond.SignalUnderWay,
