@@ -1,7 +1,6 @@
 package cloudflare
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,6 +19,7 @@ import (
 	"anteroom/edge/turn"
 
 	"github.com/cloudflare/cloudflare-go/v6/accounts"
+	"github.com/cloudflare/cloudflare-go/v6/d1"
 	"github.com/cloudflare/cloudflare-go/v6/option"
 	"github.com/cloudflare/cloudflare-go/v6/shared"
 )
@@ -42,11 +42,8 @@ const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Wo
 
 const (
 	longestCall = time.Minute // D1 ends a query after 30 seconds
-	tries       = 4           // of a call that reads
+	retries     = 2           // of a call that reads; before them 2 and 4 seconds, or what Cloudflare asks for
 )
-
-// pause is half of the time before a call is repeated, and doubles each time.
-var pause = 250 * time.Millisecond
 
 // errNoAnswer does not quote the response, which may have secrets.
 var errNoAnswer = errors.New("truncated or malformed Cloudflare response")
@@ -92,12 +89,13 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	if err := errors.Join(faults...); err != nil || c.account != "" {
 		return c, err
 	}
-	list, err := accounts.NewAccountService(c.reading()...).List(ctx, accounts.AccountListParams{})
+	var response *http.Response
+	list, err := accounts.NewAccountService(c.options(retries, &response)...).List(ctx, accounts.AccountListParams{})
+	err = c.explain("ask for the token's accounts", permissionAccounts, response, err)
 	if err == nil && len(list.Result) != 1 {
 		err = fmt.Errorf("the token in %s has %d accounts", TokenVariable, len(list.Result))
 	}
 	if err != nil {
-		err = c.explain("ask for the token's accounts", permissionAccounts, err)
 		return nil, fmt.Errorf("%w (set %s, or account_id in wrangler.toml)", err, accountVariable)
 	}
 	c.account = list.Result[0].ID
@@ -136,88 +134,33 @@ func (f *failure) has(codes ...int64) bool {
 	return slices.ContainsFunc(f.faults, func(fault shared.ErrorData) bool { return slices.Contains(codes, fault.Code) })
 }
 
-func (f *failure) passing() bool {
-	return f.status == 0 && !errors.Is(f.err, context.Canceled) || f.status == 408 || f.status == 429 || f.status >= 500 ||
-		errors.Is(f.err, errNoAnswer)
-}
-
-func denied(err error) bool {
-	var f *failure
-	return errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized)
-}
-
-// writing returns the options of a call that is made once, as it may change something.
-func (c *client) writing() []option.RequestOption { return c.options(1) }
-
-// reading returns the options of a call that is repeated if it fails temporarily.
-func (c *client) reading() []option.RequestOption { return c.options(tries) }
-
-func (c *client) options(tries int) []option.RequestOption {
+func (c *client) options(retries int, response **http.Response) []option.RequestOption {
 	return []option.RequestOption{
 		option.WithBaseURL(c.base.String()), option.WithHTTPClient(c.http), option.WithAPIToken(c.token),
-		option.WithMaxRetries(0),
-		option.WithMiddleware(func(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			return c.try(tries, request, next)
-		}),
+		option.WithMaxRetries(retries), option.WithResponseInto(response),
 	}
 }
 
-func (c *client) try(tries int, request *http.Request,
-	do func(*http.Request) (*http.Response, error),
-) (*http.Response, error) {
-	for try := 1; ; try++ {
-		response, err := c.judge(do(request))
-		var f *failure
-		if !errors.As(err, &f) || !f.passing() || try >= tries {
-			return response, err
+// explain makes a failure of an error of Cloudflare's client, and adds the next step.
+func (c *client) explain(what, permission string, response *http.Response, err error) error {
+	if err == nil {
+		return nil
+	}
+	f, refused := &failure{err: err}, (*d1.Error)(nil) // the same type for all products
+	switch wrapped := (*url.Error)(nil); {
+	case response == nil:
+		if errors.As(err, &wrapped) {
+			f.err = wrapped.Err
 		}
-		select {
-		case <-request.Context().Done():
-			return response, err
-		case <-time.After(pause << try):
-		}
-		if request.GetBody != nil {
-			request.Body, _ = request.GetBody() // a buffer, which does not fail
-		}
+	case errors.As(err, &refused) && len(refused.Errors) > 0:
+		f.status, f.faults, f.err = response.StatusCode, refused.Errors, nil
+	case response.StatusCode >= 400:
+		f.status, f.err = response.StatusCode, errors.New(http.StatusText(response.StatusCode))
+	default:
+		f.status, f.err = response.StatusCode, errNoAnswer
 	}
-}
-
-func (c *client) judge(response *http.Response, err error) (*http.Response, error) {
-	if err != nil {
-		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err
-		}
-		return response, &failure{err: err}
-	}
-	body, err := io.ReadAll(response.Body)
-	response.Body.Close()
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	var answer struct {
-		Errors []shared.ErrorData `json:"errors"`
-	}
-	f := &failure{status: response.StatusCode}
-	switch broken := err != nil || json.Unmarshal(body, &answer) != nil; {
-	case broken && f.status >= 400 && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain"):
-		f.err = fmt.Errorf("%.200q", body) // of Analytics Engine
-	case broken && f.status >= 400:
-		f.err = errors.New(http.StatusText(f.status))
-	case broken:
-		f.err = errNoAnswer
-	}
-	for _, fault := range answer.Errors {
-		fault.Message = strings.ReplaceAll(fault.Message, c.token, "…")
-		f.faults = append(f.faults, fault)
-	}
-	if f.status >= 400 || f.err != nil || len(f.faults) > 0 {
-		return response, f
-	}
-	return response, nil
-}
-
-func (c *client) explain(what, permission string, err error) error {
-	f := &failure{}
-	if !errors.As(err, &f) {
-		return fmt.Errorf("%s: %w", what, err)
+	for i := range f.faults {
+		f.faults[i].Message = strings.ReplaceAll(f.faults[i].Message, c.token, "…")
 	}
 	next := ""
 	switch {
@@ -226,7 +169,8 @@ func (c *client) explain(what, permission string, err error) error {
 		next = " (verify the e-mail address of the account in Cloudflare's dashboard)"
 	case f.has(10089):
 		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
-	case denied(f), f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
+	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized,
+		f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
 		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable,
 			permission, accountVariable)
 	case f.status == http.StatusTooManyRequests:
@@ -239,27 +183,31 @@ func (c *client) explain(what, permission string, err error) error {
 	return fmt.Errorf("%s: %w%s", what, f, next)
 }
 
-func (c *client) path(of string) string { return "accounts/" + c.account + "/" + of }
-
-func (c *client) get(ctx context.Context, path string, into any) error {
-	answer := struct {
-		Result any `json:"result"`
-	}{into}
-	return c.ask(ctx, http.MethodGet, path, "", &answer)
-}
-
-func (c *client) ask(ctx context.Context, method, path, body string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, c.base.String()+"/"+path, strings.NewReader(body))
+// analyze runs a query of Analytics Engine, which Cloudflare's client lacks.
+func (c *client) analyze(ctx context.Context, query string, into any) error {
+	address := c.base.JoinPath("accounts", c.account, "analytics_engine/sql").String()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(query))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Content-Type", "text/plain")
-	response, err := c.try(tries, request, c.http.Do)
-	if err != nil {
-		return err
+	response, err := c.http.Do(request)
+	if err == nil {
+		defer response.Body.Close()
+		var body []byte
+		if body, err = io.ReadAll(response.Body); response.StatusCode >= 400 {
+			refused := &d1.Error{}
+			_ = refused.UnmarshalJSON(body)
+			if len(refused.Errors) == 0 { // it is a plain text
+				refused.Errors = []shared.ErrorData{{Message: string(body)}}
+			}
+			err = refused
+		} else if err == nil {
+			err = json.Unmarshal(body, into)
+		}
 	}
-	return json.NewDecoder(response.Body).Decode(into)
+	return c.explain("ask Analytics Engine", permissionAnalytics, response, err)
 }
 
 var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Engine as %s in wrangler.toml, so %w",
@@ -302,9 +250,8 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, " +
 		"SUM(_sample_interval) AS n"
 	query := columns + " FROM " + s.dataset + where + " GROUP BY day, client, kind ORDER BY day, client, kind FORMAT JSON"
-	path := s.client.path("analytics_engine/sql")
-	if err := s.client.ask(ctx, http.MethodPost, path, query, &answer); err != nil {
-		return nil, s.client.explain("ask Analytics Engine", permissionAnalytics, err)
+	if err := s.client.analyze(ctx, query, &answer); err != nil {
+		return nil, err
 	}
 	if answer.Rows == nil || *answer.Rows != len(answer.Data) {
 		return nil, errors.New("read observations: the response lacks rows (ask for fewer days)")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"anteroom/edge/turn"
 
 	"github.com/cloudflare/cloudflare-go/v6/d1"
-	"github.com/cloudflare/cloudflare-go/v6/option"
 )
 
 // Store is the D1 database of an environment, a records.Store. Its methods may be called
@@ -123,7 +121,7 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 			return nil, fmt.Errorf("%s: %q is not one statement that only reads", what, statement.SQL)
 		}
 	}
-	results, err := s.run(ctx, what, statements, s.client.reading())
+	results, err := s.run(ctx, what, statements, retries)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +137,7 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 // Write runs statements as one transaction, and returns the number of changed rows of each. Unless
 // D1 refused them, the error tells that the outcome is unknown.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
-	results, err := s.run(ctx, "write to "+s.Name(), statements, s.client.writing())
+	results, err := s.run(ctx, "write to "+s.Name(), statements, 0)
 	var f *failure
 	if errors.As(err, &f) && !f.refused() {
 		err = fmt.Errorf("%w; it is not known whether it was done: look at the records before you repeat it", err)
@@ -162,7 +160,7 @@ func (f *failure) refused() bool {
 }
 
 func (s *Store) run(
-	ctx context.Context, what string, statements []turn.Statement, options []option.RequestOption,
+	ctx context.Context, what string, statements []turn.Statement, retries int,
 ) ([]d1.DatabaseRawResponse, error) {
 	batch := make([]d1.DatabaseRawParamsBodyMultipleQueriesBatch, len(statements))
 	for i, statement := range statements {
@@ -180,17 +178,20 @@ func (s *Store) run(
 	set(&body.Batch.Value, &body.Batch.Present, batch)
 	params := d1.DatabaseRawParams{Body: body}
 	set(&params.AccountID.Value, &params.AccountID.Present, s.client.account)
-	page, err := d1.NewDatabaseService(options...).Raw(ctx, s.id, params)
-	if err == nil && len(page.Result) != len(batch) {
-		err = fmt.Errorf("got results of %d statements, want %d", len(page.Result), len(batch))
-		err = &failure{status: http.StatusOK, err: err}
-	}
+	var response *http.Response
+	page, err := d1.NewDatabaseService(s.client.options(retries, &response)...).Raw(ctx, s.id, params)
 	if err != nil {
-		return nil, s.client.explain(what, permissionD1, err)
+		return nil, s.client.explain(what, permissionD1, response, err)
+	}
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf(format, args...)})
+	}
+	if len(page.Result) != len(batch) {
+		return nil, wrong("got results of %d statements, want %d", len(page.Result), len(batch))
 	}
 	for i := range page.Result {
 		if !page.Result[i].Success {
-			return nil, fmt.Errorf("%s: %w", what, &failure{status: http.StatusOK, err: fmt.Errorf("statement %d failed", i+1)})
+			return nil, wrong("statement %d failed", i+1)
 		}
 		s.size.Store(int64(page.Result[i].Meta.SizeAfter))
 	}
@@ -256,11 +257,15 @@ func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 }
 
 func (c *client) findDatabase(ctx context.Context, name string) (string, error) {
-	var found []struct{ Name, UUID string } // the API searches: the name may be a part of others
-	if err := c.get(ctx, c.path("d1/database?name="+url.QueryEscape(name)), &found); err != nil {
-		return "", c.explain("look for D1 database "+name, permissionD1, err)
+	var params d1.DatabaseListParams // the API searches: the name may be a part of others
+	set(&params.AccountID.Value, &params.AccountID.Present, c.account)
+	set(&params.Name.Value, &params.Name.Present, name)
+	var response *http.Response
+	found, err := d1.NewDatabaseService(c.options(retries, &response)...).List(ctx, params)
+	if err != nil {
+		return "", c.explain("look for D1 database "+name, permissionD1, response, err)
 	}
-	for _, f := range found {
+	for _, f := range found.Result {
 		if f.Name == name {
 			return f.UUID, nil
 		}
@@ -278,9 +283,10 @@ func (c *client) createDatabase(ctx context.Context, name, location, jurisdictio
 		set(&params.PrimaryLocationHint.Value, &params.PrimaryLocationHint.Present,
 			d1.DatabaseNewParamsPrimaryLocationHint(location))
 	}
-	made, err := d1.NewDatabaseService(c.writing()...).New(ctx, params)
+	var response *http.Response
+	made, err := d1.NewDatabaseService(c.options(0, &response)...).New(ctx, params)
 	if err != nil {
-		return "", c.explain("create D1 database "+name, permissionD1, err)
+		return "", c.explain("create D1 database "+name, permissionD1, response, err)
 	}
 	return made.UUID, nil
 }

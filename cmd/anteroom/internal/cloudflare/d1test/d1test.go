@@ -92,6 +92,7 @@ func (s *Server) Exec(statement string, args ...any) {
 // Answer writes an answer of the API.
 func Answer(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After-Ms", "1")
 	w.WriteHeader(status)
 	w.Write([]byte(body))
 }
