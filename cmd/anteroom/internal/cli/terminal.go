@@ -82,10 +82,10 @@ func (c *counter) Write(p []byte) (int, error) {
 // WithoutSecrets writes to a writer, and removes secret keys after their prefix.
 type WithoutSecrets struct{ io.Writer }
 
-// SecretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
+// secretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
 // quotation mark would end a quoted text, and a stranger's words would be read as a part of the
 // log.
-var SecretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
+var secretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
 	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
 func (w WithoutSecrets) Write(p []byte) (int, error) {
@@ -95,7 +95,7 @@ func (w WithoutSecrets) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func WithoutSecret(text string) string { return SecretKey.ReplaceAllString(text, "${1}…") }
+func WithoutSecret(text string) string { return secretKey.ReplaceAllString(text, "${1}…") }
 
 // ContentError has a line for each fault of a content folder.
 type ContentError interface {

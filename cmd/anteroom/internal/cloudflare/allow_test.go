@@ -8,7 +8,6 @@ import (
 )
 
 func TestReadAllowances(t *testing.T) {
-	t.Setenv(TokenVariable, "the-token")
 	for _, c := range []struct {
 		names, reasons []string
 		want           string
@@ -21,8 +20,6 @@ func TestReadAllowances(t *testing.T) {
 		{[]string{"key"}, []string{" "}, "is empty"},
 		{[]string{"key"}, []string{strings.Repeat("x", longestReasons+1)}, "more than 700 bytes"},
 		{[]string{"key"}, []string{"two\nlines"}, "control characters"},
-		{[]string{"key"}, []string{"it is the-token"}, "contains a secret"},
-		{[]string{"key"}, []string{"anteroom-secret:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}, "contains a secret"},
 	} {
 		list, err := ReadAllowances(c.names, c.reasons, Allowances)
 		if got := fmt.Sprint(list, err); !strings.Contains(got, c.want) {

@@ -214,27 +214,20 @@ var errNoDataset = fmt.Errorf("the environment binds no dataset of Analytics Eng
 	datasetBinding, records.ErrNotObserved)
 
 // Observed returns the observations of the days from since to through, YYYY-MM-DD in UTC, both
-// included, in the order of days, clients and kinds. "" leaves an end open. Analytics Engine keeps
-// three months, and may keep a sample: then the numbers are estimates.
+// included, in the order of days, clients and kinds. "" leaves an end open. The caller has checked
+// the days. Analytics Engine keeps three months, and may keep a sample: then the numbers are
+// estimates.
 func (s *Store) Observed(ctx context.Context, since, through string) ([]records.Observation, error) {
 	if s.dataset == "" {
 		return nil, errNoDataset
 	}
+	const midnight = "toDateTime('%s 00:00:00')"
 	var conditions []string
-	bound := func(day, comparison string, shift int) error {
-		if day == "" {
-			return nil
-		}
-		at, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			return fmt.Errorf("read observations: %q is not a day (give YYYY-MM-DD)", day)
-		}
-		day = at.AddDate(0, 0, shift).Format(time.DateOnly)
-		conditions = append(conditions, fmt.Sprintf("timestamp %s toDateTime('%s 00:00:00')", comparison, day))
-		return nil
+	if since != "" {
+		conditions = append(conditions, fmt.Sprintf("timestamp >= "+midnight, since))
 	}
-	if err := errors.Join(bound(since, ">=", 0), bound(through, "<", 1)); err != nil {
-		return nil, err
+	if last, err := time.Parse(time.DateOnly, through); err == nil {
+		conditions = append(conditions, fmt.Sprintf("timestamp < "+midnight, last.AddDate(0, 0, 1).Format(time.DateOnly)))
 	}
 	where := ""
 	if len(conditions) > 0 {

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,51 +51,23 @@ type Config struct {
 
 	top environment
 	env map[string]environment
+	all map[string]any // the whole file
 }
 
-// environment holds the top of wrangler.toml or one environment, as far as this program reads it.
+// environment holds the top of wrangler.toml or one environment, as far as commands use it.
 type environment struct {
-	Name          string `toml:"name"`
-	Account       string `toml:"account_id"`
-	WorkersDev    *bool  `toml:"workers_dev"`
-	Observability *struct {
-		Redact bool `toml:"redact_query_string"`
-		Logs   struct {
-			Invocations *bool `toml:"invocation_logs"`
-		} `toml:"logs"`
-		Traces struct {
-			Enabled bool `toml:"enabled"`
-		} `toml:"traces"`
-	} `toml:"observability"`
-	Routes []struct {
+	Name       string `toml:"name"`
+	Account    string `toml:"account_id"`
+	WorkersDev *bool  `toml:"workers_dev"`
+	Routes     []struct {
 		Pattern string `toml:"pattern"`
 		Domain  bool   `toml:"custom_domain"`
 	} `toml:"routes"`
-	Vars   map[string]string `toml:"vars"`
-	Assets struct {
-		HTML           string   `toml:"html_handling"`
-		NotFound       string   `toml:"not_found_handling"`
-		RunWorkerFirst []string `toml:"run_worker_first"`
-	} `toml:"assets"`
 	Databases []struct {
 		Binding string `toml:"binding"`
 		Name    string `toml:"database_name"`
 		ID      string `toml:"database_id"`
 	} `toml:"d1_databases"`
-	Mail []struct {
-		Destination string   `toml:"destination_address"`
-		Senders     []string `toml:"allowed_sender_addresses"`
-	} `toml:"send_email"`
-	Limits []struct {
-		Namespace string `toml:"namespace_id"`
-		Simple    struct {
-			Limit  int `toml:"limit"`
-			Period int `toml:"period"`
-		} `toml:"simple"`
-	} `toml:"ratelimits"`
-	Services []struct {
-		Service string `toml:"service"`
-	} `toml:"services"`
 	Datasets []struct {
 		Binding string `toml:"binding"`
 		Name    string `toml:"dataset"`
@@ -124,7 +95,10 @@ func (c *Config) parse(text []byte) error {
 		Env map[string]environment `toml:"env"`
 	}
 	_, err := toml.Decode(string(text), &file)
-	c.top, c.env = file.environment, file.Env
+	c.top, c.env, c.all = file.environment, file.Env, nil
+	if err == nil {
+		err = toml.Unmarshal(text, &c.all)
+	}
 	return err
 }
 
@@ -138,7 +112,6 @@ func (c *Config) environment(name string) (environment, error) {
 	}
 	e.Account = cmp.Or(e.Account, c.top.Account)
 	e.WorkersDev = cmp.Or(e.WorkersDev, c.top.WorkersDev)
-	e.Observability = cmp.Or(e.Observability, c.top.Observability)
 	if e.Routes == nil {
 		e.Routes = c.top.Routes
 	}
@@ -178,6 +151,25 @@ func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	return ""
 }
 
+// at returns the value at a path of keys, or nil. A list of tables on the way must have one.
+func at(value any, path ...string) any {
+	for _, key := range path {
+		switch list := value.(type) {
+		case []map[string]any:
+			if value = nil; len(list) == 1 {
+				value = list[0]
+			}
+		case []any: // of inline tables
+			if value = nil; len(list) == 1 {
+				value = list[0]
+			}
+		}
+		table, _ := value.(map[string]any)
+		value = table[key]
+	}
+	return value
+}
+
 // Check compares the file with the generated snapshot. The error lists all faults.
 func (c *Config) Check(s *snapshot.Snapshot) error {
 	var faults []error
@@ -187,34 +179,37 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 	used := map[string]string{}
 	for _, name := range c.Environments() {
 		e, _ := c.environment(name)
-		equal := func(what string, got, want any) {
-			if !reflect.DeepEqual(got, want) {
-				g, _ := json.Marshal(got) // texts, numbers and lists of them
-				w, _ := json.Marshal(want)
+		of := func(path string) any { return at(c.all, append([]string{"env", name}, strings.Split(path, ".")...)...) }
+		same := func(what string, got, want any) {
+			g, _ := json.Marshal(got) // texts, numbers and lists of them
+			w, _ := json.Marshal(want)
+			if string(g) != string(w) {
 				fault("%s: %s is %s, want %s", name, what, g, w)
 			}
 		}
-		own := func(what, value string) {
+		own := func(path string) {
+			value, _ := of(path).(string)
 			if other := used[value]; value == "" {
-				fault("%s: %s is missing", name, what)
+				fault("%s: %s is missing", name, path)
 			} else if other != "" {
-				fault("%s: %s %q is already used by %s", name, what, value, other)
+				fault("%s: %s %q is already used by %s", name, path, value, other)
 			}
 			used[value] = name
 		}
-		own("name", e.Name)
-		if o := e.Observability; o == nil || !o.Redact || o.Logs.Invocations == nil || *o.Logs.Invocations ||
-			o.Traces.Enabled {
+		own("name")
+		log := cmp.Or[any](of("observability"), at(c.all, "observability"))
+		if at(log, "redact_query_string") != true || at(log, "logs", "invocation_logs") != false ||
+			at(log, "traces", "enabled") == true {
 			fault("%s: observability may log e-mail addresses, which are in queries "+
 				"(set redact_query_string = true, logs.invocation_logs = false and traces.enabled = false)", name)
 		}
 		switch name {
 		case Apex:
-			equal("the domain", e.domains(), []string{s.ApexHost})
-			equal("vars", e.Vars, map[string]string{"CANONICAL_HOST": s.CanonicalHost})
+			same("the domain", e.domains(), []string{s.ApexHost})
+			same("vars", of("vars"), map[string]string{"CANONICAL_HOST": s.CanonicalHost})
 			continue
 		case Production:
-			equal("the domain", e.domains(), []string{s.CanonicalHost})
+			same("the domain", e.domains(), []string{s.CanonicalHost})
 		default:
 			for _, host := range e.domains() {
 				if !slices.Contains(s.PreviewHosts, host) {
@@ -222,34 +217,36 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 				}
 			}
 		}
-		if len(e.Databases) != 1 || len(e.Mail) != 1 || len(e.Limits) != 1 || len(e.Services) != 1 {
-			fault("%s needs one each of d1_databases, send_email, ratelimits and services", name)
-			continue
-		}
-		db := e.Databases[0]
-		own("database_id", db.ID)
-		if !uuid.MatchString(db.ID) || db.Name == "" || db.Binding != databaseBinding {
+		own("d1_databases.database_id")
+		if id, database := e.database(); !uuid.MatchString(id) || database == "" {
 			fault("%s: d1_databases needs the binding %s, a database_name, and as database_id an id or %s…", name,
 				databaseBinding, placeholderID)
 		}
-		equal("send_email.destination_address", e.Mail[0].Destination, s.RelayTo)
-		equal("send_email.allowed_sender_addresses", e.Mail[0].Senders, []string{s.RelayFrom})
-		own("namespace_id", e.Limits[0].Namespace)
-		equal("the limit of ratelimits", e.Limits[0].Simple.Limit, int(s.WritesPerMinute))
-		equal("the period of ratelimits", e.Limits[0].Simple.Period, 60)
-		equal("services.service", e.Services[0].Service, e.Name)
-		queries, set := e.Vars["D1_QUERIES"]
-		if n, err := strconv.Atoi(queries); set && (err != nil || n < leastQueries) {
-			fault("%s: vars.D1_QUERIES is %q, want at least %d (1000 on the paid plan)", name, queries, leastQueries)
+		own("ratelimits.namespace_id")
+		if queries := of("vars.D1_QUERIES"); queries != nil {
+			if n, err := strconv.Atoi(fmt.Sprint(queries)); err != nil || n < leastQueries {
+				fault("%s: vars.D1_QUERIES is %q, want at least %d (1000 on the paid plan)", name, queries, leastQueries)
+			}
 		}
-		equal("assets.html_handling", e.Assets.HTML, "none")
-		equal("assets.not_found_handling", e.Assets.NotFound, "none")
-		equal("assets.run_worker_first", e.Assets.RunWorkerFirst,
-			append([]string{"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready}, output.WorkerPatterns...))
+		for path, want := range map[string]any{
+			"send_email.destination_address":      s.RelayTo,
+			"send_email.allowed_sender_addresses": []string{s.RelayFrom},
+			"ratelimits.simple.limit":             s.WritesPerMinute,
+			"ratelimits.simple.period":            60,
+			"services.service":                    e.Name,
+			"assets.html_handling":                "none",
+			"assets.not_found_handling":           "none",
+			"assets.run_worker_first": append([]string{
+				"/api", "/api/*", "/v1", "/v1/*", health.Live, health.Ready,
+			}, output.WorkerPatterns...),
+		} {
+			same(path, of(path), want)
+		}
 	}
 	if _, has := c.env[Apex]; !has && s.ApexHost != "" {
 		fault("no environment %s for the apex host %s", Apex, s.ApexHost)
 	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)
 }
 

@@ -62,9 +62,6 @@ func TestReadAndWrite(t *testing.T) {
 		t.Errorf("no parameters are sent as %s", last)
 	}
 	for _, statement := range []turn.Statement{
-		{SQL: "DELETE FROM things"},
-		{SQL: "SELECT 1; DROP TABLE things"},
-		{SQL: "WITH x AS (SELECT 1) INSERT INTO things SELECT 1, 2"},
 		{SQL: "SELECT ?", Args: []any{1.5}},
 		{SQL: "SELECT ?", Args: []any{"\xff"}},
 		{SQL: "SELECT ?", Args: []any{int64(maxInteger + 1)}},
@@ -224,8 +221,6 @@ func TestObserved(t *testing.T) {
 	status, answer = 422, "unable to find type of column"
 	_, err = s.Observed(t.Context(), "", "")
 	wantError(t, err, `ask Analytics Engine: Cloudflare answered 422: "unable to find type of column"`)
-	_, err = s.Observed(t.Context(), "2026-11-31' OR 1", "")
-	wantError(t, err, "is not a day (give YYYY-MM-DD)")
 	s.dataset = ""
 	if _, err := s.Observed(t.Context(), "", ""); !errors.Is(err, records.ErrNotObserved) {
 		t.Errorf("no dataset: %v", err)
