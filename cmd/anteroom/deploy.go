@@ -112,13 +112,7 @@ func (d *deployment) readKey(t *cli.Terminal) (err error) {
 }
 
 func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
-	err := d.Run(ctx)
-	for _, a := range d.Allowances {
-		if !a.Needed {
-			t.Warnf("--allow %s was not needed, so it is not noted", a.Name)
-		}
-	}
-	if err != nil {
+	if err := d.Run(ctx); err != nil {
 		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
 	}
 	t.Printf("%-12s %s", "live now", d.Live(ctx))

@@ -28,7 +28,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -343,27 +342,18 @@ func (t *Terminal) Context() (ctx context.Context, stop context.CancelCauseFunc)
 	return ctx, stop
 }
 
-// editors are the programs that open a FILE at a line N, by their arguments.
-var editors = map[string]string{
-	"+N FILE": "emacs emacsclient ex gvim jed joe jmacs kak mcedit mg micro nano ne nvi nvim pico vi view vim " +
-		"vim.basic vim.tiny zile",
-	"--goto FILE:N": "code code-insiders codium cursor",
-	"FILE:N":        "hx subl zed",
-}
+// lineEditors are the editors that open a file at line N with +N before its name.
+const lineEditors = "emacs emacsclient ex gvim jed joe jmacs kak mcedit mg micro nano ne nvi nvim pico vi view vim " +
+	"vim.basic vim.tiny zile"
 
 // Edit runs the editor of $VISUAL or $EDITOR, or vi, on a file, as git does. It opens the file at a
-// line if that is not 0 and the editor is a known one.
+// line if that is not 0 and the editor is one of lineEditors.
 func (t *Terminal) Edit(file string, line int) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
 	program, _, _ := strings.Cut(strings.TrimSpace(editor), " ")
 	arguments := []string{file}
-	for form, programs := range editors {
-		if line > 0 && slices.Contains(strings.Fields(programs), filepath.Base(program)) {
-			arguments = strings.Fields(form)
-			for i := range arguments {
-				arguments[i] = strings.NewReplacer("FILE", file, "N", strconv.Itoa(line)).Replace(arguments[i])
-			}
-		}
+	if line > 0 && slices.Contains(strings.Fields(lineEditors), filepath.Base(program)) {
+		arguments = []string{fmt.Sprint("+", line), file}
 	}
 	// An interrupt is for the editor: the shell waits until that ends.
 	command := exec.Command("sh", append([]string{"-c", "trap : INT\n" + editor + ` "$@"`, editor}, arguments...)...)

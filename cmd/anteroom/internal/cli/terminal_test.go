@@ -106,8 +106,6 @@ func TestEditAtLine(t *testing.T) {
 	}{
 		{"vim", 7, "+7 a file"},
 		{"emacsclient -t", 7, "-t +7 a file"},
-		{"code --wait", 12, "--wait --goto a file:12"},
-		{"hx", 7, "a file:7"},
 		{"other", 7, "a file"},
 		{"vim", 0, "a file"},
 	} {

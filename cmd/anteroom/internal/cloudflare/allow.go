@@ -13,10 +13,7 @@ import (
 	"anteroom/edge/store/migrations"
 )
 
-type Allowance struct {
-	Name, Reason string
-	Needed       bool // it has happened
-}
+type Allowance struct{ Name, Reason string }
 
 const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
 
@@ -45,13 +42,11 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 	return list, nil
 }
 
-// refuse returns the regressions that are not allowed as an error, and sets Needed.
+// refuse returns the regressions that are not allowed as an error.
 func refuse(found []continuity.Regression, allowances []Allowance) error {
 	var allowed []string
-	for i := range allowances {
-		a := &allowances[i]
+	for _, a := range allowances {
 		allowed = append(allowed, a.Name)
-		a.Needed = a.Needed || slices.ContainsFunc(found, func(r continuity.Regression) bool { return r.Kind == a.Name })
 	}
 	refused := slices.Clone(found)
 	for i := range refused {
@@ -63,15 +58,6 @@ func refuse(found []continuity.Regression, allowances []Allowance) error {
 		r.Hint += "allow it with --allow " + r.Kind + " --reason TEXT"
 	}
 	return continuity.Refuse(refused, allowed...)
-}
-
-func notes(allowances []Allowance) (text string) {
-	for _, a := range allowances {
-		if a.Needed {
-			text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
-		}
-	}
-	return text
 }
 
 var (
@@ -108,5 +94,8 @@ func (d *Deployment) note() (string, error) {
 		key = fmt.Sprintf("%.4x", sha256.Sum([]byte(s.CurrentKey)))
 	}
 	text := fmt.Sprintf("content %s, as of %s, key %s, log %d, schema %d", s.ShortVersion(), s.AsOf, key, facts.LogSize(), len(all))
-	return text + notes(d.Allowances), nil
+	for _, a := range d.Allowances {
+		text += fmt.Sprintf("; allowed %s (%s)", a.Name, a.Reason)
+	}
+	return text, nil
 }

@@ -13,7 +13,7 @@ func TestReadAllowances(t *testing.T) {
 		want           string
 	}{
 		{nil, nil, "[] <nil>"},
-		{[]string{"key", "dns"}, []string{" it leaked ", "it moves"}, "[{key it leaked false} {dns it moves false}] <nil>"},
+		{[]string{"key", "dns"}, []string{" it leaked ", "it moves"}, "[{key it leaked} {dns it moves}] <nil>"},
 		{[]string{"key"}, nil, "got 1 --allow and 0 --reason (give a reason for each)"},
 		{[]string{"all"}, []string{"x"}, `--allow: got "all", want one of as_of, board, document, key, log, dns`},
 		{[]string{"key", "key"}, []string{"x", "y"}, "--allow key is given twice"},

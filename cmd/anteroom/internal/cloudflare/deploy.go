@@ -96,7 +96,7 @@ func (d *Deployment) Compare(ctx context.Context) error {
 		return err
 	}
 	withdrawn := "nothing published at " + host + " is withdrawn"
-	if notes(d.Allowances) != "" {
+	if len(found) > 0 {
 		withdrawn = "as allowed, something published at " + host + " is withdrawn"
 	}
 	d.Say("continuity", withdrawn)

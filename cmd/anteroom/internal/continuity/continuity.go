@@ -299,7 +299,6 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}
-			text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // git may have changed line ends
 			switch {
 			case json.Valid(text) || path.Ext(name) != ".json":
 			case "/"+name == manifestPath:
@@ -315,7 +314,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 	}
 	var known *snapshot.Snapshot
 	if text, err := os.ReadFile(snapshotFile); err == nil {
-		text, _, _ = bytes.Cut(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
+		text, _, _ = bytes.Cut(text, []byte("\n\n"))
 		known, _ = snapshot.Decode(text) // nil for another format
 	}
 	facts, err := FromFiles(files, known)

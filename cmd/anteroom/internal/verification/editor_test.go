@@ -90,30 +90,6 @@ func TestTemplateFolds(t *testing.T) {
 	}
 }
 
-// What was vouched for is listed with the answer that would change it, which is about that agent
-// alone, whatever its name is.
-func TestTemplateVouched(t *testing.T) {
-	s := newService(t)
-	names := append([]string{"a*", "ab", " led", "früh"}, hostile...)
-	for i := range maxVouched + 3 - len(names) {
-		names = append(names, fmt.Sprint("agent ", i))
-	}
-	s.register(100, "", "key", "10:00:00")
-	for i, name := range names {
-		s.register(i+1, name, "", "10:00:00")
-	}
-	s.verify("11:00:00", `registrations: [{agent_name: "*", decision: vouch, reason: known}, {pubkey: key, decision: vouch, reason: known}]`, len(names)+1)
-	pending := s.take("12:00:00")
-	text := string(pending.template())
-	const line, taken = `  #- {decision: leave, earlier: true, reason: "", `, `  - {decision: leave, earlier: true, reason: a, `
-	if n := strings.Count(text, line); n != maxVouched || !strings.Contains(text, "\n  # and 4 more (anteroom records list registrations)\n") ||
-		!strings.Contains(text, line+`agent_name: "früh"}`) || !strings.Contains(text, line+`agent: "`+id(1)+`"}`) {
-		t.Fatalf("%d are listed\n%s", n, text)
-	}
-	text = strings.Replace(strings.Replace(text, line, taken, maxVouched), `correction: ""`, "correction: A slip.", 1)
-	s.put(pending, text, 4, len(names)+1)
-}
-
 // editor edits a draft, once each time it is opened.
 type editor struct {
 	edits  []func(string) string

@@ -18,7 +18,6 @@ import (
 // What a template lists at most.
 const (
 	maxListed  = 500     // agents, charters or suggestions with an answer each
-	maxVouched = 50      // agents that were vouched for
 	maxBefore  = 5       // earlier decisions about an agent
 	maxClients = 20      // names of clients
 	maxTexts   = 1 << 20 // bytes of the texts of suggestions
@@ -96,7 +95,8 @@ func (v *survey) registrations(s *sheet) {
 		"  leave  count them as recorded, without verifying the agent\n"+
 		"  vouch  count the agent as one verified conversion; write why, without a name\n         or an address\n"+
 		"  own    your own development, seed or test records; they are not counted\n"+
-		"You may add answers, also about several agents or about verified records:\n"+
+		"You may add answers, also about several agents or about verified records, which\n"+
+		"anteroom records list registrations shows with their decisions:\n"+
 		`  {decision: own, agent_name: "probe *"}`+"\n"+
 		"  {decision: leave, reason: WHY, earlier: true, agent_name: NAME}", len(k.fresh), cli.Plural(len(agents), "agent"))
 	s.line("registrations:")
@@ -112,7 +112,6 @@ func (v *survey) registrations(s *sheet) {
 		v.propose(s, k, a.fresh[0])
 	}
 	v.proposeOwn(s, k)
-	s.vouched(k)
 }
 
 func (s *sheet) describe(a *subject) {
@@ -147,32 +146,6 @@ func (s *sheet) describe(a *subject) {
 
 // past are decisions about registrations, in the past tense.
 var past = map[string]string{site.Leave: "left", site.Vouch: "vouched for", site.Own: "set apart as your own"}
-
-// vouched lists the agents that were vouched for, with what would change that.
-func (s *sheet) vouched(k *scanned) {
-	n := 0
-	for _, a := range k.subjects {
-		i := slices.IndexFunc(a.old, func(r *row) bool { return r.was == site.Vouch })
-		if i < 0 {
-			continue
-		}
-		if n++; n == 1 {
-			s.note("  ", "Vouched for before. To change that, remove a # and say why:")
-		} else if n > maxVouched {
-			continue
-		}
-		about := fmt.Sprintf("agent_name: %q", a.text)
-		// A name that is written otherwise, that is a pattern or that YAML would trim.
-		if a.nameless || about != `agent_name: "`+strings.TrimSpace(a.text)+`"` || strings.Contains(a.text, "*") {
-			s.note("  ", "%q", a.text)
-			about = fmt.Sprintf("agent: %q", a.old[i].ID)
-		}
-		s.line(`  #- {decision: leave, earlier: true, reason: "", %s}`, about)
-	}
-	if n > maxVouched {
-		s.note("  ", "and %d more (anteroom records list registrations)", n-maxVouched)
-	}
-}
 
 func (v *survey) proposeOwn(s *sheet, k *scanned) {
 	ids, remarks := v.nowOwn(k)
