@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
+	"slices"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -19,7 +16,6 @@ import (
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +24,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && backups == "" {
+			if len(args) == 0 && backups == "" || slices.Contains(args, "-") { // there is no form of a stream
 				return cli.Usage(errors.New("FILE is missing (or name a folder with --backups)"))
 			} else if len(args) == 0 {
 				if err := disk.MakeFolder(backups); err != nil {
@@ -39,11 +35,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 			if err := refusePublic("FILE", args[0], publicFolder); err != nil {
 				return err
 			}
-			file := filepath.Join(data, sqlite.FileName)
-			if args[0] == "-" {
-				return streamBackup(cmd.Context(), t, file)
-			}
-			c, err := backup.Write(cmd.Context(), file, args[0])
+			c, err := backup.Write(cmd.Context(), filepath.Join(data, sqlite.FileName), args[0])
 			if err != nil {
 				return err
 			}
@@ -55,38 +47,6 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&backups, "backups", "", "the `folder` for a file of the day if no FILE is named")
 	jsonFlag(flags, &t.JSON)
 	return cmd
-}
-
-// streamBackup writes a backup to standard output, and its words to standard error.
-func streamBackup(ctx context.Context, t *cli.Terminal, database string) error {
-	if f, is := t.Stdout.(*os.File); t.JSON || is && isatty.IsTerminal(f.Fd()) {
-		return cli.Usage(errors.New("standard output takes the backup: redirect it, and leave --json out"))
-	}
-	signal.Ignore(syscall.SIGPIPE)                      // so that a reader who is gone is an error
-	folder, err := os.MkdirTemp("", "anteroom-backup-") // of mode 0700
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	name := filepath.Join(folder, sqlite.FileName)
-	c, err := backup.Write(ctx, database, name)
-	if err != nil {
-		return err
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	os.Remove(name) // also if the program is killed
-	if _, err = io.Copy(t.Out, f); err == nil {
-		err = t.Out.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("write the backup: %w", err)
-	}
-	t.Out.Reset(t.Err)
-	return printBackup(t, "backed up to standard output", "-", c, false)
 }
 
 func restoreCommand(t *cli.Terminal) *cobra.Command {

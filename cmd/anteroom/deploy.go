@@ -69,7 +69,10 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
 		"the jurisdiction of a new database: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
 	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
-	addAllow(cmd, &allow, &reasons)
+	f.StringArrayVar(&allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
+		"each with a --reason")
+	f.StringArrayVar(&reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
+	cmd.MarkFlagsMutuallyExclusive("location", "jurisdiction")
 	return cmd
 }
 
@@ -117,13 +120,6 @@ func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
 	}
 	t.Printf("%-12s %s", "live now", d.Live(ctx))
 	return nil
-}
-
-func addAllow(cmd *cobra.Command, allow, reasons *[]string) {
-	f := cmd.Flags()
-	f.StringArrayVar(allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
-		"each with a --reason")
-	f.StringArrayVar(reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
 }
 
 // reach returns a deployed service. Tests replace it.

@@ -45,7 +45,10 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 				}
 			}
 			out = cmp.Or(out, named)
-			if err := checkOut(out, content); err != nil {
+			if out == "" {
+				return cli.Usage(errors.New("--out is missing (name a file for the secret key)"))
+			}
+			if err := refusePublic("--out", out, content, publicFolder); err != nil {
 				return err
 			}
 			s, err := loadContent(content, t.Now())
@@ -66,13 +69,6 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 	receipt.AddFlag(cmd.Flags())
 	log.AddFlag(cmd.Flags())
 	return cmd
-}
-
-func checkOut(out, content string) error {
-	if out == "" {
-		return cli.Usage(errors.New("--out is missing (name a file for the secret key)"))
-	}
-	return refusePublic("--out", out, content, publicFolder)
 }
 
 // rotateReceipt makes a receipt key in the file out, lists it in service.yaml, the file, and prints

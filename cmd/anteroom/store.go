@@ -112,23 +112,15 @@ type storeFlags struct {
 
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
-	remoteFlag(flags, &s.remote)
-}
-
-func remoteFlag(flags *pflag.FlagSet, remote *string) {
-	flags.StringVar(remote, "remote", "",
+	flags.StringVar(&s.remote, "remote", "",
 		"the `environment` of wrangler.toml, for a service on Cloudflare instead of --data")
 }
 
-func (s *storeFlags) readConfig() (err error) {
+func (s *storeFlags) deployed(ctx context.Context) (store *cloudflare.Store, err error) {
 	if s.config == nil {
 		s.config, err = cloudflare.ReadConfig(wranglerFile)
 	}
-	return err
-}
-
-func (s *storeFlags) deployed(ctx context.Context) (*cloudflare.Store, error) {
-	if err := s.readConfig(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return s.config.Open(ctx, s.remote)

@@ -68,8 +68,6 @@ var (
 // CheckPlace checks the place for the database.
 func CheckPlace(location, jurisdiction string) error {
 	switch {
-	case location != "" && jurisdiction != "":
-		return errors.New("--location and --jurisdiction exclude each other")
 	case location != "" && !slices.Contains(LocationNames, location):
 		return fmt.Errorf("--location: got %q, want one of %s", location, strings.Join(LocationNames, ", "))
 	case jurisdiction != "" && !slices.Contains(JurisdictionNames, jurisdiction):
