@@ -76,28 +76,16 @@ func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
 	return text, err
 }
 
-// ReadText reads a file like ReadFile, and converts it by disk.PlainText.
-func ReadText(stdin io.Reader, name string, most int) ([]byte, error) {
+// ReadObject reads a JSON object like ReadFile. hint explains what to give instead of another text.
+func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
 	text, err := ReadFile(stdin, name, most)
 	if err != nil {
 		return nil, err
 	}
-	if name == "-" {
-		name = "standard input"
+	var value jsondoc.Value
+	if text, err = disk.PlainText(text); err == nil {
+		value, err = jsondoc.Parse(text)
 	}
-	if text, err = disk.PlainText(text); err != nil {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return text, err
-}
-
-// ReadObject reads a JSON object like ReadText. hint explains what to give instead of another text.
-func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
-	text, err := ReadText(stdin, name, most)
-	if err != nil {
-		return nil, err
-	}
-	value, err := jsondoc.Parse(text)
 	if err == nil && value.Kind != jsondoc.Object {
 		err = fmt.Errorf("got %s, want an object", value.Kind)
 	}

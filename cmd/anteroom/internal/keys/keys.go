@@ -225,22 +225,19 @@ func CheckLog(public, listed, file string) error {
 	return fmt.Errorf("%s lists another log key (sign with the secret of %s)", file, listed)
 }
 
-// NewLog makes a log key of a service in the file out, and returns its public half.
-func NewLog(out string, service *site.Service) (public string, err error) {
-	text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, service.Log.Key))
-	if err != nil {
-		return "", err
-	}
-	if err := disk.WriteKey(out, text+"\n"); err != nil {
-		return "", fmt.Errorf("write log key: %w", err)
-	}
-	return public, nil
-}
-
 // RotateLog makes a new log key in the file out, and lists it in service.yaml, the file. If it
 // fails, it changes neither.
 func RotateLog(file, out string, service *site.Service) (public string, err error) {
-	return rotate(file, out, func() (string, error) { return NewLog(out, service) }, site.RotateLogKey)
+	return rotate(file, out, func() (string, error) {
+		text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, service.Log.Key))
+		if err != nil {
+			return "", err
+		}
+		if err := disk.WriteKey(out, text+"\n"); err != nil {
+			return "", fmt.Errorf("write log key: %w", err)
+		}
+		return public, nil
+	}, site.RotateLogKey)
 }
 
 // Webhook is the URL to which a deployed service posts messages to the operator as JSON, instead of

@@ -53,7 +53,10 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	s := &server{t: t, o: o, log: o.logger(t)}
-	relay, err := s.readSecrets()
+	relay, err := o.Relay()
+	if err == nil && !o.Unsigned {
+		s.key, err = o.ReadKey(t)
+	}
 	if err != nil {
 		return err
 	}
@@ -133,16 +136,22 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified,
 		"address", "http://"+listener.Addr().String())
 	s.serving = first
-	ended := make(chan struct{})
+	var reloads sync.WaitGroup
 	following, stop := context.WithCancel(ctx)
-	go func() {
-		defer close(ended)
-		s.follow(following, hangup)
-	}()
+	reloads.Go(func() {
+		for {
+			select {
+			case <-following.Done():
+				return
+			case <-hangup:
+				s.reload()
+			}
+		}
+	})
 	s.monitor.start(ctx, s.host, first.version())
 	err = s.host.Serve(ctx, listener)
 	stop()
-	<-ended
+	reloads.Wait()
 	if err = errors.Join(err, s.host.Close()); err != nil {
 		s.log.Error("stopped", "reason", err)
 	} else {
@@ -165,27 +174,16 @@ func (s *server) measure() {
 			}
 			add(metrics.Backup, at)
 		}
-		return nil
-	})
-	if s.o.Replica == "" {
-		return
-	}
-	m.Collect(func(add func(*metrics.Series, float64, ...string)) error {
-		at, err := Replicated(context.Background(), s.o.Replica, s.o.Database())
-		if err == nil {
-			add(metrics.Replica, float64(at.UnixMilli())/1000)
-		} else {
-			add(metrics.Replica, 0)
+		if s.o.Replica == "" {
+			return nil
 		}
+		at, err := Replicated(context.Background(), s.o.Replica, s.o.Database())
+		if err != nil {
+			at = time.Unix(0, 0)
+		}
+		add(metrics.Replica, float64(at.UnixMilli())/1000)
 		return err
 	})
-}
-
-func (s *server) readSecrets() (relay string, err error) {
-	if relay, err = s.o.Relay(); err == nil && !s.o.Unsigned {
-		s.key, err = s.o.ReadKey(s.t)
-	}
-	return relay, err
 }
 
 // site is one generation.
@@ -252,17 +250,6 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 	return nil
 }
 
-func (s *server) follow(ctx context.Context, hangup <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			s.reload()
-		}
-	}
-}
-
 func (s *server) reload() {
 	s.monitor.warn(notify.Reloading())
 	next, err := s.read()
@@ -271,7 +258,7 @@ func (s *server) reload() {
 	}
 	s.monitor.metrics.Reload(err)
 	if err != nil {
-		faults := faultLine(err)
+		faults := strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 		s.log.Error("reload refused: the old documents stay served", "content", s.serving.version(), "faults", faults)
 		s.monitor.ready(s.serving.version() + ", reload refused: " + cli.WithoutSecret(faults))
 		return
@@ -279,10 +266,6 @@ func (s *server) reload() {
 	s.log.Info("reloaded", "content", next.version())
 	s.serving = next
 	s.monitor.ready(next.version())
-}
-
-func faultLine(err error) string {
-	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
 func (o *Options) logger(t *cli.Terminal) *slog.Logger {
