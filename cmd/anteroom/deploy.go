@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -54,7 +53,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 			} else if dryRun {
 				return d.DryRun(cmd.Context())
 			}
-			return d.run(cmd.Context(), t)
+			return d.Run(cmd.Context())
 		},
 	}
 	f := cmd.Flags()
@@ -112,14 +111,6 @@ func (d *deployment) readKey(t *cli.Terminal) (err error) {
 		d.Key, err = nil, nil
 	}
 	return err
-}
-
-func (d *deployment) run(ctx context.Context, t *cli.Terminal) error {
-	if err := d.Run(ctx); err != nil {
-		return errors.Join(err, fmt.Errorf("live now: %s (run the command again to carry on)", d.Live(ctx)))
-	}
-	t.Printf("%-12s %s", "live now", d.Live(ctx))
-	return nil
 }
 
 // reach returns a deployed service. Tests replace it.

@@ -385,7 +385,7 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 		if err := p.deployment.prepare(ctx, p.t); err != nil {
 			return "", err
 		}
-		return "deployed", p.deployment.run(ctx, p.t)
+		return "deployed", p.deployment.Run(ctx)
 	}
 	if p.reload == "" {
 		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload "+

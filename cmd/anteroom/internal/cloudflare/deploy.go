@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"regexp"
 	"slices"
@@ -148,7 +147,8 @@ func (d *Deployment) Run(ctx context.Context) error {
 		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,
 	} {
 		if err := step(ctx); err != nil {
-			return err
+			return errors.Join(err, errors.New("deploy stopped (run the command again: it carries on; anteroom status "+
+				"says what is live)"))
 		}
 	}
 	return nil
@@ -307,23 +307,4 @@ func (d *Deployment) inspect(ctx context.Context) error {
 	}
 	d.Say("live", host+": "+strings.Join(passed, ", "))
 	return nil
-}
-
-const longestLook = 15 * time.Second // for Live
-
-// Live describes the served version. The end of ctx does not end the request.
-func (d *Deployment) Live(ctx context.Context) string {
-	host := d.host()
-	if host == "" {
-		return "unknown: the worker has no host to ask"
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestLook)
-	defer cancel()
-	version, err := d.Reach(host).Version(ctx)
-	if errors.Is(err, live.ErrNothing) || errors.Is(err, fs.ErrNotExist) {
-		return "nothing at " + host
-	} else if err != nil {
-		return "unknown: " + err.Error()
-	}
-	return fmt.Sprintf("content %s at %s", version, host)
 }

@@ -214,9 +214,6 @@ func TestDeploy(t *testing.T) {
 	if want := strings.Replace(before, "00000000-0000-0000-0000-000000000001", newID, 1); text(t, d.Config.Path) != want {
 		t.Errorf("wrangler.toml becomes\n%s", text(t, d.Config.Path))
 	}
-	if got := d.Live(t.Context()); got != "nothing at www.anteroom.example" {
-		t.Errorf("live is %s", got)
-	}
 
 	os.Remove(filepath.Join(d.stub, "fail"))
 	said, calls, err := d.run()
@@ -240,9 +237,6 @@ func TestDeploy(t *testing.T) {
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Errorf("%s is left", file)
-	}
-	if got := d.Live(t.Context()); got != "content "+d.Artifact.Snapshot.ShortVersion()+" at www.anteroom.example" {
-		t.Errorf("live is %s", got)
 	}
 	d.Key, d.Webhook = nil, "" // they are there
 	if said, calls, err := d.run(); err != nil || strings.Contains(calls, "secrets") || !strings.Contains(said, "continuity: nothing published at ") {
