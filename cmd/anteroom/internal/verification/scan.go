@@ -118,10 +118,9 @@ func scan(
 		segment = segment[:sort.Search(len(segment), func(n int) bool { return segment[n].Seq > int64(covered.Last) })]
 		for _, r := range segment {
 			r.by = v.File
-			delete(named, r.hash)
 		}
-		anomalies, altered, early := s.inspect(segment, previous, v, last)
-		s.altered, s.notes = append(s.altered, altered...), append(s.notes, early...)
+		anomalies, early := s.inspect(segment, previous, v, last)
+		s.notes = append(s.notes, early...)
 		if got := cover(s.verified, segment, 0); got.SHA256 != covered.SHA256 || got.Total != covered.Total {
 			if doubtful < 0 {
 				doubtful = begin
@@ -153,11 +152,11 @@ func scan(
 		}
 		s.all = s.all[:from+cut]
 	}
-	anomalies, altered, early := s.inspect(s.all[min(begin, len(s.all)):], previous, nil, last)
-	s.altered, s.early = slices.Concat(s.altered, anomalies, altered), early
+	anomalies, early := s.inspect(s.all[min(begin, len(s.all)):], previous, nil, last)
+	s.altered, s.early = append(s.altered, anomalies...), early
 	for _, r := range s.all {
+		delete(named, r.hash)
 		if r.by == "" {
-			delete(named, r.hash)
 			s.fresh = append(s.fresh, r)
 		} else {
 			s.old = append(s.old, r)
@@ -208,12 +207,10 @@ func cover(before site.Coverage, segment []*row, last int64) site.Coverage {
 }
 
 // inspect looks at each record of a segment: those that the verification by covers after the
-// previous one or, without by, the new ones. anomalies explain a digest that differs. altered are
-// records that do not match their commitments. early are records that the previous verification
+// previous one or, without by, the new ones. It adds records that do not match their commitments to
+// altered. anomalies explain a digest that differs. early are records that the previous verification
 // should have covered by their time. last is the time of the last verification.
-func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, altered,
-	early []string,
-) {
+func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, early []string) {
 	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
 	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {
 		earliest = through.Add(-lateness).Format(time.RFC3339)
@@ -238,10 +235,10 @@ func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last 
 			others = append(others, r.Seq)
 		}
 		if !matchesCommitment(name, r.Record) {
-			altered = add(altered, "%s was changed: its fields do not match its SHA-256", record())
+			s.altered = add(s.altered, "%s was changed: its fields do not match its SHA-256", record())
 		}
 		if s.byID[r.ID] != nil {
-			altered = add(altered, "%s: duplicate record_id", record())
+			s.altered = add(s.altered, "%s: duplicate record_id", record())
 		}
 		s.byID[r.ID] = r
 		if r.At < earliest {
@@ -255,7 +252,7 @@ func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last 
 	if by != nil {
 		gap(int64(by.Covers(name).Last) + 1)
 	}
-	return anomalies, altered, early
+	return anomalies, early
 }
 
 func numbers(kind string, from, to int64, one, several string) string {
