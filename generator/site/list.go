@@ -259,8 +259,8 @@ func entriesOf(file reflect.Value) (asOf string, entries []ListEntry) {
 	return file.Field(0).String(), entries
 }
 
-// strictly refuses unknown members. A member that may be null stays blank, which is not valid, if it
-// is missing.
+// strictly refuses unknown members. A member that may be null stays blank, which is not valid, if
+// it is missing.
 var strictly = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(
 	json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Audit) error {
 		type plain Audit

@@ -400,11 +400,13 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 	}
 	const line = "%-59s %5v %5v  %s" // within 80 columns
 	say(line, "number", "was", "is", "from")
+	changes := false
 	for _, c := range d.board.changes {
 		from := "counted"
 		if c.entered {
 			from = "entered"
 		}
+		changes = changes || c.was != c.is
 		show(c.was != c.is, fmt.Sprintf(line, c.path, c.was, c.is, from))
 	}
 	say("")
@@ -424,6 +426,13 @@ func (v *survey) summary(d *decided, show func(changed bool, line string)) {
 		if !slices.Contains(was.NamedClients, name) {
 			show(true, fmt.Sprintf("Readers will see the name of a client: %q", name))
 		}
+	}
+	if changes && now.HonestRead == was.HonestRead {
+		say("")
+		say("Unchanged next to the new numbers, %s: %s", honestRead, now.HonestRead)
+	}
+	if n := len(now.Updates); changes && n > 0 {
+		say("The newest update, of %s: %s", now.Updates[n-1].Date, now.Updates[n-1].WhatChanged)
 	}
 	for _, odd := range v.odd {
 		say("")

@@ -207,9 +207,9 @@ func cover(before site.Coverage, segment []*row, last int64) site.Coverage {
 }
 
 // inspect looks at each record of a segment: those that the verification by covers after the
-// previous one or, without by, the new ones. It adds records that do not match their commitments to
-// altered. anomalies explain a digest that differs. early are records that the previous verification
-// should have covered by their time. last is the time of the last verification.
+// previous one or, without by, the new ones. It adds records that do not match their commitments
+// to altered. anomalies explain a digest that differs. early are records that the previous
+// verification should have covered by their time. last is the time of the last verification.
 func (s *scanned) inspect(segment []*row, previous, by *site.Verification, last string) (anomalies, early []string) {
 	name, number, earliest := s.kind.Name, int64(s.verified.Last), ""
 	if through, err := time.Parse(time.RFC3339, previous.Through); err == nil && previous.Store != "" {

@@ -201,6 +201,9 @@ func (s *service) decided(limits scope, now, answers string, try bool) (result s
 	for _, c := range current.Corrections {
 		result += fmt.Sprintf("  %s was %d on %s: %s\n", c.Number, c.Was, c.Board, c.Reason)
 	}
+	if try && strings.Contains(summaryOf(v, d), "Unchanged next") {
+		result += "  unchanged: honest_read\n"
+	}
 	if !try {
 		for _, file := range d.files {
 			s.content[file.name] = &fstest.MapFile{Data: file.text}

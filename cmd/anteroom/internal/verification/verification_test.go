@@ -193,6 +193,11 @@ func (s *service) put(pending *survey, answers string, want ...int) *site.Site {
 	return decided.site
 }
 
+func summaryOf(p *survey, d *decided) (text string) {
+	p.summary(d, func(_ bool, line string) { text += line + "\n" })
+	return text
+}
+
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		pattern, name string
