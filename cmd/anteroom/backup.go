@@ -75,7 +75,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// warnOfLoss says whether verified records are gone.
+// warnOfLoss warns if verified records are gone.
 func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) error {
 	s, err := loadContent(content, t.Now())
 	if err != nil {

@@ -32,7 +32,7 @@ func TestBrokenDeploy(t *testing.T) {
 	if d.Config, err = cloudflare.ReadConfig("../../wrangler.toml"); err != nil {
 		t.Fatal(err)
 	}
-	const want = "deploy stopped (run the command again: it carries on; anteroom status says what is live)"
+	const want = "deploy stopped (run the command again: it carries on; anteroom status shows the live service)"
 	if err := d.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -28,7 +28,7 @@ import (
 // longestCheck bounds a check: a hostile service could feed it for ever.
 const longestCheck = 10 * time.Minute
 
-// logCheck rebuilds a log and compares it with what was published, kept and promised.
+// logCheck rebuilds a log and compares it with its files, kept checkpoints and promises.
 type logCheck struct {
 	out, url, host, logKey, state, maxAge string
 	witnesses, receiptKeys                []string

@@ -135,11 +135,11 @@ type Path struct {
 // Rendered are header fields of what a browser renders or runs, which other documents lack.
 var Rendered = []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Content-Usage"}
 
-// data are media types that no browser renders. Those of JSON belong to them too.
+// data lists media types that no browser renders, except the ones of JSON.
 var data = []string{"text/plain", "text/markdown", "text/calendar", "text/csv", mediaXML, MediaAtom, mediaBytes}
 
-// Headers returns the lines of the path in a _headers file: its header fields, and those of all
-// paths that it lacks.
+// Headers returns the lines of the path in a _headers file: its header fields, and "! Name" for
+// each common field that it lacks.
 func (p *Path) Headers() []string {
 	lines := []string{"Content-Type: " + p.MediaType, "Cache-Control: " + p.Cache}
 	if p.MediaType == MediaHTML {

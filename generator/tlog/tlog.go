@@ -58,6 +58,6 @@
 //	/log/tile/entries/<n>[.p/<width>]    the entries
 //
 // There are no proofs: the root of any number of entries follows from the entries (RFC 6962,
-// section 2.1). So a checkpoint that somebody kept, or the tree that a promise names, is compared
-// with the root of that many entries.
+// section 2.1). So a kept checkpoint, or the tree that a promise names, is compared with the
+// root of that many entries.
 package tlog

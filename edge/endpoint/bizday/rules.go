@@ -40,7 +40,7 @@ const (
 type substitute uint8
 
 const (
-	ofCalendar    substitute = iota // that of the calendar
+	ofCalendar    substitute = iota // the calendar's
 	unmoved                         // no weekday
 	observeUS                       // for Saturday the Friday before, for Sunday the Monday after
 	observeSunday                   // for Sunday the Monday after, for Saturday none
@@ -92,7 +92,7 @@ func (r *rule) holds(year int) bool {
 
 type calendar struct {
 	id         string
-	substitute substitute // of a rule without one of its own
+	substitute substitute // for rules that name none
 	rules      []rule
 }
 

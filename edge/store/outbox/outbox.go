@@ -38,7 +38,7 @@ const (
 // All statements use the index of the pending rows: nearly all rows are delivered, and are kept.
 const (
 	// claim leases the rows of one digest: the digest of the first due row, or else a new one. A new
-	// digest takes rows that were never tried, or if there are none any due rows.
+	// digest takes rows that were never tried, or otherwise any due rows.
 	claim = `WITH first AS (
 	SELECT coalesce(digest, ?2) AS digest, iif(next_try_at = 0, 0, ?1) AS due FROM outbox INDEXED BY outbox_due
 	WHERE state = 'pending' AND next_try_at <= ?1 ORDER BY next_try_at, id LIMIT 1

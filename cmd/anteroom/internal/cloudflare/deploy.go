@@ -148,7 +148,7 @@ func (d *Deployment) Run(ctx context.Context) error {
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, errors.New("deploy stopped (run the command again: it carries on; anteroom status "+
-				"says what is live)"))
+				"shows the live service)"))
 		}
 	}
 	return nil

@@ -139,7 +139,7 @@ func (i *inspection) documents() (all []request) {
 	return all
 }
 
-// endpoints are the reads that the core answers by itself, and the dry run of a write.
+// endpoints returns the reads without effects, and the dry run of a write.
 func (i *inspection) endpoints() []request {
 	all := []request{i.fromCore(endpoints, "POST", dryRunPath, dryRunBody)}
 	for _, route := range api.Routes {
@@ -249,8 +249,8 @@ func passes(got *answer) []string {
 	return some(wrong)
 }
 
-// equals returns a judge that compares an answer with another: the status, the header fields and,
-// unless it is nil, the body.
+// equals returns a judge that compares the status, the header fields of want and, unless it is nil,
+// the body.
 func equals(want answer) func(*answer) []string {
 	return func(got *answer) (differences []string) {
 		switch {

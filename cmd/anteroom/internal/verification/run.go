@@ -310,7 +310,7 @@ func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 	}
 	draft := Draft(o.Content)
 	remove := os.Remove
-	if byFile { // somebody else's answers may be there
+	if byFile { // another person's answers may be there
 		remove = func(name string) error { return os.Rename(name, name+".old") }
 	}
 	if err := remove(draft); err == nil && byFile {
