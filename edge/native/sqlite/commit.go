@@ -104,7 +104,9 @@ func (s *Store) group(first *job) {
 	began := time.Now()
 	err := s.control("BEGIN IMMEDIATE")
 	// Callers that were just answered queue their next write: larger groups, fewer syncs.
-	runtime.Gosched()
+	for n := -1; n < len(s.jobs); runtime.Gosched() {
+		n = len(s.jobs)
+	}
 	group := s.take(first)
 	if err == nil {
 		s.commit(group)
