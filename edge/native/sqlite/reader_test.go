@@ -64,6 +64,7 @@ func TestReaderOfCopies(t *testing.T) {
 	if _, err := OpenReadOnly(copied); err == nil || !strings.Contains(err.Error(), "anteroom backup") {
 		t.Errorf("a copy without its log: %v", err)
 	}
+	copied = filepath.Join(t.TempDir(), FileName)
 	must(t, os.WriteFile(copied, whole, 0o400))
 	must(t, os.Chmod(filepath.Dir(copied), 0o500))
 	defer os.Chmod(filepath.Dir(copied), 0o700)
