@@ -96,7 +96,7 @@ func (p *publication) printTemplate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := p.verify.Template(ctx, r, s, p.t.Now())
+	text, err := p.verify.Template(ctx, p.t, r, s)
 	if err == nil {
 		_, err = p.t.Out.Write(text)
 	}

@@ -71,8 +71,8 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error
 }
 
 // Template returns the file in which to decide about a store.
-func (o *Options) Template(ctx context.Context, r records.Reader, s *site.Site, now time.Time) ([]byte, error) {
-	v, err := o.survey(ctx, r, s, time.Time{}, now)
+func (o *Options) Template(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site) ([]byte, error) {
+	v, err := o.survey(ctx, r, s, time.Time{}, afterLast(s, t.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,22 @@ func (o *Options) survey(ctx context.Context, r records.Reader, s *site.Site, th
 	return v, nil
 }
 
+func lastThrough(s *site.Site) string {
+	if n := len(s.Verifications); n > 0 {
+		return s.Verifications[n-1].Through
+	}
+	return ""
+}
+
+// afterLast returns the time, once it is later than the end of the last verification: only that
+// tells its answers from the next ones.
+func afterLast(s *site.Site, clock func() time.Time) time.Time {
+	if lastThrough(s) == clock().UTC().Format(time.RFC3339) {
+		time.Sleep(time.Second)
+	}
+	return clock()
+}
+
 // ErrVerified means that the newest verification was made with the same answers.
 var ErrVerified = errors.New("these answers were verified before")
 
@@ -112,19 +128,15 @@ func (o *Options) Make(ctx context.Context, t *cli.Terminal, r records.Reader, s
 	if err = errors.Join(keyless, err); err != nil {
 		return nil, err
 	}
-	now, last := t.Now(), "" // after the answers were read
-	if n := len(s.Verifications); n > 0 {
-		last = s.Verifications[n-1].Through
-	}
-	if a == nil && last == now.UTC().Format(time.RFC3339) {
-		time.Sleep(time.Second) // only the time tells the answers from the last ones
-		now = t.Now()
+	now := t.Now() // after the answers were read
+	if a == nil {
+		now = afterLast(s, t.Now)
 	}
 	v, err := o.survey(ctx, r, s, through, now)
 	if err != nil {
 		return nil, err
 	}
-	if a != nil && last != "" && a.Through == last {
+	if last := lastThrough(s); a != nil && last != "" && a.Through == last {
 		return nil, ErrVerified
 	}
 	if v.unseen != nil {

@@ -382,3 +382,14 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// A file of answers that is made in the second in which the last verification ended is of a later
+// one, so that its answers are not taken for the last ones.
+func TestAfterLast(t *testing.T) {
+	s := &site.Site{Verifications: []site.Verification{{Through: "2026-11-20T12:00:00Z"}}}
+	last, began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), time.Now()
+	clock := func() time.Time { return last.Add(time.Since(began)) }
+	if got := afterLast(s, clock); got.Before(last.Add(time.Second)) {
+		t.Errorf("got %s after %s", got, last)
+	}
+}
