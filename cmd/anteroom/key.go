@@ -93,8 +93,9 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 
 func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	if s.Log.Current() != nil {
-		return cli.Unusable("the log has entries under %s: a new key begins a new log (copy log/, scoreboard/ and scoreboard.json of the "+
-			"published documents into a folder of static/ first, and remove log/ of the content)", s.Log.Key)
+		return cli.Unusable("the log has entries under %s: a new key begins a new log (copy log/, scoreboard/ and "+
+			"scoreboard.json of the published documents into a folder of static/ first, and remove log/ of the content)",
+			s.Log.Key)
 	}
 	public, err := keys.RotateLog(file, out, &s.Service)
 	if err != nil {
