@@ -43,7 +43,7 @@ flows['business days'] = async ({ base, page, fault }) => {
 
   // The endpoint's own fault is made up here, so that the console has nothing to complain about.
   const problem = { title: 'Invalid input', errors: [{ field: 'days', detail: '<b>days</b> is odd' }, { field: 'date', detail: 'odd' }, { field: '', detail: 'all is odd' }] };
-  // One route for both answers: a request that is sent while the browser changes its routes may pass.
+  // One route for both answers: while the browser changes its routes, a request may pass.
   const made = [{ json: problem }, { contentType: 'text/plain', body: 'odd' }];
   await page.route('**/api/business-days?*', (route) => made.length > 0 ? route.fulfill(made.shift()) : route.continue());
   await compute.click();
