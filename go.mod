@@ -9,6 +9,7 @@ require (
 	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a // tests: forged signatures
 	github.com/cloudflare/cloudflare-go/v6 v6.10.0 // D1, settings: packages of single products, as all add 19 MB
 	github.com/coreos/go-systemd/v22 v22.7.0 // readiness, reloads and the watchdog of systemd
+	github.com/creack/pty v1.1.24 // tests: a terminal
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // ordered members; lists too long for a tree
 	github.com/mattn/go-isatty v0.0.24 // whether there is a terminal
 	github.com/prometheus/client_golang v1.24.1 // metrics of anteroom serve

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,7 +31,9 @@ func TestMain(m *testing.M) {
 	if wait, err := time.ParseDuration(os.Getenv("RELOADING")); err == nil {
 		reloading = wait
 	}
-	testscript.Main(m, map[string]func(){"anteroom": main, "clock": clock})
+	testscript.Main(m, map[string]func(){
+		"anteroom": main, "clock": clock, "edit": edit, "mode": mode, "post": post, "sha256": sha256Sum,
+	})
 }
 
 // clock TIME ARGUMENT… is the program on a machine whose clock stands at a time.
@@ -40,7 +45,54 @@ func clock() {
 	os.Exit(runAt(func() time.Time { return at }, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-var typed func(*testscript.TestScript, bool, []string)
+// The programs below do for scripts what the programs of one system do in a way of their own.
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// edit FILE EXPRESSION TEXT replaces the first match of an expression, which must be there. \n in
+// the text is a new line.
+func edit() {
+	text, err := os.ReadFile(os.Args[1])
+	check(err)
+	expression := regexp.MustCompile("(?m)" + os.Args[2])
+	at := expression.FindSubmatchIndex(text)
+	template := strings.ReplaceAll(os.Args[3], `\n`, "\n")
+	edited := slices.Concat(text[:at[0]], expression.ExpandString(nil, template, string(text), at), text[at[1]:])
+	check(os.WriteFile(os.Args[1], edited, 0o600))
+}
+
+// mode FILE… prints the modes of files.
+func mode() {
+	for _, file := range os.Args[1:] {
+		info, err := os.Stat(file)
+		check(err)
+		fmt.Printf("%o\n", info.Mode().Perm())
+	}
+}
+
+// post FILE URL sends a file as JSON. It fails if the answer is no 200.
+func post() {
+	body, err := os.Open(os.Args[1])
+	check(err)
+	answer, err := http.Post(os.Args[2], "application/json", body)
+	check(err)
+	if answer.StatusCode != http.StatusOK {
+		os.Exit(1)
+	}
+}
+
+// sha256Sum FILE… prints hashes as a snapshot has them.
+func sha256Sum() {
+	for _, file := range os.Args[1:] {
+		text, err := os.ReadFile(file)
+		check(err)
+		fmt.Printf("%x  %s\n", sha256.Sum256(text), file)
+	}
+}
 
 // TestScripts runs the scripts of testdata against the program itself. Each script runs in a folder
 // that holds a copy of the project's content.
@@ -76,7 +128,7 @@ func scripts() testscript.Params {
 			"verify":   verifyBody,
 			"sql":      sqlCommand,
 			"locked":   lockedContent,
-			"typed":    typed,
+			"typed":    typedKeys,
 			"logged":   loggedContent,
 			"files":    fileServer,
 			"witness":  witnessServer,

@@ -1,5 +1,3 @@
-//go:build linux
-
 package sqlite
 
 import (
@@ -7,14 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
-
-	"golang.org/x/sys/unix"
 )
 
 var countAll = turn.SQL("SELECT count(*) FROM registrations")
@@ -76,38 +71,6 @@ func TestReaderOfCopies(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(copied)); len(entries) != 1 && os.Getuid() != 0 {
 		t.Errorf("beside the copy: %v", entries)
-	}
-}
-
-// Where a folder is read-only, a log beside the database cannot be read, and the newest records are
-// in it: that is an error.
-func TestReaderOfALog(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, FileName)
-	openStore(t, path).Close()
-	openStore(t, path).Exec(insert("a")) // into the log alone
-	for _, name := range []string{path, path + "-wal"} {
-		text, err := os.ReadFile(name)
-		must(t, errors.Join(err, os.WriteFile(name+".copy", text, 0o644)))
-	}
-	copied := filepath.Join(folder, "copied", FileName)
-	err := errors.Join(os.Mkdir(filepath.Dir(copied), 0o755), os.Rename(path+".copy", copied), os.Rename(path+"-wal.copy", copied+"-wal"),
-		os.Chmod(filepath.Dir(copied), 0o555), os.Chmod(filepath.Dir(folder), 0o755))
-	must(t, err)
-	defer os.Chmod(filepath.Dir(copied), 0o755)
-	if os.Geteuid() == 0 { // who may write everywhere
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		unix.SetfsuidRetUid(65534)
-		defer unix.SetfsuidRetUid(0)
-	}
-	r, err := OpenReadOnly(copied)
-	if err == nil {
-		rows, err := r.Read(t.Context(), countAll)
-		r.Close()
-		t.Errorf("read %v, %v", rows, err)
-	} else if !cannotOpen(err) {
-		t.Error(err)
 	}
 }
 

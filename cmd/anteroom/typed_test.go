@@ -5,34 +5,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unsafe"
 
+	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 )
-
-func init() { typed = typedKeys }
 
 // typed KEYS PROGRAM ARGUMENT… runs a program at a terminal of its own and prints what it shows.
 // KEYS are typed part by part, with "|" between them, each once the terminal shows a prompt. In
 // KEYS \n is Enter, and \c an interrupt.
 func typedKeys(ts *testscript.TestScript, neg bool, args []string) {
-	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	terminal, inside, err := pty.Open()
 	ts.Check(err)
 	defer terminal.Close()
-	var number, unlock int32
-	for request, value := range map[uintptr]*int32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
-		_, _, failed := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(unsafe.Pointer(value)))
-		if failed != 0 {
-			ts.Check(failed)
-		}
-	}
-	name := "/dev/pts/" + strconv.Itoa(int(number))
-	inside, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOCTTY, 0)
-	ts.Check(err)
 	program := args[1]
 	for _, folder := range filepath.SplitList(ts.Getenv("PATH")) {
 		if _, err := os.Stat(filepath.Join(folder, program)); err == nil {
