@@ -1,23 +1,23 @@
-# make run and make check need Go alone. The other targets fetch their tools at pinned versions.
+# make run and make test need Go alone. The other targets fetch their tools at pinned versions.
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test fuzz generate edge release bench
+.PHONY: help run test gate fuzz generate edge release bench
 
 # The flags of a release, so that all targets share what is compiled.
 export GOFLAGS = -trimpath
 export CGO_ENABLED = 0
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
+	@awk -F ':.*## ' '/^[a-z]*:.*## / { printf "%-9s %s\n", $$1, $$2 }' Makefile
 
-run: generate ## generate public/ and serve it at http://127.0.0.1:8080
-	go run ./cmd/anteroom serve
+run: ## make public/ and serve it at http://127.0.0.1:8080
+	@build/run.sh
 
-check: ## run every check that needs Go alone
-	@build/test.sh check
-
-test: ## run every check; the last line says how many passed
+test: ## run every check that needs Go alone
 	@build/test.sh
+
+gate: ## run every check, on Debian as root; the last line says how many passed
+	@build/test.sh gate
 
 MINUTES = 10
 fuzz: ## send both hosts made-up requests for MINUTES, and compare their answers

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// litestream is the program that make test builds from build/replica.
+// litestream is the program that make gate builds from build/replica.
 func litestream(t *testing.T) string {
 	t.Helper()
 	path, _ := filepath.Abs("../out/gate/litestream")

@@ -54,7 +54,7 @@ var program = sync.OnceValue(func() string {
 	return built
 })
 
-// unpacked is the folder of the programs that make test has fetched.
+// unpacked is the folder of the programs that make gate has fetched.
 var unpacked = sync.OnceValue(func() string {
 	folder, err := filepath.Abs("../cache/debian/usr")
 	if err != nil {
@@ -63,7 +63,7 @@ var unpacked = sync.OnceValue(func() string {
 	return folder
 })
 
-// command is a call of a program of the system, or of one that make test has fetched.
+// command is a call of a program of the system, or of one that make gate has fetched.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(tool(t, name), args...)
@@ -300,7 +300,7 @@ func startWith(t *testing.T, socket *os.File, data string, settings ...string) *
 	h.Env = append(h.Env, "ANTEROOM_ADDR=127.0.0.1:0", "ANTEROOM_METRICS_ADDR=127.0.0.1:0", "ANTEROOM_DATA="+data, "ANTEROOM_CREATE=true", fmt.Sprint("ANTEROOM_WRITE_LIMIT=", writeLimit))
 	h.Env = append(h.Env, settings...)
 	h.said = begin(t, h.Cmd)
-	h.address = h.said.until(t, `serving \S+ at http://(\S+) `)
+	h.address = h.said.until(t, `(?m)^http://(\S+)$`)
 	return h
 }
 

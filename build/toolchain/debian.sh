@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Makes the programs ready that the tests of build/service, build/mail and build/browser run: Caddy,
-# nginx, promtool, Buildah, Postfix, Exim, systemd-analyze with systemd-sysusers and Chromium. An
+# Makes the programs of Debian ready that the tests with the build tag "full" run, as root. An
 # installed program is used, except for the mail servers, which need their own settings.
 #
 # Servers are unpacked into build/cache, and not installed: to install one would begin it on this
-# machine, and the mail servers exclude each other. For the others, this script installs packages as
-# root.
+# machine, and the mail servers exclude each other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -47,42 +45,35 @@ unpack_mail() {
   mv "$new" "$mail"
 }
 
-root() { [ "$(id -u)" = 0 ]; }
-
-has_systemd() { command -v systemd-analyze >/dev/null && command -v systemd-sysusers >/dev/null; }
+# fetched UNPACK FOLDER PACKAGE… unpacks packages, after an update of the lists if need be.
+fetched() {
+  say "fetch ${*:3}…"
+  "$@" 2>/dev/null || { apt-get update -qq && "$@"; } || fail "${*:3} cannot be fetched (see what apt-get says)"
+}
 
 # program NAME UNPACK PACKAGE unpacks the package of a program, unless that is installed.
 program() {
-  local name=$1
-  shift
-  if command -v "$name" >/dev/null || [ -x "$folder/usr/bin/$name" ] || [ -x "$folder/usr/sbin/$name" ]; then return; fi
-  say "fetch $name…"
-  command -v apt-get >/dev/null || fail "$name is missing: install it"
-  "$1" "$folder" "$2" 2>/dev/null || { root && apt-get update -qq && "$1" "$folder" "$2"; } || fail "$name cannot be fetched. Install it (apt-get install $2)."
+  if command -v "$1" >/dev/null || [ -x "$folder/usr/bin/$1" ] || [ -x "$folder/usr/sbin/$1" ]; then return; fi
+  fetched "$2" "$folder" "$3"
 }
+
+# installed NAME PACKAGE installs the package of a program that is missing.
+installed() {
+  ! command -v "$1" >/dev/null || return 0
+  say "install $2…"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null; } ||
+    fail "$2 cannot be installed (see what apt-get says)"
+}
+
+installed node nodejs
+installed npm npm
+installed python3 python3
+installed curl curl
+installed systemd-analyze systemd
+installed systemd-sysusers systemd
+installed "${CHROMIUM:-chromium}" chromium
 program caddy unpack caddy # 2.6 or later
 program nginx unpack nginx
 program promtool unpack prometheus
 program buildah unpack_whole buildah
-if [ ! -d "$mail" ]; then
-  say "fetch Postfix and Exim…"
-  command -v apt-get >/dev/null || fail "Postfix and Exim come from Debian's packages, and there is no apt-get here"
-  unpack_mail 2>/dev/null || { root && apt-get update -qq && unpack_mail; } || fail "Postfix and Exim cannot be fetched (see what apt-get says)."
-fi
-
-# install PACKAGE installs a package where this is possible.
-install() {
-  say "install $1…"
-  root && command -v apt-get >/dev/null || return 0
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$1" >/dev/null
-}
-
-if ! has_systemd; then
-  install systemd
-  has_systemd || fail "systemd-analyze is missing. Install it (apt-get install systemd)."
-fi
-if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
-  install chromium
-  command -v chromium >/dev/null || fail "Chromium is missing. Install it (apt-get install chromium), or name it in CHROMIUM."
-fi
+[ -d "$mail" ] || fetched unpack_mail "$mail" Postfix, Exim

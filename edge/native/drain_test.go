@@ -15,7 +15,7 @@ import (
 // after that.
 func TestEndAnswersAccepted(t *testing.T) {
 	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
-	listener, err := Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"anteroom/edge"
@@ -286,15 +285,6 @@ func (h *Host) Close() error {
 	h.endRelays()
 	h.writeTally()
 	return h.closeStore()
-}
-
-// Listen opens a TCP listener at an address such as "127.0.0.1:8080".
-func Listen(address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w (another program listens there: stop it or choose another port)", err)
-	}
-	return listener, err
 }
 
 // Serve handles the requests of a listener, and delivers the outbox, until ctx is done. Then it

@@ -121,7 +121,7 @@ func open(t testing.TB, c Config, f fake) (*Host, *lockedBuffer) {
 // serve starts a host. stop ends it and gives what Serve returned.
 func serve(t testing.TB, h *Host) (address string, stop func() error) {
 	t.Helper()
-	listener, err := Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -297,10 +297,10 @@ func TestOpenFaults(t *testing.T) {
 	if _, err := Open(Config{Data: h.config.Data, Snapshot: edgetest.Snapshot(), Log: quiet}); err == nil || !strings.Contains(err.Error(), "folder "+h.config.Data+": locked by another process, such as anteroom serve") {
 		t.Errorf("a second server: %v", err)
 	}
-	listener, err := Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
-	if _, err := Listen(listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "choose another port") {
+	if _, err := net.Listen("tcp", listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "choose another port") {
 		t.Errorf("a port in use: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +95,7 @@ func startNative(t *testing.T, c native.Config) string {
 	c.Data, c.Create, c.Key, c.Log = cmp.Or(c.Data, t.TempDir()), true, edgetest.Key, cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	host, err := native.Open(c)
 	must(t, err)
-	listener, err := native.Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error)

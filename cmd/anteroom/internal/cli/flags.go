@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -41,6 +43,18 @@ func Variable(f *pflag.Flag) string {
 
 func variable(name string) string {
 	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// Listen opens a TCP listener at the address that a flag gives.
+func Listen(flag, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if taken := (*net.OpError)(nil); errors.Is(err, syscall.EADDRINUSE) && errors.As(err, &taken) {
+		next := *taken.Addr.(*net.TCPAddr)
+		next.Port++
+		err = fmt.Errorf("%w (another program listens there: stop it, or take another address: %s=%s)",
+			err, variable(flag), &next)
+	}
+	return listener, err
 }
 
 // SettingsFile has the settings of a service, in its folder.

@@ -36,7 +36,7 @@ const (
 // memory whenever the content changes, and has open pages reload. If the content has faults, it
 // prints them, and shows them instead of every page. It writes no documents and keeps no store.
 func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error {
-	listener, err := native.Listen(address)
+	listener, err := cli.Listen("addr", address)
 	if err != nil {
 		return err
 	}

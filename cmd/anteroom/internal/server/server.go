@@ -73,7 +73,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	// First, so that a second server on the same port does not touch the data.
 	listener, err := notify.Listener()
 	if listener == nil && err == nil {
-		listener, err = native.Listen(o.Address)
+		listener, err = cli.Listen("addr", o.Address)
 	}
 	if err != nil {
 		lock, locked := disk.LockFolder(o.Data)
@@ -114,27 +114,22 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		return err
 	}
 	if newKey {
-		if err = receiptkey.Write(o.keyFile(), s.key); err == nil {
-			s.log.Info("made the receipt key", "file", o.keyFile())
+		if err := receiptkey.Write(o.keyFile(), s.key); err != nil {
+			return errors.Join(err, s.host.Close())
 		}
+		s.log.Info("made the receipt key", "file", o.keyFile())
 	}
 	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), int64(0)
 	for _, n := range first.snapshot.Covered {
 		verified += n
 	}
-	if o.LogFormat != logJSON {
-		t.Printf("serving %s at http://%s (%s, %d to be verified)", host, listener.Addr(),
-			cli.Plural(int(count), "record"), max(0, count-verified))
-	}
 	if count < verified {
 		s.log.Warn("the store has fewer records than were verified (anteroom records audit names the missing ones)",
 			"records", count, "verified", verified)
 	}
-	if err := errors.Join(err, t.Out.Flush()); err != nil {
-		return errors.Join(err, s.host.Close())
-	}
+	address := "http://" + listener.Addr().String()
 	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified,
-		"address", "http://"+listener.Addr().String())
+		"address", address)
 	s.serving = first
 	var reloads sync.WaitGroup
 	following, stop := context.WithCancel(ctx)
@@ -149,7 +144,12 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		}
 	})
 	s.monitor.start(ctx, s.host, first.version())
-	err = s.host.Serve(ctx, listener)
+	if o.LogFormat != logJSON {
+		t.Printf("%s", address) // alone and last, where a person looks for it
+	}
+	if err = t.Out.Flush(); err == nil {
+		err = s.host.Serve(ctx, listener)
+	}
 	stop()
 	reloads.Wait()
 	if err = errors.Join(err, s.host.Close()); err != nil {
@@ -331,7 +331,7 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 		return m, nil
 	}
 	var err error
-	if m.listener, err = native.Listen(o.MetricsAddress); err != nil {
+	if m.listener, err = cli.Listen("metrics-addr", o.MetricsAddress); err != nil {
 		return nil, fmt.Errorf("--metrics-addr: %w", err)
 	}
 	if address, ok := m.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
