@@ -108,12 +108,13 @@ func logOf(t *testing.T, signer note.Signer, key, public string, stages ...[]tlo
 	return l
 }
 
-// kits are the programs of the verify kit, with their interpreters.
-var kits = map[string]string{}
-
 // Every program has the same verdict on an answer and a log: 0 it is counted as promised, 1 it is
 // not or was edited, 2 it cannot be told. log check may exit with 0 where there is still time.
-func TestOneVerdict(t *testing.T) {
+func TestOneVerdict(t *testing.T) { testVerdicts(t, nil) }
+
+// testVerdicts asks log check, and programs of the verify kit, which are given with their
+// interpreters.
+func testVerdicts(t *testing.T, kits map[string]string) {
 	signer, key, err := logSigner(7)
 	if err != nil {
 		t.Fatal(err)

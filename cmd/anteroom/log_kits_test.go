@@ -2,4 +2,8 @@
 
 package main
 
-func init() { kits = map[string]string{"verify.py": "python3", "verify.mjs": "node"} }
+import "testing"
+
+func TestOneVerdictOfKits(t *testing.T) {
+	testVerdicts(t, map[string]string{"verify.py": "python3", "verify.mjs": "node"})
+}
