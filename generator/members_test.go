@@ -33,10 +33,13 @@ import (
 // two differ in a name, a type or the required members, and where a member is described and never
 // answered.
 func TestMembers(t *testing.T) {
-	// The newest board has a correction, which most boards lack.
-	output := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(board string) string {
-		return board + "correction:\n  - {number: suggestions.shipped, was: 0, board: 2026-09-22, reason: None.}\n"
-	}}))
+	// The newest board has a correction, and a key was revoked, which few services have.
+	output := generate(t, overlay(t, edits{
+		"scoreboard/2026-11-20.yaml": func(board string) string {
+			return board + "correction:\n  - {number: suggestions.shipped, was: 0, board: 2026-09-22, reason: None.}\n"
+		},
+		"service.yaml": withRevoked,
+	}))
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	seen, checked := map[string]bool{}, map[string]*jsonschema.Schema{}
 	for _, a := range recordAnswers(t, output.Snapshot, o) {

@@ -3,9 +3,9 @@ package generator_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,20 +20,50 @@ func withKey(t *testing.T) edits {
 	}
 }
 
-// The page has the keys of the service in its form, so that it needs no network; and every program
-// has them.
+// withRevoked is the shipped service.yaml with another retired key, which was revoked.
+func withRevoked(service string) string {
+	key := edgetest.PublicKey(edgetest.RetiredKey)
+	return replace("  retired:\n", "  retired:\n    - {public_key: "+key+", retired_on: 2026-10-31, revoked: It leaked.}\n")(service)
+}
+
+// The page and every program have the keys of the service with their days, and no others, whether
+// one of them is current or not. A program knows that a revoked one never counts.
 func TestPublishedKeys(t *testing.T) {
-	key, o := edgetest.PublicKey(edgetest.Key), generate(t, overlay(t, withKey(t)))
-	for _, p := range append([]string{"/receipts.html", "/receipts.html.md"}, respond.Kit...) {
-		if !strings.Contains(string(document(t, o, p)), key) {
-			t.Errorf("%s lacks the key", p)
-		}
+	const retired = "FoUN+HAAMZm6qQxwf51oQfavAeWJKDhGEYIClXvpvD8=@2026-11-01..2026-11-20"
+	current, revoked := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)+"@revoked"
+	withoutKeys := func(service string) string {
+		return regexp.MustCompile(`(?m)^  retired:(\n    .*)+`).ReplaceAllString(service, "  retired: []")
 	}
-	base64Key := regexp.MustCompile(`[A-Za-z0-9+/]{43}=`)
-	for _, p := range respond.Kit {
-		for _, found := range base64Key.FindAllString(string(document(t, o, p)), -1) {
-			if _, err := base64.StdEncoding.DecodeString(found); err == nil && found != key {
-				t.Errorf("%s holds %s", p, found)
+	inDocument := regexp.MustCompile(`\b[A-Za-z0-9+/]{43}=(@[0-9a-z.-]+)?`)
+	for _, c := range []struct {
+		edit func(string) string
+		page []string
+		kit  []string
+	}{
+		{replace("anything", ""), []string{retired}, []string{retired}},
+		{withKey(t)["service.yaml"], []string{current, retired}, []string{current, retired}},
+		{withRevoked, []string{retired}, []string{retired, revoked}},
+		{withoutKeys, nil, nil},
+	} {
+		content := overlay(t, nil)
+		content["service.yaml"].Data = []byte(c.edit(string(content["service.yaml"].Data)))
+		if c.kit == nil {
+			delete(content, "receipt.json")
+		}
+		o := generate(t, content)
+		for _, p := range append([]string{"/receipts.html", "/receipts.html.md"}, respond.Kit...) {
+			want := c.page
+			if slices.Contains(respond.Kit, p) {
+				want = c.kit
+			}
+			got := []string{}
+			for _, key := range inDocument.FindAllString(string(document(t, o, p)), -1) {
+				if !slices.Contains(got, key) {
+					got = append(got, key)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s has %q, want %q", p, got, want)
 			}
 		}
 	}
@@ -65,8 +95,13 @@ func TestFormsWithoutScripts(t *testing.T) {
 }
 
 // TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
+// Only a published key lets it say that a new one is signed.
 func TestFrontPageReceipt(t *testing.T) {
-	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp ">Example`, "The service keeps no copy.")
+	const unsigned = `<p class="small quiet">The service keeps no copy.</p>`
+	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp valid">Valid`, "<dd>ledger-lark</dd>", unsigned)
+	without := overlay(t, nil)
+	delete(without, "receipt.json")
+	showsAll(t, generate(t, without), "/index.html", `<p class="stamp ">Example`, unsigned)
 	key := edgetest.PublicKey(edgetest.Key)
 	h := keyedHost(t, generate(t, shippedContent))
 	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`, "host", "www.anteroom.example").Body)

@@ -67,12 +67,14 @@ export function show(place, outcome) {
   paper.scrollIntoView({ block: "nearest" });
 }
 
-// publishedKeys returns the keys in the documents, or else the key of this page's host.
+// publishedKeys returns the keys in the documents. If none is current, the key of this page's host counts.
 async function publishedKeys() {
-  if (KEYS.length) return KEYS;
-  const { public_key_b64: key } = await fetch("/api/receipt").then((answer) => answer.json())
-    .catch(() => { throw new Error("this page knows no key, and the service did not respond") });
-  return key ? [key] : [];
+  if (KEYS.some((key) => !key.includes("@"))) return KEYS;
+  const { public_key_b64: key } = await fetch("/api/receipt").then((answer) => answer.json()).catch(() => {
+    if (!KEYS.length) throw new Error("this page knows no key, and the service did not respond");
+    return {};
+  });
+  return key ? [key, ...KEYS] : KEYS;
 }
 
 function shown(value) {

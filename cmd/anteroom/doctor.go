@@ -216,7 +216,7 @@ func (d *doctor) checkKeys() {
 	case remote:
 	case published == "":
 		d.add(check, warning, "anteroom key rotate makes one and publishes its public half",
-			"the content publishes no receipt key")
+			"the content publishes no current receipt key")
 	default:
 		d.add(check, faulty, hint, "the content publishes a receipt key, and its secret half is missing")
 	}

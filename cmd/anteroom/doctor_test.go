@@ -190,8 +190,8 @@ func TestDoctorFinds(t *testing.T) {
 		"a foreign file":      {write("public/own.html", "x"), "", `^warning content: not generated: public/own.html; .* \(put your own files into content/static`},
 		"an end that is near": {edit("content/service.yaml", expires, "  expires: 2026-12-01T00:00:00Z"), "", `^warning content: .*2026-12-01.*\(check its contacts`},
 
-		"no key":                {nothing, "", `^warning key: the content publishes no receipt key \(anteroom key rotate`},
-		"a key of its own":      {func(t *testing.T) { newStore(t); write("data/receipt.key", seed)(t) }, "", `^warning key: .* publishes no receipt key \(anteroom key rotate lists this one there; `},
+		"no key":                {nothing, "", `^warning key: the content publishes no current receipt key \(anteroom key rotate`},
+		"a key of its own":      {func(t *testing.T) { newStore(t); write("data/receipt.key", seed)(t) }, "", `^warning key: .* publishes no current receipt key \(anteroom key rotate lists this one there; `},
 		"a broken key":          {write("a.key", "c2hvcnQ="), "--key-file a.key", `^fault key: .*5 bytes.* \(anteroom key rotate makes one, `},
 		"a key that is gone":    {rotated, "--key-file gone.key", `^fault key: .*gone.key: no such file`},
 		"a key that is missing": {rotated, "", `^fault key: the content publishes a receipt key, and its secret half is missing`},

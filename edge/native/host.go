@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"anteroom/content"
 	"anteroom/edge"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/mail"
@@ -260,8 +261,10 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 	// The key of the content is not logged: it may be a secret that was taken for a public key.
 	switch state := signing.KeyStateOf(&turn.HostInfo{PublicKey: h.public}, s); state {
 	case signing.Unpublished:
-		h.log.Warn("receipts are signed with an unpublished key "+
-			"(anteroom key rotate lists it in the content; then run anteroom generate)", "key", h.public)
+		if s.CanonicalHost != content.Host { // the first run of this program warns of nothing
+			h.log.Warn("receipts are signed with an unpublished key "+
+				"(anteroom key rotate lists it in the content; then run anteroom generate)", "key", h.public)
+		}
 	case signing.Missing, signing.Foreign:
 		h.log.Warn("signing is "+state.String()+" (give this host the key that the content publishes)", "key", h.public)
 	}

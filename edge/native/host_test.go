@@ -3,6 +3,7 @@ package native
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/content"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
@@ -326,16 +328,18 @@ func BenchmarkRegistration(b *testing.B) {
 func TestKeyOfTheContent(t *testing.T) {
 	ours, other := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)
 	for _, test := range []struct {
-		key           ed25519.PrivateKey
-		content, said string
+		key                 ed25519.PrivateKey
+		host, content, said string
 	}{
-		{edgetest.Key, ours, "^$"},
-		{edgetest.Key, "", "receipts are signed with an unpublished key .*key=\"" + regexp.QuoteMeta(ours)},
-		{nil, "", "receipts are not signed, and signed is false"},
-		{nil, other, "this host lacks the signing key"},
-		{edgetest.Key, other, "out of order: the signing key differs from the published one"},
+		{edgetest.Key, "", ours, "^$"},
+		{edgetest.Key, "", "", "receipts are signed with an unpublished key .*key=\"" + regexp.QuoteMeta(ours)},
+		{edgetest.Key, content.Host, "", "^$"}, // the files that this program comes with
+		{nil, "", "", "receipts are not signed, and signed is false"},
+		{nil, "", other, "this host lacks the signing key"},
+		{edgetest.Key, content.Host, other, "out of order: the signing key differs from the published one"},
 	} {
 		s := edgetest.Snapshot()
+		s.CanonicalHost = cmp.Or(test.host, s.CanonicalHost)
 		s.CurrentKey, s.RetiredKeys = test.content, nil
 		_, log := open(t, Config{Key: test.key, Snapshot: s}, fake{})
 		_, said, _ := strings.Cut(log.String(), "made a new database")

@@ -37,8 +37,14 @@ func Files(a *contract.Answers) ([]output.File, error) {
 		g.Add("/"+key+".txt", []byte(key))
 	}
 	g.serverJSON()
+	keys := a.Site.Service.InForce()
+	for _, key := range a.Site.Service.ReceiptKeys.Retired {
+		if key.Revoked != "" {
+			keys = append(keys, key.PublicKey+"@revoked")
+		}
+	}
 	for _, p := range respond.Kit {
-		text, err := kit.Program(path.Base(p), a.Base, a.Site.Service.InForce(), a.Site.Log.Key)
+		text, err := kit.Program(path.Base(p), a.Base, keys, a.Site.Log.Key)
 		if err != nil {
 			g.Fail("%s: %w", p, err)
 		}

@@ -59,8 +59,9 @@ var programs embed.FS
 
 // Program returns the program with this file name for a service at baseURL. keys are the published
 // receipt keys in base64, the current one first; a retired one is followed by "@FIRST..LAST", the
-// days of its receipts, either of which may be unknown. Without keys the program requires one for a
-// signature. logKey is the verifier key of the public log, or "".
+// days of its receipts, either of which may be unknown, and a revoked one by "@revoked", which no
+// day is. Without keys the program requires one for a signature. logKey is the verifier key of the
+// public log, or "".
 func Program(name, baseURL string, keys []string, logKey string) ([]byte, error) {
 	text, err := fs.ReadFile(programs, name)
 	if err != nil {

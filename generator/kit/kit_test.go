@@ -22,6 +22,7 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/snapshot"
 	"anteroom/generator/kit"
 	"anteroom/generator/vectors"
 )
@@ -202,7 +203,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 260, "verify.mjs": 325} {
+	for name, most := range map[string]int{"verify.py": 260, "verify.mjs": 329} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -572,6 +573,76 @@ func TestArguments(t *testing.T) {
 			a := run(t, name, program, c.input, c.arguments...)
 			if said := a.Out + a.Faults; a.Status != c.status && c.status != either || !strings.Contains(strings.ToLower(said), c.said) {
 				t.Errorf("%s, %s: status %d, want %d: %s", name, c.what, a.Status, c.status, said)
+			}
+		}
+	}
+}
+
+// Retired keys count where there is no current one, for their days. A key that the documents do not
+// name may be the host's: nothing is said against what it signed. The service without a key of its
+// own calls the same receipts valid.
+func TestRetiredAlone(t *testing.T) {
+	t.Parallel()
+	retired, revoked, unnamed := edgetest.RetiredKey, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize)), edgetest.Key
+	keys := []string{published[1], edgetest.PublicKey(revoked) + "@revoked"}
+	s := edgetest.Snapshot()
+	h := &edgetest.Fake{Key: retired, Left: 30}
+	h.Host.PublicKey, s.CurrentKey = edgetest.PublicKey(retired), edgetest.PublicKey(retired)
+	s.RetiredKeys = nil
+	h.Edge = edgetest.Load(t, s)
+	receipt, registration := h.Do("POST", "/api/receipt", "{}").Body, h.Do("POST", "/api/waitlist", `{"agent_name":"tern"}`).Body
+	s = edgetest.Snapshot()
+	s.CurrentKey = ""
+	s.RetiredKeys = append(s.RetiredKeys, snapshot.Key{PublicKey: edgetest.PublicKey(revoked), RetiredOn: "2026-11-20", Revoked: "it leaked"})
+	h = &edgetest.Fake{Edge: edgetest.Load(t, s)}
+	at := func(issued string, key ed25519.PrivateKey) []byte {
+		var o map[string]any
+		if err := json.Unmarshal(receipt, &o); err != nil {
+			t.Fatal(err)
+		}
+		return signedBy(t, receipt, strings.Replace(o["canonical"].(string), o["issued_at"].(string), issued, 1), issued, key)
+	}
+	const day, unverified = "2026-11-20T12:00:00Z", "unverified: the documents of this service do not name its key"
+	var questions []question
+	var faults []string
+	for _, c := range []struct {
+		name   string
+		input  []byte
+		status int
+		failed string
+		fault  string
+	}{
+		{"the retired key", receipt, 0, "", ""},
+		{"the retired key, later", at("2026-11-21T12:00:00Z", retired), 1, "key", ""},
+		{"the revoked key", at(day, revoked), 1, "key", ""},
+		{"a key that is not named", at(day, unnamed), 2, "", unverified},
+		{"no key", edited(t, receipt, "public_key_b64", `""`), 2, "", unverified},
+		{"a key with its days", edited(t, receipt, "public_key_b64", quoted(published[1])), 2, "", unverified},
+		{"an edit under a key that is not named", edited(t, at(day, unnamed), "note", `"x"`), 1, "fields", ""},
+		{"no signature", edited(t, receipt, "signature", "null"), 1, "signature", ""},
+		{"a promise", registration, 0, "", ""},
+		{"a promise under a key that is not named", post(t, "/api/waitlist", map[string]string{"agent_name": "tern"}), 2, "", unverified},
+	} {
+		questions = append(questions, question{name: c.name, input: c.input, status: c.status, failed: c.failed})
+		faults = append(faults, c.fault)
+		if strings.Contains(c.name, "promise") {
+			continue // the service checks receipts only
+		}
+		answer := edgetest.Decode(t, h.Do("POST", "/api/receipt", `{"verify":`+string(c.input)+`}`))
+		if answer["valid"] != (c.status == 0) {
+			t.Errorf("%s: the service says %v", c.name, answer)
+		}
+	}
+	var python []answer
+	for _, name := range []string{"verify.py", "verify.mjs"} {
+		answers := drive(t, name, write(t, name, "https://www.example.org", keys, ""), questions)
+		if python == nil {
+			python = answers
+		}
+		for i := range questions {
+			questions[i].compare(t, name, answers[i], python[i])
+			if !strings.HasSuffix(strings.TrimSpace(answers[i].Faults), faults[i]) {
+				t.Errorf("%s, %s: %q, want %q", questions[i].name, name, answers[i].Faults, faults[i])
 			}
 		}
 	}

@@ -154,8 +154,7 @@ def judge(entries, key, at, given, by):  # who names a key for the time of a rec
     if named and (last == len(lists) - 1 or key not in lists[-1][1]):
         gone = next((name for name, keys in lists[last:] if key not in keys), None)
         return "verification " + lists[last][0], gone
-    days = next((days for k, _, days in given if k == key), None)
-    return (by if days is not None and counts(days, at) else None), None
+    return (by if key in given and counts(given[key], at) else None), None
 def itself(url, host):  # whether a log is read from the service itself, or from this machine
     host = "https://%s|https?://(localhost|127[.][0-9.]+|\\[::1\\])" % re.escape(host)
     return re.fullmatch("(%s)(:[0-9]+)?/log" % host, url)
@@ -200,8 +199,8 @@ def main():
         if "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
         o = dict(o.get("verify", o).items())
-        keys = [k.partition("@") for k in args.receipt_key.split(",") if k]
-        good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k, _, _ in keys)
+        keys = dict(k.partition("@")[::2] for k in args.receipt_key.split(",") if k)
+        good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k in keys)
         good or refuse("a key has 32 bytes, in base64")
         if count: key = countable(kind, o, url, args.log_key)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as fault:
@@ -231,11 +230,13 @@ def main():
         if count: entries, hashes = logged(url, key)
         if kind == "receipt" or said:
             named = by.get("public_key_b64")
-            blank = type(named) is not str or not named.strip(" \t\r\n")
+            current = next((k for k in keys if not keys[k]), "")
             if not keys and not count: refuse("no key to check against: give one with --receipt-key")
-            if blank: named = keys[0][0] if keys else ""
+            if type(named) is not str or not named.strip(" \t\r\n"): named = current
             given = "this program" if args.receipt_key == "[[receipt_keys]]" else "--receipt-key"
             who, revoked = judge(entries, named, at, keys, given)
+            if not (count or current or named in keys):
+                refuse("unverified: the documents of this service do not name its key")
             if said and not who: refuse("unverified: the key was not valid at that time")
             if not revoked:
                 by_log = ", named by " + who if count else ""

@@ -408,14 +408,11 @@ func (s *Service) Keys() []string {
 
 // InForce returns the keys by which receipts verify, the current one first, as the kit reads them:
 // "@FIRST..LAST" after a replaced key are the days for whose receipts it counts, "" if unknown.
-// Without a current key there are none: with only retired keys, a new receipt would look like a
-// stranger's.
 func (s *Service) InForce() []string {
 	keys := []string{}
-	if s.ReceiptKeys.Current == "" {
-		return keys
+	if s.ReceiptKeys.Current != "" {
+		keys = append(keys, s.ReceiptKeys.Current)
 	}
-	keys = append(keys, s.ReceiptKeys.Current)
 	for _, key := range s.ReceiptKeys.Retired {
 		if key.Revoked == "" {
 			keys = append(keys, key.PublicKey+"@"+key.CurrentFrom+".."+key.RetiredOn)

@@ -1,7 +1,7 @@
 // Checks a receipt, registration or charter of https://www.anteroom.example on its own, in Node 20 or
 // later, in Deno and in Bun. With --counted it also asks the public log whether a registration or
 // charter was counted. A page can import KEYS, LOG_KEY, read, check and counted.
-export const KEYS = "".split(",").filter(Boolean); // the current one first
+export const KEYS = "FoUN+HAAMZm6qQxwf51oQfavAeWJKDhGEYIClXvpvD8=@2026-11-01..2026-11-20".split(",").filter(Boolean); // the current one first
 export const LOG_KEY = "", LOG = "";
 const HOST = "www.anteroom.example";
 const POSITIONS = "rainmaker operator verifier scout treasurer".split(" "), FIELDS = "receipt_spec issued_by issued_at agent_name owner_email_sha256 note epoch".split(" ");
@@ -103,9 +103,12 @@ export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } =
   if (!entries) return false;
   const { public_key_b64: named, signature } = signer;
   const over = isReceipt ? message : bytes(signer.text);
-  const current = keys[0]?.split("@")[0] ?? "";
+  const given = listed(keys), [current = ""] = [...given].find(([, days]) => !days) ?? [];
   const key = isText(named) && /[^ \t\r\n]/.test(named) ? named : current;
-  const { who, gone } = judge(entries, key, at, keys, by);
+  const { who, gone } = judge(entries, key, at, given, by);
+  if (!read && !current && !given.has(key)) {
+    throw new Error("unverified: the documents of this service do not name its key");
+  }
   if (!isReceipt && !who) throw new Error("unverified: the key was not valid at that time");
   const what = `it is valid for this service at that time${read ? `, named by ${who}` : ""}`;
   if (!gone && !show("key", what, !!who, key)) return false;
@@ -116,10 +119,11 @@ export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } =
   if (gone) throw new Error(`revoked: ${who} names its key, and verification ${gone} revoked it`);
   return true;
 }
+const listed = (keys) => new Map(keys.map((k) => k.split("@"))); // the days of each
 // judge returns who names a key for the time of a record, and the verification that revoked it.
 function judge(entries, key, at, given, by) {
   const soon = new Date(Date.now() + 300000).toISOString().replace(/[.]\d+/, "");
-  const listed = (keys) => new Map(keys.map((k) => k.split("@"))), day = at.slice(0, 10);
+  const day = at.slice(0, 10);
   const counts = (keys) => {
     const [first, last] = (keys.get(key) ?? "").split(".."); // the days for which the key counts
     return keys.has(key) && first <= day && day <= (last || soon) && at <= soon;
@@ -131,7 +135,7 @@ function judge(entries, key, at, given, by) {
     const gone = lists.slice(last).find(({ keys }) => !keys.has(key))?.name;
     return { who: `verification ${lists[last].name}`, gone };
   }
-  return { who: counts(listed(given)) ? by ?? "this program" : "" };
+  return { who: counts(given) ? by ?? "this program" : "" };
 }
 // The public log: its newest checkpoint is signed, and all entries together have the signed root.
 const MOST = 2 ** 20, LEVELS = 32, SECONDS = 20; // what a file may have, and how long it may take

@@ -87,7 +87,7 @@ type Verdict struct {
 	FieldsMatch   bool     `json:"fields_match" doc:"Whether the receipt's fields match its canonical string."`
 	HashOK        bool     `json:"hash_ok" doc:"Whether payload_sha256 is the SHA-256 of canonical."`
 	SignatureOK   *bool    `json:"signature_ok" doc:"Whether a key of this host signed canonical; null without a signature."`
-	CheckedKey    string   `json:"checked_against_public_key" doc:"Published key used for the signature check; empty if this host has none."`
+	CheckedKey    string   `json:"checked_against_public_key" doc:"Published key that the receipt names, else the current one; empty if there is neither."`
 	Recomputed    string   `json:"recomputed_sha256" doc:"Recomputed SHA-256 of canonical; empty when canonical is missing."`
 	Problems      []string `json:"problems" total:"true" doc:"Every fault or inconsistency."`
 	Verdict       string   `json:"verdict" doc:"The outcome in words."`
@@ -197,12 +197,9 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 }
 
 // keys returns the published keys, the current one first. If none is current, the host's key
-// counts.
+// counts; without that, the first one is "".
 func keys(t *turn.Turn) []snapshot.Key {
 	current := cmp.Or(t.Snapshot.CurrentKey, t.Host.PublicKey)
-	if current == "" {
-		return t.Snapshot.RetiredKeys
-	}
 	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
 }
 
@@ -369,19 +366,17 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
 	published := keys(t)
 	ours := slices.IndexFunc(published, func(k snapshot.Key) bool { return k.PublicKey == named.Text })
-	if len(published) > 0 {
-		key := &published[max(ours, 0)]
-		c.key = key.PublicKey
-		why := refuses(key, c.receipt.Get("issued_at").Text, t.Now)
-		if why != "" && signature.Kind == jsondoc.String {
-			c.refused = true
-			c.problem(why)
-		}
+	used := &published[max(ours, 0)]
+	c.key = used.PublicKey
+	why := refuses(used, c.receipt.Get("issued_at").Text, t.Now)
+	if why != "" && signature.Kind == jsondoc.String {
+		c.refused = true
+		c.problem(why)
 	}
 	switch {
 	case named.Kind != jsondoc.String:
 		c.mistyped("public_key_b64", named)
-	case ours >= 0:
+	case ours >= 0 && named.Text != "":
 	case strings.Trim(named.Text, " \t\r\n") != "":
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")

@@ -107,12 +107,12 @@ func TestKeyStates(t *testing.T) {
 	}{
 		{"the published key", ours, ours, false, signing.Live, "true", "live: ", ours, true},
 		{"a key that is not published", ours, "", false, signing.Unpublished, "true", "live: .* do not publish$", ours, true},
-		{"no key", "", "", false, signing.None, "false", "hash-committed only: no signing key", retired, false},
+		{"no key", "", "", false, signing.None, "false", "hash-committed only: no signing key", "", false},
 		{"a published key that is missing", "", ours, false, signing.Missing, "false", "hash-committed only: this host lacks", ours, true},
 		{"another key", ours, other, false, signing.Foreign, "", "out of order: .* differs", other, false},
 		{"a retired key", retired, "", false, signing.Foreign, "", "out of order: .* differs", retired, false},
 		{"a faulty key", "", ours, true, signing.Faulty, "", "out of order: .* cannot be used", ours, true},
-		{"a faulty key that is not published", "", "", true, signing.Faulty, "", "out of order: .* cannot be used", retired, false},
+		{"a faulty key that is not published", "", "", true, signing.Faulty, "", "out of order: .* cannot be used", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, h := edgetest.Snapshot(), edgetest.NewFake(t)
@@ -296,5 +296,26 @@ func TestNoKey(t *testing.T) {
 	v := verify(t, h, mint(t, edgetest.NewFake(t), "{}"))
 	if v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
 		t.Errorf("checked against no key: %+v", v)
+	}
+}
+
+// A retired key counts for a receipt that names it, whether there is a current key or not.
+func TestRetiredKeyAlone(t *testing.T) {
+	h, s := edgetest.NewFake(t), edgetest.Snapshot()
+	h.Key, h.Host.PublicKey = edgetest.RetiredKey, edgetest.PublicKey(edgetest.RetiredKey)
+	s.CurrentKey, s.RetiredKeys = h.Host.PublicKey, nil
+	h.Edge = edgetest.Load(t, s)
+	named, unnamed := mint(t, h, "{}"), mint(t, h, "{}")
+	unnamed["public_key_b64"] = ""
+	s = edgetest.Snapshot()
+	for _, hosts := range []string{"", edgetest.PublicKey(edgetest.Key)} {
+		h.Host.PublicKey, s.CurrentKey = hosts, ""
+		h.Edge = edgetest.Load(t, s)
+		if v := verify(t, h, named); !v.Valid || v.Key != s.RetiredKeys[0].PublicKey {
+			t.Errorf("with the key %q: %+v", hosts, v)
+		}
+		if v := verify(t, h, unnamed); v.Valid || v.Key != hosts {
+			t.Errorf("with the key %q, unnamed: %+v", hosts, v)
+		}
 	}
 }

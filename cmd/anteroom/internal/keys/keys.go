@@ -143,7 +143,7 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) er
 		}
 	}
 	if published.Current == "" {
-		return fmt.Errorf("%s publishes no receipt key (anteroom key rotate lists this one there; "+
+		return fmt.Errorf("%s publishes no current receipt key (anteroom key rotate lists this one there; "+
 			"then run anteroom generate)", file)
 	}
 	return fmt.Errorf("%s publishes another receipt key (sign with its secret, "+

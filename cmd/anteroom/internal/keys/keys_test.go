@@ -33,7 +33,7 @@ func TestRotateFails(t *testing.T) {
 		_, err := RotateReceipt(nil, nil, file, out, "2027-03-01")
 		_, secret := os.Stat(out)
 		text, _ := os.ReadFile(file)
-		if is := strings.Contains(string(text), "current_from: "); !errors.Is(err, syscall.EIO) || is != listed || (secret == nil) != listed {
+		if is := strings.Contains(string(text), "2027-03-01"); !errors.Is(err, syscall.EIO) || is != listed || (secret == nil) != listed {
 			t.Errorf("%s fails: listed %v, %v; the secret: %v", failing, is, err, secret)
 		}
 	}

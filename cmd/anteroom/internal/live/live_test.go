@@ -492,7 +492,7 @@ func TestFacts(t *testing.T) {
 		{replaced("/manifest.json", `"documents": [`, `"documents": [{"path":"/llms2.txt","sha256":"00"},`), "[document /llms2.txt]"},
 		{replaced("/manifest.json", board, "/scoreboard/2026-11-20-2.json"), "[board /scoreboard/2026-11-20-2.json]"},
 		{replaced("/api/roster", `"as_of":"2026`, `"as_of":"2027`), "[as_of /scoreboard.json]"},
-		{replaced("/api/receipt", `"retired_keys":[]`, `"retired_keys":[{"public_key_b64":"`+retired+`"}]`), "[key /manifest.json]"},
+		{replaced("/api/receipt", `"retired_keys":[`, `"retired_keys":[{"public_key_b64":"`+retired+`"},`), "[key /manifest.json]"},
 		{replaced("/api/receipt", public, retired), "[key /manifest.json]"},
 		{replaced("/manifest.json", public, retired), "[key /manifest.json]"},
 		{answered(tlog.KeyPath, 404, ""), "[]"},

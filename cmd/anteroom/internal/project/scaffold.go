@@ -107,7 +107,8 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 		names, _ := fs.Glob(content.Files, pattern) // the patterns are valid
 		for _, name := range names {
 			text, err := content.Files.ReadFile(name)
-			text = bytes.ReplaceAll(text, []byte(shipped.Service.CanonicalHost), []byte(s.Host))
+			text = bytes.ReplaceAll(text, []byte(content.Host), []byte(s.Host))
+			text = shippedKey.ReplaceAll(text, []byte("$1 []"))
 			for _, e := range append(edits[name], edits[pattern]...) {
 				if err == nil {
 					text, err = e.apply(text)
@@ -152,6 +153,9 @@ func (s *Service) files(now time.Time) (map[string][]byte, error) {
 	})
 	return files, err
 }
+
+// shippedKey is the key that signed the shipped receipt, with its comment.
+var shippedKey = regexp.MustCompile(`(?m)^# The first retired one .*\n(receipt_keys:\n.*\n  retired:)(?:\n    .*)+`)
 
 func (s *Service) edits(now time.Time, today, expires string) map[string][]edit {
 	return map[string][]edit{

@@ -125,8 +125,15 @@ func TestNewService(t *testing.T) {
 			t.Errorf("%s is %q, want %q", what, got.got, got.want)
 		}
 	}
-	if text := files["content/service.yaml"]; bytes.Count(text, []byte("#")) != bytes.Count(mustRead(t, "../../../../content/service.yaml"), []byte("#")) {
+	// The comment on the retired key goes with that key, and with the receipt that it signed.
+	if text := files["content/service.yaml"]; bytes.Count(text, []byte("#")) != bytes.Count(mustRead(t, "../../../../content/service.yaml"), []byte("#"))-1 {
 		t.Errorf("service.yaml lost a comment:\n%s", text)
+	}
+	if text := files["content/"+site.ReceiptFile]; text != nil || loaded.Receipt != nil {
+		t.Errorf("a new service has the receipt %s", text)
+	}
+	if shipped, err := site.Load(content.Files); err != nil || shipped.Receipt == nil || shipped.Service.CanonicalHost != content.Host {
+		t.Errorf("the shipped content of %s has no receipt (%v)", content.Host, err)
 	}
 	again, err := tern().files(newYear)
 	if err != nil || bytes.Equal(files["content/service.yaml"], again["content/service.yaml"]) || bytes.Equal(files["wrangler.toml"], again["wrangler.toml"]) {
