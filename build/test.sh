@@ -24,7 +24,7 @@ check() {
   log=$(mktemp $logs/XXXXXX)
   "$@" >"$log" 2>&1 </dev/null || result=FAILED
   printf '%-6s %4d s  %s\n' $result $(($(date +%s) - start)) "$name" | tee -a $logs/results
-  if [ $result = FAILED ]; then sed 's/^/    /' "$log"; fi
+  if [ $result = FAILED ]; then sed -e '/^ok  /d' -e '/\[no test files\]$/d' -e 's/^/    /' "$log"; fi
 }
 
 program=build/out/anteroom # make run makes it too

@@ -137,8 +137,8 @@ async function kept(page, place) {
 const inWindow = (locator) => locator.evaluate((e) => { const { top } = e.getBoundingClientRect(); return top >= 0 && top < innerHeight; });
 
 /**
- * Gets a receipt in the place of the content's, by keyboard, and keeps it; then an answer that is not
- * what was signed, and answers that are no receipt. The check is loaded with the first one only.
+ * Gets a receipt in the place of the content's, by keyboard, and keeps it; then an answer that is
+ * not what was signed, and answers that are no receipt. The check is loaded with the first one only.
  */
 flows['mint'] = async ({ base, page, fault }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -353,8 +353,8 @@ flows['receipts'] = async ({ base, page, fault }) => {
 };
 
 /**
- * Checks the shipped receipt and a fresh one, where the documents name the key of the first alone. A
- * service with a current key has nothing to look at.
+ * Checks the shipped receipt and a fresh one, where the documents name the key of the first alone.
+ * A service with a current key has nothing to look at.
  */
 flows['shipped'] = async ({ base, page, fault }) => {
   if ((await (await fetch(`${base}/manifest.json`)).json()).receipt_key) return;

@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(folder, map[string][]byte{Wasm: []byte("3")}); err == nil || !strings.Contains(err.Error(), "unexpected file notes.txt in ") {
+	if err := write(folder, map[string][]byte{Wasm: []byte("3")}); err == nil || !strings.Contains(err.Error(), "write bundle: unexpected file notes.txt in ") {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(folder, Wasm)); string(got) != "2" {
