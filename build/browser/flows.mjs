@@ -137,8 +137,9 @@ async function kept(page, place) {
 const inWindow = (locator) => locator.evaluate((e) => { const { top } = e.getBoundingClientRect(); return top >= 0 && top < innerHeight; });
 
 /**
- * Gets a receipt in the place of the content's, by keyboard, and keeps it; then an answer that is
- * not what was signed, and answers that are no receipt. The check is loaded with the first one only.
+ * Gets a receipt in the place of the content's, by keyboard, and keeps it; then an answer that
+ * is not what was signed, and answers that are no receipt. The check is loaded with the first one
+ * only.
  */
 flows['mint'] = async ({ base, page, fault }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
