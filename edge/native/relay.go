@@ -27,11 +27,17 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	default:
 		return turn.Result{Failure: turn.Refused, Data: []byte("too many under way")}
 	}
-	ended := make(chan turn.Result, 1)
+	ended, late := make(chan turn.Result), make(chan struct{})
 	go func() {
-		defer func() { <-h.relaying }()
+		defer func() { <-h.relaying }() // after the last line of the log
 		result := turn.Result{Failure: turn.Timeout, Data: []byte("broke off")}
-		defer func() { ended <- result }()
+		defer func() {
+			select {
+			case ended <- result:
+			case <-late:
+				h.logLate(m, result)
+			}
+		}()
 		defer h.recovered("relay", func() {})
 		result = h.sendMail(on, m)
 	}()
@@ -41,15 +47,17 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	case <-time.After(h.relayPause):
 	}
 	h.log.Warn("the relay is slow: it continues, after its request was answered", "message", m.ID)
-	go func() {
-		switch result := <-ended; result.Failure {
-		case turn.None:
-			h.log.Error("relay arrived late: count it by hand", "message", m.ID)
-		case turn.Refused:
-			h.log.Error("relay was refused after all", "message", m.ID)
-		}
-	}()
+	close(late)
 	return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
+}
+
+func (h *Host) logLate(m turn.Message, result turn.Result) {
+	switch result.Failure {
+	case turn.None:
+		h.log.Error("relay arrived late: count it by hand", "message", m.ID)
+	case turn.Refused:
+		h.log.Error("relay was refused after all", "message", m.ID)
+	}
 }
 
 func (h *Host) endRelays() {
