@@ -5,6 +5,7 @@
 package service_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -494,8 +495,69 @@ func TestProxies(t *testing.T) {
 				}
 			}
 			checkCompressed(t, from("127.0.0.2"), base)
+			checkRefusedEarly(t, from("127.0.0.1"))
 		})
 	}
+}
+
+// checkRefusedEarly checks that a refusal arrives, however much of the body the host leaves unread:
+// over HTTP/2, and over HTTP/1.1 by a caller that reads once it has sent everything.
+func checkRefusedEarly(t *testing.T, client *http.Client) {
+	t.Helper()
+	dial := client.Transport.(*http.Transport).DialContext
+	var all sync.WaitGroup
+	defer all.Wait()
+	for _, size := range []int{64<<10 + 1, 300 << 10, 5 << 20} {
+		for url, want := range map[string]int{
+			"https://" + canonical + "/api/waitlist": http.StatusRequestEntityTooLarge,
+			"https://" + canonical + "/api/mcp":      http.StatusRequestEntityTooLarge,
+			"https://" + canonical + "/llms.txt":     http.StatusMethodNotAllowed,
+			"https://" + canonical + "/api/quest":    http.StatusMethodNotAllowed,
+			"https://" + canonical + "/nope":         http.StatusNotFound,
+			"https://" + canonical + "/api/nope":     http.StatusNotFound,
+			"https://" + apex + "/api/waitlist":      http.StatusPermanentRedirect,
+			"https://" + canonical + "/mcp":          http.StatusPermanentRedirect,
+		} {
+			all.Go(func() {
+				for range 4 {
+					answer, err := client.Post(url, "application/json", bytes.NewReader(make([]byte, size)))
+					if err != nil {
+						t.Errorf("%d bytes to %s over HTTP/2: %v", size, url, err)
+						continue
+					}
+					answer.Body.Close()
+					if answer.StatusCode != want {
+						t.Errorf("%d bytes to %s over %s: %d, want %d", size, url, answer.Proto, answer.StatusCode, want)
+					}
+					if answer, err = sendWhole(dial, url, size); err != nil || answer.StatusCode != want {
+						t.Errorf("%d bytes to %s over HTTP/1.1: %v (%v), want %d", size, url, answer, err, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// sendWhole sends zeros over HTTP/1.1, and reads the answer after the last of them.
+func sendWhole(
+	dial func(context.Context, string, string) (net.Conn, error), url string, size int,
+) (*http.Response, error) {
+	r, err := http.NewRequest("POST", url, bytes.NewReader(make([]byte, size)))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	plain, err := dial(r.Context(), "tcp", "")
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	plain.SetDeadline(time.Now().Add(30 * time.Second))
+	conn := tls.Client(plain, &tls.Config{ServerName: r.Host, InsecureSkipVerify: true})
+	if err := r.Write(conn); err != nil {
+		return nil, fmt.Errorf("send: %w", err)
+	}
+	return http.ReadResponse(bufio.NewReader(conn), r)
 }
 
 // What Caddy logs of a failure names neither its caller nor what it sent.

@@ -21,13 +21,21 @@ import (
 	"anteroom/edge/turn"
 )
 
-// recorder records status and bytes for the access log.
+// mostDrained bounds the bytes that a host reads of a body. If there are more, net/http leaves the
+// caller half a second for the answer before it closes the connection.
+const mostDrained = 8 << 20
+
+// recorder records status and bytes for the access log. It reads the rest of the body before it
+// answers: a connection that is closed with unread bytes is reset, and the reset can overtake the
+// answer, for which a proxy then sends a 502.
 type recorder struct {
 	http.ResponseWriter
+	body          io.Reader
 	status, bytes int
 }
 
 func (w *recorder) WriteHeader(status int) {
+	io.Copy(io.Discard, w.body)
 	w.ResponseWriter.WriteHeader(status) // which panics for an invalid status
 	w.status = status
 }
@@ -41,7 +49,8 @@ func (w *recorder) Write(p []byte) (int, error) {
 // ServeHTTP responds with a redirect from the apex, the core's response, or a document.
 func (h *Host) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	w := &recorder{ResponseWriter: out}
+	r.Body = http.MaxBytesReader(out, r.Body, mostDrained)
+	w := &recorder{ResponseWriter: out, body: r.Body}
 	on, host, target := h.site.Load(), hostName(r.Host), originForm(r.RequestURI)
 	t := h.turn(on, turn.Request{Method: r.Method, Target: target, Host: host})
 	w.Header().Set("Request-Id", t.RequestID())
@@ -137,9 +146,8 @@ func init() {
 	}
 }
 
-func (h *Host) dynamic(w *recorder, r *http.Request, on *site, t *turn.Turn, path string) {
-	// After a larger body net/http lets the caller read the answer before it closes the connection.
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, turn.MaxBody+1))
+func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	request := &t.Request
 	request.Body, request.Incomplete, t.Host.Client = body, err != nil && len(body) <= turn.MaxBody, h.callerAddress(r)
 	for i, name := range api.RequestHeaders {

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -316,6 +317,25 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestDrained: an answer that leaves a body unread arrives where the caller sends all of it first.
+func TestDrained(t *testing.T) {
+	h, _ := open(t, Config{}, fake{})
+	address, _ := serve(t, h)
+	for path, want := range map[string]int{"/api/waitlist": 413, "/nope": 404, "/api/quest": 405} {
+		conn, err := net.Dial("tcp", address)
+		must(t, err)
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		body := strings.Repeat(" ", mostDrained)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+		must(t, err)
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if must(t, err); answer.StatusCode != want {
+			t.Errorf("%s: %s, want %d", path, answer.Status, want)
+		}
+	}
+}
+
 // TestBrokenBody: a body that does not arrive whole is refused in the words of its endpoint. None
 // of it is stored, and nothing on its connection is taken for another request.
 func TestBrokenBody(t *testing.T) {
@@ -329,7 +349,7 @@ func TestBrokenBody(t *testing.T) {
 		{"stops", "mcp", "Content-Length: 40\r\n\r\n{}", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"is badly framed", "waitlist", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"contract":{`},
 		{"is badly framed", "mcp", "Transfer-Encoding: chunked\r\n\r\nno chunk\r\n" + smuggled, `"error":{"code":-32600,`},
-		{"is too large", "waitlist", "Content-Length: " + strconv.Itoa(1<<20) + "\r\n\r\n" + strings.Repeat(" ", 1<<20) + smuggled, `"status":413`},
+		{"is too large", "waitlist", "Content-Length: " + strconv.Itoa(mostDrained+1) + "\r\n\r\n" + strings.Repeat(" ", mostDrained+1) + smuggled, `"status":413`},
 		{"is too large", "mcp", "Content-Length: " + strconv.Itoa(20<<20) + "\r\n\r\n" + strings.Repeat(" ", 20<<20), `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`},
 	} {
 		conn, err := net.Dial("tcp", address)
