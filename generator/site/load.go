@@ -258,9 +258,13 @@ func (l *loader) scoreboards() {
 	}
 	l.site.Scoreboards = make([]Scoreboard, len(names))
 	for i, name := range names {
-		l.site.Scoreboards[i].File = name
-		decodeFile(l, "scoreboard/"+name+".yaml", &l.site.Scoreboards[i],
-			func(d *document, board *Scoreboard) { d.refuseLater(board.Format) })
+		board, d := &l.site.Scoreboards[i], l.site.document("scoreboard/"+name+".yaml")
+		board.File = name
+		if src := l.read(d, maxFile); src != nil {
+			board.sum = SumOfBoard(src)
+			d.decode(src, board)
+			d.refuseLater(board.Format)
+		}
 	}
 }
 
@@ -441,7 +445,7 @@ func (l *loader) contentVersion() []byte {
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	next.documents = maps.Clone(s.documents)
-	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name})
+	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name, sum: SumOfBoard(board)})
 	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: assets.SumOf(verification)})
 	read := func(folder string, src []byte, target any) *document {
 		d := next.document(folder + name + ".yaml")

@@ -30,9 +30,12 @@ type Verification struct {
 	Store   string `yaml:"store,omitempty"`          // identifier of the store; "" where no store was looked at
 	Through string `yaml:"through" is:"time"`        // it covers records until then
 	// The verification before this one; "" for the first.
-	Follows       string   `yaml:"follows,omitempty"`
-	FollowsSHA256 string   `yaml:"follows_sha256,omitempty" is:"sha256"`
-	ReceiptKeys   []string `yaml:"receipt_keys" is:"key"` // in the content
+	Follows       string `yaml:"follows,omitempty"`
+	FollowsSHA256 string `yaml:"follows_sha256,omitempty" is:"sha256"`
+	// BoardSHA256 is the SumOfBoard of the board's file; "" for the first board, which is edited until
+	// it is public.
+	BoardSHA256 string   `yaml:"board_file_sha256,omitempty" is:"sha256"`
+	ReceiptKeys []string `yaml:"receipt_keys" is:"key"` // in the content
 
 	// Lost explains why verified records are gone for good. The coverage then begins again with what
 	// the store holds, which may be another store, and totals may fall.
@@ -138,6 +141,11 @@ func (v *Verification) Encode() []byte {
 	text = fmt.Appendf(text, "sum: %q\n", v.Sum)
 	v.SHA256 = assets.SumOf(text)
 	return text
+}
+
+// SumOfBoard returns the SHA-256 of a board's file with LF line ends.
+func SumOfBoard(text []byte) string {
+	return assets.SumOf(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 }
 
 func dumpYAML(v any) ([]byte, error) {
@@ -342,6 +350,9 @@ func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
 	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
+	d.want(v.BoardSHA256 == "" || v.BoardSHA256 == board.sum, "",
+		"the board has changed: its hash does not match verifications/"+v.File+".yaml",
+		"restore both files from git; the next board mends a text")
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -152,6 +152,27 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
+// The words of a board are as fixed as its counts, whatever its line ends become.
+func TestBoardIsFixed(t *testing.T) {
+	const board, verification = "scoreboard/2026-01-31.yaml", "verifications/2026-01-31.yaml"
+	for _, c := range []struct{ old, changed, want string }{
+		{"", "", "<nil>"},
+		{"\n", "\r\n", "<nil>"},
+		{"# ", "# Edited: ", "scoreboard/2026-01-31.yaml:2:1: the board has changed: its hash does not match verifications/2026-01-31.yaml " +
+			"(restore both files from git; the next board mends a text)"},
+	} {
+		fsys := base(t)
+		fsys[board].Data = append([]byte("# As verified.\n"), fsys[board].Data...)
+		fixed := fmt.Sprintf("\nboard_file_sha256: %s\nreceipt_keys:", SumOfBoard(fsys[board].Data))
+		fsys[verification].Data = bytes.Replace(fsys[verification].Data, []byte("\nreceipt_keys:"), []byte(fixed), 1)
+		setSums(fsys)
+		fsys[board].Data = bytes.ReplaceAll(fsys[board].Data, []byte(c.old), []byte(c.changed))
+		if _, err := Load(fsys); fmt.Sprint(err) != c.want {
+			t.Errorf("%q for %q: %v, want %s", c.changed, c.old, err, c.want)
+		}
+	}
+}
+
 func TestCheckDay(t *testing.T) {
 	fsys := base(t)
 	s, err := Load(fsys)

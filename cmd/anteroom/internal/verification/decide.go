@@ -43,6 +43,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	if err := wrong.in(a); err != nil {
 		return nil, err
 	}
+	d.verification.BoardSHA256 = site.SumOfBoard(d.board.text)
 	text := d.verification.Encode()
 	s, err := v.site.With(v.name, text, d.board.text)
 	if refused := site.Errors(nil); errors.As(err, &refused) {

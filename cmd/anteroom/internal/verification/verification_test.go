@@ -393,3 +393,13 @@ func TestAfterLast(t *testing.T) {
 		t.Errorf("got %s after %s", got, last)
 	}
 }
+
+// The board that a verification writes cannot be edited afterwards.
+func TestWrittenBoardIsFixed(t *testing.T) {
+	s := newService(t)
+	s.verify("12:00:00", "")
+	s.read("Ten clients were observed.")
+	if _, err := site.Load(s.content); err == nil || !strings.Contains(err.Error(), "the board has changed: its hash does not match") {
+		t.Error(err)
+	}
+}
