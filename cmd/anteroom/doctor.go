@@ -388,8 +388,6 @@ func (d *doctor) checkMail(ctx context.Context) {
 		CanonicalHost: d.site.Service.CanonicalHost, RelayTo: names.To, RelayBounces: cmp.Or(names.Bounces, names.To),
 	}
 	switch err := mail.Check(ctx, relay, to, timeout); {
-	case errors.Is(err, mail.ErrUnreachable):
-		d.add(check, warning, "check the host and port of --smtp, and the network", "%v", err)
 	case errors.Is(err, mail.ErrBounces):
 		d.add(check, warning, "relay.bounces of service.yaml: name an address that takes mail", "%v", err)
 	case err != nil:

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"anteroom/edge/snapshot"
@@ -31,6 +32,10 @@ const (
 	longest     = 10 * time.Minute // for a login, and then for a message
 	transaction = 15 * time.Minute // for both
 	quitTimeout = 2 * time.Second  // for the reply to QUIT
+
+	// A request hears that its message was not accepted, instead of that this is unknown, if the
+	// server has not greeted by then.
+	greetingTimeout = turn.RelayMillis * time.Millisecond * 4 / 5
 )
 
 type smtpRelay struct {
@@ -98,18 +103,22 @@ type session struct {
 }
 
 func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
-	conn, err := (&net.Dialer{Timeout: r.timeout}).DialContext(ctx, "tcp", r.address)
+	begun := time.Now().Add(min(r.timeout, greetingTimeout))
+	conn, err := (&net.Dialer{Deadline: begun}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
-		return nil, ErrUnreachable
+		return nil, (&session{}).failed("connect to "+r.address, err)
 	}
 	s := &session{plain: &bounded{conn, maxReplies}}
 	defer context.AfterFunc(ctx, s.close)()
-	conn.SetDeadline(time.Now().Add(r.timeout))
+	conn.SetDeadline(begun)
 	step, err := s.begin(ctx, r, cmp.Or(r.helo, helo))
 	if err != nil {
-		err = s.failed(step, err)
+		failed := s.failed(step, err)
+		if step == "greeting" && failed.code == 0 && !r.implicit {
+			failed.why += " (port 465 and others with TLS from the first byte want smtps://)"
+		}
 		s.close()
-		return nil, err
+		return nil, failed
 	}
 	return s, nil
 }
@@ -126,6 +135,7 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 	if s.Client, err = smtp.NewClient(conn, host); err != nil {
 		return "greeting", err
 	}
+	s.plain.SetDeadline(time.Now().Add(r.timeout))
 	if err := s.Hello(helo); err != nil {
 		return "EHLO " + helo, err
 	}
@@ -231,6 +241,7 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.
 func (s *session) failed(step string, err error) *relayError {
 	var reply *textproto.Error
 	var untrusted *tls.CertificateVerificationError
+	var unresolved *net.DNSError
 	var timeout net.Error
 	failed, what := &relayError{}, "broke off"
 	switch {
@@ -238,7 +249,7 @@ func (s *session) failed(step string, err error) *relayError {
 		what, failed.code = printable(fmt.Sprint(reply.Code, " ", reply.Msg)), reply.Code
 		s.quit()
 	case errors.Is(err, errNotOffered):
-		what = errNotOffered.Error()
+		what = printable(err.Error())
 		s.quit()
 	case errors.As(err, &untrusted):
 		what = "certificate refused: " + printable(untrusted.Err.Error())
@@ -246,6 +257,10 @@ func (s *session) failed(step string, err error) *relayError {
 		what = "not spoken by the server"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		what = "timed out"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		what = "connection refused"
+	case errors.As(err, &unresolved):
+		what = printable(unresolved.Err)
 	}
 	if failed.code/100 == 5 && strings.Contains(step, "DATA") {
 		failed.status = failed.code // about this very message
@@ -269,9 +284,6 @@ func printable(text string) string {
 	}, text)
 	return strings.Join(strings.Fields(text), " ")
 }
-
-// ErrUnreachable means that no connection to the mail server could be made.
-var ErrUnreachable error = &relayError{why: "unreachable"}
 
 // ErrBounces means that the server refuses mail for the address of bounces.
 var ErrBounces = errors.New("bounces")
@@ -326,7 +338,11 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 			return l.Auth.Start(server)
 		}
 	}
-	return "", nil, errNotOffered
+	if len(server.Auth) == 0 {
+		return "", nil, errNotOffered
+	}
+	return "", nil, fmt.Errorf("%w: offers %s, this program knows SCRAM-SHA-256, SCRAM-SHA-1, CRAM-MD5 and, "+
+		"under TLS, PLAIN and LOGIN", errNotOffered, strings.Join(server.Auth, " "))
 }
 
 var errNotOffered = errors.New("not offered")

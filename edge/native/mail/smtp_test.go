@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"net"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -20,6 +21,8 @@ import (
 
 // hasty is the timeout for servers that hang.
 const hasty = 200 * time.Millisecond
+
+const known = ", this program knows SCRAM-SHA-256, SCRAM-SHA-1, CRAM-MD5 and, under TLS, PLAIN and LOGIN"
 
 func TestSMTP(t *testing.T) {
 	const helo = "EHLO www.anteroom.example"
@@ -49,17 +52,18 @@ func TestSMTP(t *testing.T) {
 		"answers an end with words": {map[string]string{".": "well done"}, "unknown: end of DATA: broke off"},
 		"closes after DATA":         {map[string]string{".": ""}, "unknown: end of DATA: broke off"},
 		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: end of DATA: timed out"},
-		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off"},
+		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off (port 465 and others with TLS from the first byte want smtps://)"},
 		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting: 554 no"},
-		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out"},
+		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out (port 465 and others with TLS from the first byte want smtps://)"},
 		"refuses EHLO and HELO":     {map[string]string{"EHLO": "550 need a name", "HELO": "502 no"}, helo + ": 550 need a name"},
 		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "DATA: timed out"},
 		"closes before DATA":        {map[string]string{"DATA": ""}, "DATA: broke off"},
-		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", maxReplies)}, "greeting: broke off"},
+		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", maxReplies)}, "greeting: broke off (port 465 and others with TLS from the first byte want smtps://)"},
 		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 20_000) + "250 ok"}, helo + ": broke off"},
 		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", maxReplies)}, "unknown: end of DATA: broke off"},
 		"does not offer login":      {map[string]string{"user": "u:p@"}, "AUTH: not offered"},
-		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "AUTH: not offered"},
+		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "AUTH: not offered: offers PLAIN LOGIN" + known},
+		"offers other logins":       {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH XOAUTH2 OAUTHBEARER"}, "AUTH: not offered: offers XOAUTH2 OAUTHBEARER" + known},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +155,7 @@ func authority(t *testing.T, server *httptest.Server) string {
 func TestTLS(t *testing.T) {
 	certified := httptest.NewTLSServer(nil) // for its certificate
 	defer certified.Close()
-	known := "ca=" + authority(t, certified)
+	authorities := "ca=" + authority(t, certified)
 	const untrusted = "certificate refused: x509: certificate signed by unknown authority"
 	login := "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00user\x00p@ss"))
 	stripped := map[string]string{"EHLO": "250-test\r\n250 AUTH PLAIN"}
@@ -160,17 +164,17 @@ func TestTLS(t *testing.T) {
 		server        smtptest.Properties
 		want          string
 	}{
-		"TLS":                             {"smtps", known, smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
+		"TLS":                             {"smtps", authorities, smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
 		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, "TLS: " + untrusted},
-		"TLS, a wrong password":           {"smtps", known, smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, "AUTH: 535 5.7.8 user unknown"},
-		"no TLS where it begins":          {"smtps", known, smtptest.Properties{}, "TLS: not spoken by the server"},
-		"STARTTLS":                        {"smtp", known, smtptest.Properties{TLS: certified.TLS}, ""},
-		"STARTTLS, if there is":           {"smtp", "tls=opportunistic&" + known, smtptest.Properties{TLS: certified.TLS}, ""},
+		"TLS, a wrong password":           {"smtps", authorities, smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, "AUTH: 535 5.7.8 user unknown"},
+		"no TLS where it begins":          {"smtps", authorities, smtptest.Properties{}, "TLS: not spoken by the server"},
+		"STARTTLS":                        {"smtp", authorities, smtptest.Properties{TLS: certified.TLS}, ""},
+		"STARTTLS, if there is":           {"smtp", "tls=opportunistic&" + authorities, smtptest.Properties{TLS: certified.TLS}, ""},
 		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, "STARTTLS: " + untrusted},
-		"STARTTLS refused":                {"smtp", known, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, "STARTTLS: 454 4.7.0 not now"},
-		"STARTTLS stripped":               {"smtp", known, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
-		"STARTTLS stripped, asked for":    {"smtp", "tls=mandatory&" + known, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
-		"STARTTLS stripped, if there was": {"smtp", "tls=opportunistic&" + known, smtptest.Properties{Replies: stripped}, "AUTH: not offered"},
+		"STARTTLS refused":                {"smtp", authorities, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, "STARTTLS: 454 4.7.0 not now"},
+		"STARTTLS stripped":               {"smtp", authorities, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
+		"STARTTLS stripped, asked for":    {"smtp", "tls=mandatory&" + authorities, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
+		"STARTTLS stripped, if there was": {"smtp", "tls=opportunistic&" + authorities, smtptest.Properties{Replies: stripped}, "AUTH: not offered: offers PLAIN" + known},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := smtptest.Start(t, c.server)
@@ -214,7 +218,7 @@ func TestCheck(t *testing.T) {
 		"refuses the sender":    {map[string]string{"MAIL": "553 5.7.1 not owned by user"}, 2, "MAIL FROM: 553 5.7.1 not owned by user"},
 		"refuses the recipient": {map[string]string{"RCPT": "450 4.2.0 Greylisted"}, 3, "RCPT TO: 450 4.2.0 Greylisted"},
 		"refuses bounces":       {map[string]string{"RCPT TO:<bounces@anteroom.example>": "550 5.1.1 User unknown"}, 4, "bounces: RCPT TO: 550 5.1.1 User unknown"},
-		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out"},
+		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out (port 465 and others with TLS from the first byte want smtps://)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -254,11 +258,16 @@ func TestCheck(t *testing.T) {
 		err.Error() != "mail server "+server.Address+": AUTH: 535 5.7.8 wrong <address> of user" {
 		t.Errorf("a wrong password: %v", err)
 	}
-	if err := Check(t.Context(), "smtp://u:secret@127.0.0.1:1", mailSnapshot, time.Second); !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+	err := Check(t.Context(), "smtp://u:secret@127.0.0.1:1", mailSnapshot, time.Second)
+	if err == nil || err.Error() != "mail server 127.0.0.1:1: connect to 127.0.0.1:1: connection refused" {
 		t.Errorf("nobody listens: %v", err)
 	}
+	unknown := (&session{}).failed("connect to h:25", &net.OpError{Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}})
+	if unknown.unknown || unknown.Error() != "connect to h:25: no such host" {
+		t.Errorf("nobody has the name: %+v", unknown)
+	}
 	for _, address := range []string{"", "none", "maildir:x", "smtp://u:secret@h?tls=maybe", "smtp://u:secret@"} {
-		if err := Check(t.Context(), address, mailSnapshot, time.Second); err == nil || errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+		if err := Check(t.Context(), address, mailSnapshot, time.Second); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
