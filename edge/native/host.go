@@ -61,9 +61,9 @@ type Config struct {
 	Documents *static.Documents
 	// Hosts are extra host names to serve, beyond the published ones and loopback.
 	Hosts []string
-	// ClientIPHeader is the header whose last element is the caller's address. "" is the address of
-	// the connection. Set it only if a proxy sets the header: otherwise callers choose their address,
-	// and evade the rate limit.
+	// ClientIPHeader is the header whose last element, or last for= in the header Forwarded, is the
+	// caller's address. "" is the address of the connection. Set it only if a proxy sets the header:
+	// otherwise callers choose their address, and evade the rate limit.
 	ClientIPHeader string
 	// WritesPerMinute replaces the content's limit of writes of a caller. 0 is no limit, nil the
 	// content's.
@@ -117,6 +117,7 @@ type Host struct {
 	server    *http.Server
 	unread    unread
 
+	unknownCaller   sync.Once // logs a limited caller without an address
 	relayPause      time.Duration
 	deliveryPause   time.Duration
 	tallyPause      time.Duration

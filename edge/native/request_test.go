@@ -218,12 +218,41 @@ func TestClientAddress(t *testing.T) {
 		{"X-Forwarded-For", []string{"::ffff:1.2.3.4"}, "1.2.3.4"},
 		{"X-Forwarded-For", []string{"1.1.1.1, unknown"}, ""},
 		{"X-Forwarded-For", nil, ""},
+		{"X-Forwarded-For", []string{"1.1.1.1,"}, ""},
+		{"forwarded", []string{"for=1.1.1.1;proto=https", "proto=https;For=2.2.2.2;by=3.3.3.3"}, "2.2.2.2"},
+		{"Forwarded", []string{`for="[2001:db8::1]:4711"`}, "2001:db8::1"},
+		{"Forwarded", []string{`for=1.1.1.1;host="a,for=9.9.9.9"`}, "1.1.1.1"},
+		{"Forwarded", []string{`for=1.1.1.1;host="a\",for=9.9.9.9"`}, "1.1.1.1"},
+		{"Forwarded", []string{`for=9.9.9.9;host="`, `for=1.1.1.1;host="a"`}, ""},
+		{"Forwarded", []string{"for=1.1.1.1, for=unknown"}, ""},
+		{"Forwarded", []string{"for=1.1.1.1, for=_hidden"}, ""},
+		{"Forwarded", []string{"1.1.1.1"}, ""},
 	} {
 		h := &Host{config: Config{ClientIPHeader: c.header}}
 		r := httptest.NewRequest("GET", "/", nil)
-		r.Header["X-Forwarded-For"] = c.lines
+		r.Header[http.CanonicalHeaderKey(c.header)] = c.lines
 		if got := h.callerAddress(r); got != c.want {
 			t.Errorf("%v: %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestUnknownCaller: the log says once that writers share a limit, as their header tells no address.
+func TestUnknownCaller(t *testing.T) {
+	h, log := open(t, Config{ClientIPHeader: "X-Real-Ip"}, fake{})
+	address, _ := serve(t, h)
+	for _, c := range []struct {
+		value string
+		want  int
+	}{{"192.0.2.7", 0}, {"", 1}, {"unknown", 1}} {
+		r, _ := http.NewRequest("POST", "http://"+address+"/api/waitlist", strings.NewReader(`{"agent_name":"lark"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Real-IP", c.value)
+		answer, err := http.DefaultClient.Do(r)
+		must(t, err)
+		answer.Body.Close()
+		if said := strings.Count(log.String(), "a caller has no address"); answer.StatusCode != 200 || said != c.want {
+			t.Errorf("%q: %s, logged %d times, want %d", c.value, answer.Status, said, c.want)
 		}
 	}
 }

@@ -96,6 +96,12 @@ func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Resu
 		if limit <= 0 {
 			return turn.Result{Failure: turn.Unavailable}
 		}
+		if e.Key == "" {
+			h.unknownCaller.Do(func() {
+				h.log.Warn("a caller has no address: all such callers share one limit of writes "+
+					"(--client-ip-header names the field that the proxy in front sets)", "field", h.config.ClientIPHeader)
+			})
+		}
 		return h.limiter.take(e.Key, limit)
 	case turn.Fetch:
 		fetch := func() turn.Result {
