@@ -20,6 +20,7 @@ import (
 	"anteroom/cmd/anteroom/internal/server"
 	"anteroom/edge/native/mail/smtptest"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 )
 
@@ -231,7 +232,7 @@ func TestDoctorFinds(t *testing.T) {
 		}, "--replica litestream.sock", `^fault replica: the replica is 2m\ds old \(check the log of Litestream\)`},
 		"no replication": {store(), "--replica litestream.sock", `^fault replica: ask Litestream at litestream.sock: .* \(is it running\?`},
 
-		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^fault   mail: mail server 127.0.0.1:1: connect to 127.0.0.1:1: connection refused \(see Mail`},
+		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^fault mail: mail server 127.0.0.1:1: connect to 127.0.0.1:1: connection refused \(see Mail`},
 		"a refused login":            {nothing, "--smtp smtp://u:secret@" + refuses.Address + "?tls=none", `^fault mail: .* AUTH: 535 5.7.8 wrong \(see Mail in OPERATIONS.md`},
 		"a refused name":             {nothing, "--smtp smtp://" + strict.Address + "?tls=none&helo=vm", `^fault mail: .* RCPT TO: 504 5.5.2 <vm>: need fully-qualified hostname \(see Mail`},
 		"a mailbox for bounces that there is not": {
@@ -326,3 +327,21 @@ binding = "DB"
 database_name = "tern"
 database_id = "8f2a7d3e-54c1-4b6f-9f0e-1c2d3e4f5a6b"
 `
+
+// fullStore takes some share of its disk.
+type fullStore struct {
+	records.Reader
+	used int64
+}
+
+func (s fullStore) Room() (used, most int64, err error) { return s.used, 1000, nil }
+
+// A disk is a fault before it is full to the last byte, as a write needs some room.
+func TestRoom(t *testing.T) {
+	for used, want := range map[int64]health{100: healthy, 800: warning, 979: warning, 980: faulty, 1000: faulty} {
+		var d doctor
+		if d.checkRoom(fullStore{used: used}); d.findings[0].Status != want {
+			t.Errorf("%d of 1000: %v", used, d.findings)
+		}
+	}
+}
