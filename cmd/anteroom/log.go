@@ -162,7 +162,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 			return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 		}
 		what.Read = func(path string) ([]byte, error) {
-			return os.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
+			return disk.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
 		}
 		return nil
 	}
@@ -232,7 +232,7 @@ func (o *logCheck) seen() (*seenLog, error) {
 	if o.state == "" {
 		return seen, nil
 	}
-	text, err := os.ReadFile(o.state)
+	text, err := disk.ReadFile(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, nil
 	}

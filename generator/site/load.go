@@ -15,6 +15,7 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
@@ -175,11 +176,15 @@ func withoutPath(err error) string {
 }
 
 func (l *loader) read(d *document, limit int64) []byte {
-	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
+	info, err := fs.Stat(l.fsys, d.file)
+	if err == nil && info.Size() > limit {
 		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
 	}
-	src, err := fs.ReadFile(l.fsys, d.file)
+	var src []byte
+	if err = disk.IsFile(info, err); err == nil {
+		src, err = fs.ReadFile(l.fsys, d.file)
+	}
 	d.sum = sha256.Sum256(src)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/textproto"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 
@@ -85,7 +85,7 @@ func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
 var heloName = regexp.MustCompile(`^[0-9A-Za-z.:\[\]-]+$`)
 
 func authorities(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
+	text, err := disk.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read ca: %w", err)
 	}

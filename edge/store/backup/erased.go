@@ -61,7 +61,7 @@ func ReadErased(folder string) ([]string, error) {
 }
 
 func readList(file string) ([]string, error) {
-	text, err := os.ReadFile(file)
+	text, err := disk.ReadFile(file)
 	if err == nil {
 		text, err = disk.PlainText(text)
 	}

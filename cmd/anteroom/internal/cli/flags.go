@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"anteroom/edge/native/disk"
+
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -79,6 +81,7 @@ func Bind(cmd *cobra.Command) (err error) {
 	given := func(name string) bool {
 		return flags.Changed(name) && Chosen(flags, name) || os.Getenv(variable(name)) != ""
 	}
+	defer func() { err = errors.Join(err, unexpanded(flags)) }()
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)
 		if name == "" || f.Changed {
@@ -93,6 +96,18 @@ func Bind(cmd *cobra.Command) (err error) {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
 			}
 			flags.SetAnnotation(f.Name, fromElsewhere, []string{name})
+		}
+	})
+	return err
+}
+
+// unexpanded refuses paths that only a shell would have replaced: serve would make a folder ~.
+func unexpanded(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		kind, _ := pflag.UnquoteUsage(f)
+		path := f.Value.String()
+		if (kind == "file" || kind == "folder") && (strings.HasPrefix(path, "~") || strings.Contains(path, "$")) {
+			err = errors.Join(err, fmt.Errorf("--%s: no shell has replaced ~ or $ in %q (write the whole path)", f.Name, path))
 		}
 	})
 	return err
@@ -133,9 +148,13 @@ func isGone(name, place, remove string) error {
 
 func settings(root *cobra.Command) (map[string]string, error) {
 	var table map[string]any
-	if _, err := toml.DecodeFile(SettingsFile, &table); errors.Is(err, os.ErrNotExist) {
+	text, err := disk.ReadFile(SettingsFile)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
-	} else if err != nil {
+	} else if err == nil {
+		err = toml.Unmarshal(text, &table)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", SettingsFile, err)
 	}
 	names := pflag.NewFlagSet("", 0)

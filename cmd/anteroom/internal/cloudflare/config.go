@@ -75,7 +75,7 @@ type environment struct {
 }
 
 func ReadConfig(path string) (*Config, error) {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("no file %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
 	}
@@ -251,7 +251,7 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 }
 
 func (c *Config) setDatabaseID(placeholder, id string) error {
-	text, err := os.ReadFile(c.Path)
+	text, err := disk.ReadFile(c.Path)
 	if err == nil {
 		line := regexp.MustCompile(`(?m)^([^#\n]*\bdatabase_id\s*=\s*["'])` + regexp.QuoteMeta(placeholder) + `(["'])`)
 		if n := len(line.FindAllIndex(text, -1)); n != 1 {

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"anteroom/edge/assets"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/contract"
 	"anteroom/generator/model"
@@ -295,7 +296,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			return Facts{}, err
 		}
 		for _, name := range names {
-			text, err := fs.ReadFile(folder, name)
+			text, err := disk.ReadFile(filepath.Join(public, filepath.FromSlash(name)))
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}
@@ -313,7 +314,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 		}
 	}
 	var known *snapshot.Snapshot
-	if text, err := os.ReadFile(snapshotFile); err == nil {
+	if text, err := disk.ReadFile(snapshotFile); err == nil {
 		text, _, _ = bytes.Cut(text, []byte("\n\n"))
 		known, _ = snapshot.Decode(text) // nil for another format
 	}

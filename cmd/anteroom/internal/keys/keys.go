@@ -96,7 +96,7 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 func rotate(
 	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
 ) (public string, err error) {
-	text, err := os.ReadFile(file)
+	text, err := disk.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("rotate key: %w", err)
 	}
@@ -108,7 +108,7 @@ func rotate(
 		err = disk.Replace(file, text)
 	}
 	if err != nil {
-		if now, _ := os.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
+		if now, _ := disk.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
 			os.Remove(out)
 		}
 		return "", fmt.Errorf("rotate key: %w", err)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -187,7 +188,7 @@ func fingerprint(folder string) string {
 		if err != nil || d.IsDir() {
 			return nil
 		}
-		if info, err := d.Info(); err == nil {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil { // of a link, its target
 			fmt.Fprintln(&state, info.Size(), info.ModTime().UnixNano())
 		}
 		return nil

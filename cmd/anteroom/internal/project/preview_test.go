@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -102,6 +103,14 @@ func TestRun(t *testing.T) {
 	before := fingerprint(folder)
 	if err := os.WriteFile(page+"~", []byte("a copy of an editor"), 0o600); err != nil || fingerprint(folder) != before {
 		t.Errorf("the copy of an editor counts as a change: %v", err)
+	}
+	target := filepath.Join(t.TempDir(), "linked.md")
+	if err := errors.Join(os.Rename(page, target), os.Symlink(target, page)); err != nil {
+		t.Fatal(err)
+	}
+	before = fingerprint(folder)
+	if err := os.WriteFile(target, text[:len(text)-1], 0o600); err != nil || fingerprint(folder) == before {
+		t.Errorf("the target of a link does not count as a change: %v", err)
 	}
 	write(strings.Replace(string(text), "\n---\n", "\n---\nAdded words.\n\n", 1))
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {

@@ -20,6 +20,7 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/migrations"
 	"anteroom/generator"
@@ -289,8 +290,8 @@ func hiddenPart(document string) string {
 }
 
 func secretIn(name string) (string, error) {
-	const read = 1 << 20                                                    // bytes; a file of a key is short
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() { // reading a pipe may never end
+	const read = 1 << 20 // bytes; a file of a key is short
+	if err := disk.IsFile(os.Stat(name)); err != nil {
 		return "", nil
 	}
 	f, err := os.Open(name)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -124,7 +123,7 @@ func readSMTP(file string) (string, error) {
 	if err := disk.Private(file); err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(file)
+	text, err := disk.ReadFile(file)
 	if err == nil {
 		if text, err = disk.PlainText(text); err != nil {
 			err = fmt.Errorf("%s: %w", file, err)

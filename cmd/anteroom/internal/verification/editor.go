@@ -21,7 +21,7 @@ func Draft(content string) string { return filepath.Join(content, ".verification
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)\r?$`)
 
 func begun(draft string) (through string, err error) {
-	text, err := os.ReadFile(draft)
+	text, err := disk.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -51,7 +51,7 @@ func (e *editing) edit(draft string, template []byte) (*decided, error) {
 			return nil, err
 		}
 		var edited []byte
-		if edited, err = os.ReadFile(draft); err != nil {
+		if edited, err = disk.ReadFile(draft); err != nil {
 			break
 		}
 		var d *decided
