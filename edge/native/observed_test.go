@@ -105,6 +105,25 @@ func TestObservedClientsAreBounded(t *testing.T) {
 	check(200, 400, 3600)
 }
 
+// A restart does not make room for more names of a day.
+func TestObservedClientsAreBoundedAcrossRestarts(t *testing.T) {
+	folder := t.TempDir()
+	var clients int64
+	for run := range 3 {
+		h, _ := open(t, Config{Data: folder, Create: true}, fake{})
+		h.now = func() time.Time { return time.Unix(edgetest.Now, 0) }
+		for i := range 150 {
+			h.observe([]turn.Observation{{Client: fmt.Sprintf("client %d of run %d", i, run), Kind: "a"}})
+		}
+		h.writeTally()
+		clients = h.store.Exec(one("SELECT count(DISTINCT client) FROM observed WHERE client <> 'other'")).Rows[0][0][0].(int64)
+		must(t, h.Close())
+	}
+	if clients != 200 {
+		t.Errorf("%d clients of a day have rows of their own, want 200", clients)
+	}
+}
+
 // A store that does not take the tally fails no request. The tally is lost as a whole, and the log
 // says so.
 func TestObservedIsLost(t *testing.T) {

@@ -89,6 +89,7 @@ func TestErrorsOfD1(t *testing.T) {
 	words := []string{ // in the order of the writes below
 		"D1 DB is overloaded. Requests queued for too long.", "Exceeded maximum DB size", "Exceeded maximum account storage limit.",
 		"Your account has exceeded D1's free tier daily row write limit. Upgrade to a paid plan or wait until tomorrow (midnight UTC) to continue.",
+		"Currently processing a long-running export.", "Too many API requests by single worker invocation.", "Too many subrequests.",
 	}
 	s := startMain(t, fmt.Sprintf("const said = `%s`.split('|');\n", strings.Join(words, "|"))+
 		with(`DB: { prepare: (sql) => env.DB.prepare(sql), batch: async () => { throw new Error('D1_ERROR: ' + said.shift()); } }`))

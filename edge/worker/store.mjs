@@ -12,8 +12,11 @@ const FREE = 50;
 // D1 failed would repeat their statements at once.
 const JITTER = 500;
 
-// Errors of calls that D1 has not run: overloaded or full, or with a statement that SQLite refuses.
-const NOT_RUN = /overloaded|Cannot resolve D1 DB|xceeded (maximum|D1)|SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR/;
+// Errors of calls that D1 has not run: overloaded, exporting or full, or with a statement that SQLite refuses.
+const NOT_RUN = new RegExp(
+  'overloaded|long-running export|Cannot resolve D1 DB|xceeded (maximum|D1)|Too many (API |sub)requests|' +
+    'SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR',
+);
 
 /** Statements that invocations have run. @type {WeakMap<ExecutionContext, number>} */
 const made = new WeakMap();
