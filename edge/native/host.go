@@ -61,8 +61,8 @@ type Config struct {
 	Documents *static.Documents
 	// Hosts are extra host names to serve, beyond the published ones and loopback.
 	Hosts []string
-	// ClientIPHeader is the header whose last element, or last for= in the header Forwarded, is the
-	// caller's address. "" is the address of the connection. Set it only if a proxy sets the header:
+	// ClientIPHeader is the header whose last element, in Forwarded its for=, is the caller's
+	// address. "" is the address of the connection. Set it only if a proxy sets the header:
 	// otherwise callers choose their address, and evade the rate limit.
 	ClientIPHeader string
 	// WritesPerMinute replaces the content's limit of writes of a caller. 0 is no limit, nil the

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -189,10 +190,11 @@ func (h *Host) callerAddress(r *http.Request) string {
 	text := r.RemoteAddr
 	if name := h.config.ClientIPHeader; name != "" {
 		list := strings.Join(r.Header.Values(name), ",")
-		if strings.EqualFold(name, "Forwarded") {
-			list = forwardedFor(list)
-		}
 		text = strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
+		if strings.EqualFold(name, "Forwarded") { // its pairs have the form of parameters (RFC 7239, section 4)
+			_, pairs, _ := mime.ParseMediaType("forwarded;" + text)
+			text = pairs["for"]
+		}
 	}
 	address, err := netip.ParseAddr(strings.Trim(text, "[]"))
 	if err != nil {
@@ -203,23 +205,6 @@ func (h *Host) callerAddress(r *http.Request) string {
 		address = with.Addr()
 	}
 	return address.Unmap().WithZone("").String()
-}
-
-// forwardedFor returns the last for= of a Forwarded field (RFC 7239, section 4), or "" if a quoted
-// string has no end: in it could be what the proxy has added.
-func forwardedFor(field string) (address string) {
-	quoted, escaped := false, false
-	pairs := strings.FieldsFunc(field, func(c rune) bool {
-		quoted = quoted != (c == '"' && !escaped)
-		escaped = quoted && c == '\\' && !escaped
-		return !quoted && (c == ',' || c == ';')
-	})
-	for _, pair := range pairs {
-		if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); !quoted && strings.EqualFold(name, "for") {
-			address = strings.Trim(value, `"`)
-		}
-	}
-	return address
 }
 
 func hostName(host string) string {

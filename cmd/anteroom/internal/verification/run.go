@@ -31,7 +31,6 @@ type Options struct {
 	NewStore        bool // begin with another store
 	Offline         bool // do not compare the content with the live service
 
-	Open func(context.Context) (records.Reader, error)       // opens the store
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
 	// Committed returns a commit of git that has a file, or "". known is false if git was not asked.
 	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
