@@ -366,6 +366,16 @@ func TestSitemap(t *testing.T) {
 }
 
 // Both signals of robots.txt follow one setting.
+// The file of a replaced key of search engines stays: they may check it later.
+func TestRetiredIndexKey(t *testing.T) {
+	o := generate(t, overlay(t, edits{"service.yaml": replace("  upstreams:", "  retired: [0123456789abcdef]\n  upstreams:")}))
+	for _, key := range []string{"0123456789abcdef", "6f1d0c5e8b7a4932a1e4d27c90b35f68"} {
+		if got := string(document(t, o, "/"+key+".txt")); got != key {
+			t.Errorf("/%s.txt: %q", key, got)
+		}
+	}
+}
+
 func TestRobots(t *testing.T) {
 	no := overlay(t, edits{"service.yaml": replace("ai_train: true", "ai_train: false")})
 	text := string(document(t, generate(t, no), "/robots.txt"))

@@ -33,8 +33,10 @@ func Files(a *contract.Answers) ([]output.File, error) {
 	g.AddJSON("/.well-known/api-catalog", g.apiCatalog())
 	g.AddJSON(output.ServerCardPath, g.serverCard())
 	g.Add(output.AtomFeedPath, g.feed())
-	if key := a.Site.Service.IndexNow.Key; key != "" {
-		g.Add("/"+key+".txt", []byte(key))
+	for _, key := range append([]string{a.Site.Service.IndexNow.Key}, a.Site.Service.IndexNow.Retired...) {
+		if key != "" {
+			g.Add("/"+key+".txt", []byte(key))
+		}
 	}
 	g.serverJSON()
 	keys := a.Site.Service.InForce()

@@ -107,6 +107,7 @@ type Service struct {
 	} `yaml:"limits"`
 	IndexNow struct {
 		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine gets changes
+		Retired   []string `yaml:"retired,omitempty" is:"indexnow-key"`   // keys whose files stay, for late checks
 		Upstreams []string `yaml:"upstreams" is:"upstream" unique:"true"` // absolute URLs
 	} `yaml:"indexnow"`
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`

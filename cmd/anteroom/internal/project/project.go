@@ -89,16 +89,17 @@ func (e contentError) Faults() []cli.Fault {
 }
 
 // Expiry reports whether security.txt must not be used any more (RFC 9116, section 2.5.5). The
-// notice names its Expires if that is past or near.
+// notice names its Expires if that is past, near, or more than a year ahead.
 func Expiry(expires, now time.Time) (expired bool, notice string) {
-	const hint = "(check its contacts and set a later security.expires in service.yaml)"
-	switch left := expires.Sub(now); {
-	case left <= 0:
-		return true, fmt.Sprintf("security.txt expired at %s %s", expires.Format(time.RFC3339), hint)
-	case left < output.ExpiryNotice:
-		return false, fmt.Sprintf("security.txt expires at %s %s", expires.Format(time.RFC3339), hint)
+	const year = 366 * 24 * time.Hour
+	left, verb := expires.Sub(now), "expires"
+	if left >= output.ExpiryNotice && left <= year {
+		return false, ""
+	} else if left <= 0 {
+		verb = "expired"
 	}
-	return false, ""
+	return left <= 0, fmt.Sprintf("security.txt %s at %s (check its contacts and set security.expires of service.yaml "+
+		"to a time within a year)", verb, expires.Format(time.RFC3339))
 }
 
 // Report lists the changes of a publication; with Check those it would make.

@@ -35,9 +35,10 @@ func TestExpiry(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[time.Duration]string{
 		0: "true security.txt expired at 2026-11-21T00:00:00Z (", -time.Hour: "true security.txt expired", time.Second: "false security.txt expires at", 40 * 24 * time.Hour: "false ",
+		366 * 24 * time.Hour: "false ", 367 * 24 * time.Hour: "false security.txt expires at 2026-11-21T00:00:00Z (",
 	} {
 		expired, notice := Expiry(day, day.Add(-left))
-		if got := fmt.Sprint(expired, " ", notice); !strings.HasPrefix(got, want) || left > 30*24*time.Hour && got != want {
+		if got := fmt.Sprint(expired, " ", notice); !strings.HasPrefix(got, want) || want == "false " && got != want {
 			t.Errorf("%v before: %s", left, got)
 		}
 	}
