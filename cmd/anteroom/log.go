@@ -19,6 +19,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/live"
+	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
 	"anteroom/generator/tlog"
 
@@ -162,7 +163,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 			return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 		}
 		what.Read = func(path string) ([]byte, error) {
-			return disk.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
+			return assets.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
 		}
 		return nil
 	}
@@ -232,7 +233,7 @@ func (o *logCheck) seen() (*seenLog, error) {
 	if o.state == "" {
 		return seen, nil
 	}
-	text, err := disk.ReadFile(o.state)
+	text, err := assets.ReadFile(o.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, nil
 	}

@@ -3,6 +3,9 @@ package assets
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
 )
 
 // File is one published document.
@@ -17,4 +20,20 @@ type File struct {
 func SumOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// IsFile refuses a pipe, a socket or a device: reading one may never end.
+func IsFile(info fs.FileInfo) error {
+	if info.Mode().IsRegular() || info.IsDir() {
+		return nil
+	}
+	return fmt.Errorf("%s is a pipe, a socket or a device, want a file", info.Name())
+}
+
+// ReadFile reads the file at path if it IsFile.
+func ReadFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && IsFile(info) != nil {
+		return nil, IsFile(info)
+	}
+	return os.ReadFile(path)
 }

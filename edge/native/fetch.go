@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"anteroom/edge/turn"
@@ -48,7 +49,8 @@ func (h *Host) fetch(e turn.Fetch) turn.Result {
 	if err != nil {
 		return turn.Result{Failure: turn.Timeout}
 	}
-	return turn.Result{Status: answer.StatusCode, Data: data}
+	wait, _ := strconv.ParseUint(answer.Header.Get("Retry-After"), 10, 31)
+	return turn.Result{Status: answer.StatusCode, Data: data, Reset: int64(wait)}
 }
 
 func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) turn.Result {

@@ -52,6 +52,10 @@ func TestFetchIsBounded(t *testing.T) {
 	boasting, _ := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Large", strings.Repeat("x", 2*turn.MaxHead))
 	})
+	busy, _ := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
 	h, _ := open(t, Config{}, fake{})
 	fetch := func(url string, millis int) turn.Result {
 		return h.performOne(h.site.Load(), turn.Fetch{Method: "POST", URL: url, MaxBytes: 4096, TimeoutMillis: millis}, h.sendMail)
@@ -63,6 +67,9 @@ func TestFetchIsBounded(t *testing.T) {
 	}
 	if r := fetch(endless, 10_000); r.Status != 200 || len(r.Data) != 4096 {
 		t.Errorf("without an end: %d with %d bytes", r.Status, len(r.Data))
+	}
+	if r := fetch(busy, 10_000); r.Status != 429 || r.Reset != 3600 {
+		t.Errorf("busy: %+v", r)
 	}
 	if r := fetch(boasting, 10_000); r.Failure != turn.Timeout {
 		t.Errorf("a large head: %+v", r)

@@ -22,13 +22,12 @@ import (
 	"anteroom/edge/turn"
 )
 
-// mostDrained bounds the bytes that a host reads of a body. If there are more, net/http leaves the
-// caller half a second for the answer before it closes the connection.
+// mostDrained bounds the bytes that are read of a body. After more, net/http leaves the caller half
+// a second for the answer before it closes the connection.
 const mostDrained = 8 << 20
 
-// recorder records status and bytes for the access log. It reads the rest of the body before it
-// answers: a connection that is closed with unread bytes is reset, and the reset can overtake the
-// answer, for which a proxy then sends a 502.
+// recorder records status and bytes for the access log. It reads the rest of the body before the
+// answer, as unread bytes reset the connection, and a proxy then sends a 502 instead.
 type recorder struct {
 	http.ResponseWriter
 	body          io.Reader

@@ -239,7 +239,7 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestUnknownCaller: the log says once that writers share a limit, as their header tells no address.
+// TestUnknownCaller: the log says once that callers share a limit, as they have no address.
 func TestUnknownCaller(t *testing.T) {
 	h, log := open(t, Config{ClientIPHeader: "X-Real-Ip"}, fake{})
 	address, _ := serve(t, h)

@@ -99,7 +99,7 @@ func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Resu
 		if e.Key == "" {
 			h.unknownCaller.Do(func() {
 				h.log.Warn("a caller has no address: all such callers share one limit of writes "+
-					"(--client-ip-header names the field that the proxy in front sets)", "field", h.config.ClientIPHeader)
+					"(check --client-ip-header)", "field", h.config.ClientIPHeader)
 			})
 		}
 		return h.limiter.take(e.Key, limit)

@@ -65,8 +65,9 @@ const (
 )
 
 // Fetch sends an HTTP request to an address in the snapshot or, with Self, to this service. It
-// follows no redirects. Result: Status, Millis, and Data, the body cut to MaxBytes. Within
-// ShareSeconds the host may use one result, failures included, for all turns with the same Fetch.
+// follows no redirects. Result: Status, Millis, Reset, the seconds of Retry-After or 0, and Data,
+// the body cut to MaxBytes. Within ShareSeconds the host may use one result, failures included, for
+// all turns with the same Fetch.
 type Fetch struct {
 	Self          bool
 	Method, URL   string

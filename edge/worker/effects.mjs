@@ -54,7 +54,8 @@ async function fetchOnce(f, env) {
     method: f.method, headers: headersOf(f.fields), redirect: 'manual', signal: AbortSignal.timeout(f.timeout),
     body: f.body.length > 0 ? f.body : undefined,
   });
-  return { status: answer.status, data: await read(answer.body, f.maxBytes) };
+  const [seconds] = /^\d{1,9}$/.exec(answer.headers.get('retry-after') ?? '') ?? [0];
+  return { status: answer.status, data: await read(answer.body, f.maxBytes), reset: Number(seconds) };
 }
 
 // Reads at most so many bytes of a body, in one step, as a sender may divide it into single bytes.

@@ -84,6 +84,9 @@ func TestFetches(t *testing.T) {
 		switch r.URL.Path {
 		case "/moved":
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		case "/busy", "/busy-until":
+			w.Header().Set("Retry-After", map[string]string{"/busy": "3600", "/busy-until": "Fri, 20 Nov 2026 12:00:00 GMT"}[r.URL.Path])
+			w.WriteHeader(http.StatusTooManyRequests)
 		case "/slow":
 			<-r.Context().Done()
 		case "/drips":
@@ -107,8 +110,8 @@ func TestFetches(t *testing.T) {
 export default {
   async fetch(request, env) {
     const effect = { kind: 'fetch', self: false, method: 'POST', fields: 'x-a: 1\n', ...await request.json(), body: new TextEncoder().encode('body') };
-    const { status = 0, failure = 0, data = [], millis } = await perform(effect, { env });
-    return Response.json({ got: [status, failure, data.length, Number.isInteger(millis)].join(' ') });
+    const { status = 0, failure = 0, data = [], millis, reset = 0 } = await perform(effect, { env });
+    return Response.json({ got: [status, failure, data.length, Number.isInteger(millis), reset].join(' ') });
   },
 };`)
 	ask := func(path string, timeout, share int) any {
@@ -120,11 +123,13 @@ export default {
 		timeout int
 		want    string
 	}{
-		{"/", 10_000, "200 0 11 true"}, // POST 1 body
-		{"/moved", 10_000, "307 0 0 true"},
-		{"/endless", 10_000, "200 0 5000 true"},
-		{"/slow", 200, "0 2 0 true"},
-		{"/drips", 200, "0 2 0 true"},
+		{"/", 10_000, "200 0 11 true 0"}, // POST 1 body
+		{"/moved", 10_000, "307 0 0 true 0"},
+		{"/endless", 10_000, "200 0 5000 true 0"},
+		{"/busy", 10_000, "429 0 0 true 3600"},
+		{"/busy-until", 10_000, "429 0 0 true 0"},
+		{"/slow", 200, "0 2 0 true 0"},
+		{"/drips", 200, "0 2 0 true 0"},
 	} {
 		calls.Store(0)
 		if got := ask(test.path, test.timeout, 0); got != test.want || calls.Load() != 1 {
@@ -133,7 +138,7 @@ export default {
 	}
 	calls.Store(0)
 	first := ask("/shared", 10_000, 1)
-	if second := ask("/shared", 10_000, 1); first != "200 0 11 true" || second != first || calls.Load() != 1 {
+	if second := ask("/shared", 10_000, 1); first != "200 0 11 true 0" || second != first || calls.Load() != 1 {
 		t.Errorf("shared: %s, then %s, %d calls", first, second, calls.Load())
 	}
 	if ask("/shared", 10_000, 0); calls.Load() != 2 {

@@ -12,7 +12,8 @@ const FREE = 50;
 // D1 failed would repeat their statements at once.
 const JITTER = 500;
 
-// Errors of calls that D1 has not run: overloaded, exporting or full, or with a statement that SQLite refuses.
+// Errors of calls that D1 has not run: overloaded, exporting or full, or with a statement that
+// SQLite refuses.
 const NOT_RUN = new RegExp(
   'overloaded|long-running export|Cannot resolve D1 DB|xceeded (maximum|D1)|Too many (API |sub)requests|' +
     'SQLITE_|D1_TYPE_ERROR|D1_COLUMN_NOTFOUND|D1_EXEC_ERROR',

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"anteroom/edge/assets"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
 )
 
@@ -85,7 +84,7 @@ func list(dir string, paths []string) string {
 // list, as after a killed run, and names the files. No other rule decides what can be served.
 func Read(dir, snapshotFile string) (*Artifact, error) {
 	const hint = "(run anteroom generate)"
-	text, err := disk.ReadFile(snapshotFile)
+	text, err := assets.ReadFile(snapshotFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshot: %w %s", err, hint)
 	}
@@ -105,7 +104,7 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	found := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		file := filepath.Join(dir, name)
-		text, err := disk.ReadFile(file)
+		text, err := assets.ReadFile(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			found["missing"] = append(found["missing"], name)

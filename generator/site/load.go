@@ -15,7 +15,6 @@ import (
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/generator/markdown"
 	"anteroom/generator/tlog"
@@ -181,8 +180,11 @@ func (l *loader) read(d *document, limit int64) []byte {
 		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
 		return nil
 	}
+	if err == nil {
+		err = assets.IsFile(info)
+	}
 	var src []byte
-	if err = disk.IsFile(info, err); err == nil {
+	if err == nil {
 		src, err = fs.ReadFile(l.fsys, d.file)
 	}
 	d.sum = sha256.Sum256(src)

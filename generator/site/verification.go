@@ -32,8 +32,7 @@ type Verification struct {
 	// The verification before this one; "" for the first.
 	Follows       string `yaml:"follows,omitempty"`
 	FollowsSHA256 string `yaml:"follows_sha256,omitempty" is:"sha256"`
-	// BoardSHA256 is the SumOfBoard of the board's file; "" for the first board, which is edited until
-	// it is public.
+	// BoardSHA256 is the SumOfBoard; "" for the first board, which is edited until it is public.
 	BoardSHA256 string   `yaml:"board_file_sha256,omitempty" is:"sha256"`
 	ReceiptKeys []string `yaml:"receipt_keys" is:"key"` // in the content
 
@@ -352,7 +351,7 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
 	d.want(v.BoardSHA256 == "" || v.BoardSHA256 == board.sum, "",
 		"the board has changed: its hash does not match verifications/"+v.File+".yaml",
-		"restore both files from git; the next board mends a text")
+		"restore both from git; the next board mends a text")
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -159,7 +159,7 @@ func TestBoardIsFixed(t *testing.T) {
 		{"", "", "<nil>"},
 		{"\n", "\r\n", "<nil>"},
 		{"# ", "# Edited: ", "scoreboard/2026-01-31.yaml:2:1: the board has changed: its hash does not match verifications/2026-01-31.yaml " +
-			"(restore both files from git; the next board mends a text)"},
+			"(restore both from git; the next board mends a text)"},
 	} {
 		fsys := base(t)
 		fsys[board].Data = append([]byte("# As verified.\n"), fsys[board].Data...)

@@ -25,9 +25,10 @@ const (
 // Times, in seconds but for KeepDays.
 const (
 	FiredPause   = 10 * 60 // in which an accepted run is not repeated
-	FailedPause  = 60      // in which a failed run is not repeated
-	ShareSeconds = 30      // in which callers share a fetch of the key file
-	KeepDays     = 30      // for which a run is kept
+	FailedPause  = 60      // in which a failed run is not repeated, or longer if an endpoint asks for that
+	maxPause     = 24 * 3600
+	ShareSeconds = 30 // in which callers share a fetch of the key file
+	KeepDays     = 30 // for which a run is kept
 	keyTimeout   = 5
 	sendTimeout  = 10
 	lease        = 60 // in which an unfinished run blocks others: longer than a run takes
@@ -209,25 +210,19 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 // pause, and reads the newest such run, in one transaction: two callers cannot both send.
 func begin(t *turn.Turn) turn.Exec {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
-	since := t.Now - FiredPause
+	const current = " FROM signal_runs WHERE urls_sha256 = ? AND started_at > ? AND started_at > ? - CASE outcome " +
+		"WHEN 'fired' THEN ? WHEN 'failed' THEN coalesce(body ->> 'pause', ?) ELSE ? END"
+	args := []any{hash, t.Now - maxPause, t.Now, int64(FiredPause), int64(FailedPause), int64(lease)}
 	return turn.Exec{Statements: []turn.Statement{
-		{
-			SQL: "INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (" +
-				"SELECT 1 FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? AND (outcome = 'fired' " +
-				"OR outcome = 'failed' AND started_at > ? OR outcome IS NULL AND started_at > ?)) RETURNING id",
-			Args: []any{hash, t.Now, since, hash, t.Now - FailedPause, t.Now - lease},
-		},
-		{
-			SQL: "SELECT started_at, outcome, body FROM signal_runs WHERE started_at > ? AND urls_sha256 = ? " +
-				"ORDER BY id DESC LIMIT 1",
-			Args: []any{since, hash},
-		},
+		turn.SQL("INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1"+current+
+			") RETURNING id", append([]any{hash, t.Now}, args...)...),
+		turn.SQL("SELECT started_at, outcome, body"+current+" ORDER BY id DESC LIMIT 1", args...),
 	}}
 }
 
 // outcome is the outcome of this run, or of an earlier one.
 type outcome struct {
-	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results
+	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results, pause
 	fired    bool
 	replayed bool
 	started  int64
@@ -259,7 +254,7 @@ func submissions(t *turn.Turn, fault string) (effects []turn.Effect) {
 func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	s := t.Snapshot
 	accepted, rejected := []string{}, []string{}
-	results := jsondoc.Writer{}
+	results, pause := jsondoc.Writer{}, int64(FailedPause)
 	results.Open('[')
 	for i := range answers {
 		r, endpoint := &answers[i], s.IndexNowURLs[i]
@@ -268,6 +263,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 			accepted = append(accepted, endpoint)
 		} else {
 			rejected = append(rejected, endpoint)
+			pause = max(pause, min(r.Reset, maxPause))
 		}
 		results.Open('{')
 		results.Str("endpoint", endpoint)
@@ -300,6 +296,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 	w.Strs("accepted_by", accepted)
 	w.Strs("rejected_by", rejected)
 	w.Raw("results", string(results.Buf))
+	w.Int("pause", pause)
 	w.Close('}')
 	o.body = string(w.Buf)
 	return o
@@ -318,6 +315,9 @@ func describe(r *turn.Result) string {
 	}
 	if v, err := jsondoc.Parse(r.Data); err == nil && v.Get("errorCode").Text != "" {
 		text += " (" + input.TruncateRunes(v.Get("errorCode").Text) + ")"
+	}
+	if r.Reset > 0 {
+		text += ", again in " + strconv.FormatInt(r.Reset, 10) + " seconds"
 	}
 	return text
 }

@@ -234,6 +234,22 @@ func TestReplay(t *testing.T) {
 	w.fire(200, 2, false)
 }
 
+// A failed run is repeated only when each endpoint wants it again, but after a day at most.
+func TestRetryAfter(t *testing.T) {
+	for reset, pause := range map[int64]int64{0: 60, 5: 60, 3600: 3600, 1 << 40: 24 * 3600} {
+		w := newWorld(t, nil)
+		w.endpoints[one], w.endpoints[two] = turn.Result{Status: 429, Reset: reset}, turn.Result{Status: 503, Reset: 1}
+		failed := fmt.Sprint(w.fire(502, 2, false)["results"])
+		if says := strings.Contains(failed, fmt.Sprintf("detail:not accepted, again in %d seconds", reset)); says != (reset > 0) {
+			t.Errorf("it asks for %d s: %s", reset, failed)
+		}
+		w.Later = pause - 1
+		w.fire(502, 0, true)
+		w.Later = pause
+		w.fire(502, 2, false)
+	}
+}
+
 // A firing sends nothing while another one is under way. One that never ended blocks others for a
 // minute.
 func TestUnderWay(t *testing.T) {

@@ -82,29 +82,12 @@ func WriteNew(path string, text []byte) error {
 	return err
 }
 
-// IsFile returns an error if info, as Stat returns it, describes a pipe, a socket or a device: reading
-// it may never end.
-func IsFile(info fs.FileInfo, err error) error {
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = fmt.Errorf("%s is a pipe, a socket or a device, want a file", info.Name())
-	}
-	return err
-}
-
-// ReadFile reads the file at path if it IsFile.
-func ReadFile(path string) ([]byte, error) {
-	if err := IsFile(os.Stat(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return os.ReadFile(path)
-}
-
 // Private returns an error if users other than its owner have access to the file or folder at path.
 // A file of root may be readable for the group of this user, as the credentials of systemd are. The
 // error of a missing file is nil.
 func Private(path string) error {
 	info, err := os.Stat(path)
-	if IsFile(info, err) != nil {
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening it explains the fault
 	}
 	got := info.Mode().Perm()

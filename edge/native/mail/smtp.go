@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"anteroom/edge/native/disk"
+	"anteroom/edge/assets"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
 
@@ -33,8 +33,7 @@ const (
 	transaction = 15 * time.Minute // for both
 	quitTimeout = 2 * time.Second  // for the reply to QUIT
 
-	// A request hears that its message was not accepted, instead of that this is unknown, if the
-	// server has not greeted by then.
+	// In time for a request to hear that its message was certainly not accepted.
 	greetingTimeout = turn.RelayMillis * time.Millisecond * 4 / 5
 )
 
@@ -85,7 +84,7 @@ func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
 var heloName = regexp.MustCompile(`^[0-9A-Za-z.:\[\]-]+$`)
 
 func authorities(file string) (*x509.CertPool, error) {
-	text, err := disk.ReadFile(file)
+	text, err := assets.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read ca: %w", err)
 	}
@@ -115,7 +114,7 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	if err != nil {
 		failed := s.failed(step, err)
 		if step == "greeting" && failed.code == 0 && !r.implicit {
-			failed.why += " (port 465 and others with TLS from the first byte want smtps://)"
+			failed.why += " (port 465 wants smtps://)"
 		}
 		s.close()
 		return nil, failed

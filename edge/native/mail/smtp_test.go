@@ -52,13 +52,13 @@ func TestSMTP(t *testing.T) {
 		"answers an end with words": {map[string]string{".": "well done"}, "unknown: end of DATA: broke off"},
 		"closes after DATA":         {map[string]string{".": ""}, "unknown: end of DATA: broke off"},
 		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: end of DATA: timed out"},
-		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off (port 465 and others with TLS from the first byte want smtps://)"},
+		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off (port 465 wants smtps://)"},
 		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting: 554 no"},
-		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out (port 465 and others with TLS from the first byte want smtps://)"},
+		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out (port 465 wants smtps://)"},
 		"refuses EHLO and HELO":     {map[string]string{"EHLO": "550 need a name", "HELO": "502 no"}, helo + ": 550 need a name"},
 		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "DATA: timed out"},
 		"closes before DATA":        {map[string]string{"DATA": ""}, "DATA: broke off"},
-		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", maxReplies)}, "greeting: broke off (port 465 and others with TLS from the first byte want smtps://)"},
+		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", maxReplies)}, "greeting: broke off (port 465 wants smtps://)"},
 		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 20_000) + "250 ok"}, helo + ": broke off"},
 		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", maxReplies)}, "unknown: end of DATA: broke off"},
 		"does not offer login":      {map[string]string{"user": "u:p@"}, "AUTH: not offered"},
@@ -218,7 +218,7 @@ func TestCheck(t *testing.T) {
 		"refuses the sender":    {map[string]string{"MAIL": "553 5.7.1 not owned by user"}, 2, "MAIL FROM: 553 5.7.1 not owned by user"},
 		"refuses the recipient": {map[string]string{"RCPT": "450 4.2.0 Greylisted"}, 3, "RCPT TO: 450 4.2.0 Greylisted"},
 		"refuses bounces":       {map[string]string{"RCPT TO:<bounces@anteroom.example>": "550 5.1.1 User unknown"}, 4, "bounces: RCPT TO: 550 5.1.1 User unknown"},
-		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out (port 465 and others with TLS from the first byte want smtps://)"},
+		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out (port 465 wants smtps://)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

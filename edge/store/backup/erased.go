@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
@@ -61,7 +62,7 @@ func ReadErased(folder string) ([]string, error) {
 }
 
 func readList(file string) ([]string, error) {
-	text, err := disk.ReadFile(file)
+	text, err := assets.ReadFile(file)
 	if err == nil {
 		text, err = disk.PlainText(text)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"anteroom/edge/native/disk"
+	"anteroom/edge/assets"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -81,8 +81,8 @@ func Bind(cmd *cobra.Command) (err error) {
 	given := func(name string) bool {
 		return flags.Changed(name) && Chosen(flags, name) || os.Getenv(variable(name)) != ""
 	}
-	defer func() { err = errors.Join(err, unexpanded(flags)) }()
 	flags.VisitAll(func(f *pflag.Flag) {
+		defer func() { err = errors.Join(err, unexpanded(f)) }()
 		name := Variable(f)
 		if name == "" || f.Changed {
 			return
@@ -101,16 +101,13 @@ func Bind(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// unexpanded refuses paths that only a shell would have replaced: serve would make a folder ~.
-func unexpanded(flags *pflag.FlagSet) (err error) {
-	flags.VisitAll(func(f *pflag.Flag) {
-		kind, _ := pflag.UnquoteUsage(f)
-		path := f.Value.String()
-		if (kind == "file" || kind == "folder") && (strings.HasPrefix(path, "~") || strings.Contains(path, "$")) {
-			err = errors.Join(err, fmt.Errorf("--%s: no shell has replaced ~ or $ in %q (write the whole path)", f.Name, path))
-		}
-	})
-	return err
+func unexpanded(f *pflag.Flag) error {
+	path := f.Value.String()
+	kind, _ := pflag.UnquoteUsage(f)
+	if kind != "file" && kind != "folder" || !strings.HasPrefix(path, "~") && !strings.Contains(path, "$") {
+		return nil
+	}
+	return fmt.Errorf("--%s: no shell has replaced ~ or $ in %q (write the whole path)", f.Name, path)
 }
 
 // Setting returns the value of a flag of other commands, from its variable or the settings file,
@@ -148,7 +145,7 @@ func isGone(name, place, remove string) error {
 
 func settings(root *cobra.Command) (map[string]string, error) {
 	var table map[string]any
-	text, err := disk.ReadFile(SettingsFile)
+	text, err := assets.ReadFile(SettingsFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	} else if err == nil {

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/health"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
@@ -75,7 +76,7 @@ type environment struct {
 }
 
 func ReadConfig(path string) (*Config, error) {
-	text, err := disk.ReadFile(path)
+	text, err := assets.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("no file %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
 	}
@@ -251,7 +252,7 @@ func (c *Config) Check(s *snapshot.Snapshot) error {
 }
 
 func (c *Config) setDatabaseID(placeholder, id string) error {
-	text, err := disk.ReadFile(c.Path)
+	text, err := assets.ReadFile(c.Path)
 	if err == nil {
 		line := regexp.MustCompile(`(?m)^([^#\n]*\bdatabase_id\s*=\s*["'])` + regexp.QuoteMeta(placeholder) + `(["'])`)
 		if n := len(line.FindAllIndex(text, -1)); n != 1 {

@@ -19,7 +19,6 @@ import (
 	"strings"
 
 	"anteroom/edge/assets"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/contract"
 	"anteroom/generator/model"
@@ -296,7 +295,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			return Facts{}, err
 		}
 		for _, name := range names {
-			text, err := disk.ReadFile(filepath.Join(public, filepath.FromSlash(name)))
+			text, err := assets.ReadFile(filepath.Join(public, filepath.FromSlash(name)))
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}
@@ -314,7 +313,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 		}
 	}
 	var known *snapshot.Snapshot
-	if text, err := disk.ReadFile(snapshotFile); err == nil {
+	if text, err := assets.ReadFile(snapshotFile); err == nil {
 		text, _, _ = bytes.Cut(text, []byte("\n\n"))
 		known, _ = snapshot.Decode(text) // nil for another format
 	}

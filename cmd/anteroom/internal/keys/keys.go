@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
@@ -96,7 +97,7 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 func rotate(
 	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
 ) (public string, err error) {
-	text, err := disk.ReadFile(file)
+	text, err := assets.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("rotate key: %w", err)
 	}
@@ -108,7 +109,7 @@ func rotate(
 		err = disk.Replace(file, text)
 	}
 	if err != nil {
-		if now, _ := disk.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
+		if now, _ := assets.ReadFile(file); missing != nil && !bytes.Contains(now, []byte(public)) {
 			os.Remove(out)
 		}
 		return "", fmt.Errorf("rotate key: %w", err)

@@ -19,8 +19,8 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/continuity"
+	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
-	"anteroom/edge/native/disk"
 	"anteroom/edge/quote"
 	"anteroom/edge/store/migrations"
 	"anteroom/generator"
@@ -292,7 +292,7 @@ func hiddenPart(document string) string {
 
 func secretIn(name string) (string, error) {
 	const read = 1 << 20 // bytes; a file of a key is short
-	if err := disk.IsFile(os.Stat(name)); err != nil {
+	if info, err := os.Stat(name); err != nil || assets.IsFile(info) != nil {
 		return "", nil
 	}
 	f, err := os.Open(name)

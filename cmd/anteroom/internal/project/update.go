@@ -41,7 +41,7 @@ func (s *Service) neutralLine(name string, text []byte) string {
 // Accepts: an optional text that the operator has removed comes back, each time, and git shows it.
 // To know better, a service would have to keep a list of its former texts.
 func Update(dir string, now time.Time) (report []string, err error) {
-	service, err := disk.ReadFile(filepath.Join(dir, "content", "service.yaml"))
+	service, err := assets.ReadFile(filepath.Join(dir, "content", "service.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("%w (name the folder of a service)", err)
 	}
@@ -61,7 +61,7 @@ func Update(dir string, now time.Time) (report []string, err error) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		file, text := filepath.Join(dir, name), files[name]
-		here, err := disk.ReadFile(file)
+		here, err := assets.ReadFile(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return report, err
 		}
@@ -96,7 +96,7 @@ const ignoredFile = ".gitignore"
 // completeIgnored appends the patterns that a .gitignore lacks: without them git takes secrets and
 // records.
 func completeIgnored(file string) (report []string, err error) {
-	here, err := disk.ReadFile(file)
+	here, err := assets.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/keys"
+	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 )
@@ -123,7 +124,7 @@ func readSMTP(file string) (string, error) {
 	if err := disk.Private(file); err != nil {
 		return "", err
 	}
-	text, err := disk.ReadFile(file)
+	text, err := assets.ReadFile(file)
 	if err == nil {
 		if text, err = disk.PlainText(text); err != nil {
 			err = fmt.Errorf("%s: %w", file, err)

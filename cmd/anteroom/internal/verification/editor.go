@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
 )
 
@@ -21,7 +22,7 @@ func Draft(content string) string { return filepath.Join(content, ".verification
 var throughLine = regexp.MustCompile(`(?m)^through: (\S+)\r?$`)
 
 func begun(draft string) (through string, err error) {
-	text, err := disk.ReadFile(draft)
+	text, err := assets.ReadFile(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -51,7 +52,7 @@ func (e *editing) edit(draft string, template []byte) (*decided, error) {
 			return nil, err
 		}
 		var edited []byte
-		if edited, err = disk.ReadFile(draft); err != nil {
+		if edited, err = assets.ReadFile(draft); err != nil {
 			break
 		}
 		var d *decided
