@@ -54,7 +54,7 @@ var formats = map[string]format{
 	"spdx":   {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
 	"prefix": {
 		ok:   regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
-		want: "want lower-case letters, digits and underscores, with an underscore at the end, at most 32 characters: service_",
+		want: "want at most 32 lower-case letters, digits and underscores, with an underscore at the end: service_",
 	},
 	"languages": {
 		ok:   regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*(, [A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)*$`).MatchString,

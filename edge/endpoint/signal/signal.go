@@ -25,7 +25,7 @@ const (
 // Times, in seconds but for KeepDays.
 const (
 	FiredPause   = 10 * 60 // in which an accepted run is not repeated
-	FailedPause  = 60      // in which a failed run is not repeated, or longer if an endpoint asks for that
+	FailedPause  = 60      // in which a failed run is not repeated, unless an endpoint asks for more
 	maxPause     = 24 * 3600
 	ShareSeconds = 30 // in which callers share a fetch of the key file
 	KeepDays     = 30 // for which a run is kept
