@@ -232,7 +232,7 @@ func TestDoctorFinds(t *testing.T) {
 		}, "--replica litestream.sock", `^fault replica: the replica is 2m\ds old \(check the log of Litestream\)`},
 		"no replication": {store(), "--replica litestream.sock", `^fault replica: ask Litestream at litestream.sock: .* \(is it running\?`},
 
-		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^fault mail: mail server 127.0.0.1:1: connect to 127.0.0.1:1: connection refused \(see Mail`},
+		"a mail server that is down": {nothing, "--smtp smtp://u:secret@127.0.0.1:1", `^fault mail: mail server 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused \(see Mail`},
 		"a refused login":            {nothing, "--smtp smtp://u:secret@" + refuses.Address + "?tls=none", `^fault mail: .* AUTH: 535 5.7.8 wrong \(see Mail in OPERATIONS.md`},
 		"a refused name":             {nothing, "--smtp smtp://" + strict.Address + "?tls=none&helo=vm", `^fault mail: .* RCPT TO: 504 5.5.2 <vm>: need fully-qualified hostname \(see Mail`},
 		"a mailbox for bounces that there is not": {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -30,10 +31,20 @@ func IsFile(info fs.FileInfo) error {
 	return fmt.Errorf("%s is a pipe, a socket or a device, want a file", info.Name())
 }
 
-// ReadFile reads the file at path if it IsFile.
-func ReadFile(path string) ([]byte, error) {
+// Open opens the file at path for reading if it IsFile.
+func Open(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && IsFile(info) != nil {
 		return nil, IsFile(info)
 	}
-	return os.ReadFile(path)
+	return os.Open(path)
+}
+
+// ReadFile reads the file at path if it IsFile.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }

@@ -174,19 +174,23 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-func (l *loader) read(d *document, limit int64) []byte {
-	info, err := fs.Stat(l.fsys, d.file)
-	if err == nil && info.Size() > limit {
-		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
-		return nil
-	}
+func (l *loader) readFile(name string) ([]byte, error) {
+	info, err := fs.Stat(l.fsys, name)
 	if err == nil {
 		err = assets.IsFile(info)
 	}
-	var src []byte
-	if err == nil {
-		src, err = fs.ReadFile(l.fsys, d.file)
+	if err != nil {
+		return nil, err
 	}
+	return fs.ReadFile(l.fsys, name)
+}
+
+func (l *loader) read(d *document, limit int64) []byte {
+	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
+		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
+		return nil
+	}
+	src, err := l.readFile(d.file)
 	d.sum = sha256.Sum256(src)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -57,7 +57,7 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 		return nil, false
 	}
 	note := l.read(l.site.document(checkpoint), maxFile)
-	lines, err := fs.ReadFile(l.fsys, entries)
+	lines, err := l.readFile(entries)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		l.fault(entries, "missing", logHint)

@@ -124,7 +124,7 @@ func TestOpen(t *testing.T) {
 	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {
 		t.Error("the password is shown")
 	}
-	if relay, err := Open("smtp://127.0.0.1:1?tls=none", ""); err != nil || sent(t, relay) != "connect to 127.0.0.1:1: connection refused" {
+	if relay, err := Open("smtp://127.0.0.1:1?tls=none", ""); err != nil || sent(t, relay) != "dial tcp 127.0.0.1:1: connect: connection refused" {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"anteroom/edge/assets"
@@ -105,7 +104,8 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 	begun := time.Now().Add(min(r.timeout, greetingTimeout))
 	conn, err := (&net.Dialer{Deadline: begun}).DialContext(ctx, "tcp", r.address)
 	if err != nil {
-		return nil, (&session{}).failed("connect to "+r.address, err)
+		why := printable(err.Error())
+		return nil, &relayError{why: why[:min(len(why), turn.MaxReason)]}
 	}
 	s := &session{plain: &bounded{conn, maxReplies}}
 	defer context.AfterFunc(ctx, s.close)()
@@ -240,7 +240,6 @@ func (r *smtpRelay) send(ctx context.Context, message *gomail.Msg, on *snapshot.
 func (s *session) failed(step string, err error) *relayError {
 	var reply *textproto.Error
 	var untrusted *tls.CertificateVerificationError
-	var unresolved *net.DNSError
 	var timeout net.Error
 	failed, what := &relayError{}, "broke off"
 	switch {
@@ -256,10 +255,6 @@ func (s *session) failed(step string, err error) *relayError {
 		what = "not spoken by the server"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		what = "timed out"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		what = "connection refused"
-	case errors.As(err, &unresolved):
-		what = printable(unresolved.Err)
 	}
 	if failed.code/100 == 5 && strings.Contains(step, "DATA") {
 		failed.status = failed.code // about this very message
@@ -337,11 +332,8 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 			return l.Auth.Start(server)
 		}
 	}
-	if len(server.Auth) == 0 {
-		return "", nil, errNotOffered
-	}
-	return "", nil, fmt.Errorf("%w: offers %s, this program knows SCRAM-SHA-256, SCRAM-SHA-1, CRAM-MD5 and, "+
-		"under TLS, PLAIN and LOGIN", errNotOffered, strings.Join(server.Auth, " "))
+	return "", nil, fmt.Errorf("%w: got %s, want SCRAM-SHA-256, SCRAM-SHA-1, CRAM-MD5 or, under TLS, PLAIN or LOGIN",
+		errNotOffered, cmp.Or(strings.Join(server.Auth, " "), "none"))
 }
 
 var errNotOffered = errors.New("not offered")

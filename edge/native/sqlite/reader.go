@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
@@ -69,7 +70,7 @@ func OpenBackup(path string) (*Reader, error) {
 
 // IsDatabase reports whether the file at path begins as a database does.
 func IsDatabase(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := assets.Open(path)
 	if err != nil {
 		return false, err
 	}
