@@ -78,7 +78,7 @@ func (o *Options) Check() error {
 			fault("--host %q is not a bare host name such as preview.example.org", host)
 		}
 	}
-	if o.ClientIPHeader != "" && !headerName.MatchString(o.ClientIPHeader) {
+	if !fieldName.MatchString(o.ClientIPHeader) {
 		fault("--client-ip-header %q is not the name of a header such as X-Forwarded-For", o.ClientIPHeader)
 	}
 	for _, private := range []struct{ flag, path string }{
@@ -91,8 +91,7 @@ func (o *Options) Check() error {
 	return errors.Join(faults...)
 }
 
-// headerName matches a field name (RFC 9110, section 5.1).
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var fieldName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]*$") // RFC 9110, section 5.1
 
 // An error does not repeat a text of another form, which may contain a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
