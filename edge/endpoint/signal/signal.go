@@ -328,8 +328,8 @@ func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
 		name = "fired"
 	}
 	return turn.Exec{Statements: []turn.Statement{
-		{SQL: "UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", Args: []any{o.started, name, o.body, run}},
-		{SQL: "DELETE FROM signal_runs WHERE started_at < ?", Args: []any{t.Now - KeepDays*24*3600}},
+		turn.SQL("UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", o.started, name, o.body, run),
+		turn.SQL("DELETE FROM signal_runs WHERE started_at < ?", t.Now-KeepDays*24*3600),
 	}}
 }
 
