@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -60,13 +61,18 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 	}
 	for i := range docs {
 		name := docs[i].Path
-		switch path, absolute := strings.CutPrefix(name, "/"); {
-		case !absolute || !fs.ValidPath(path):
+		switch relative, absolute := strings.CutPrefix(name, "/"); {
+		case !absolute || !fs.ValidPath(relative):
 			return nil, fmt.Errorf("publish to %s: %q is not the path of a document", dir, name)
 		case p.docs[name] != nil:
 			return nil, fmt.Errorf("publish to %s: %q is generated twice", dir, name)
 		}
 		p.docs[name] = &docs[i]
+		for folder := path.Dir(name); folder != "/"; folder = path.Dir(folder) {
+			if _, is := there[folder]; is { // a link would lead out of dir
+				return nil, fmt.Errorf("publish to %s: %s is not a folder (move it away)", dir, folder)
+			}
+		}
 	}
 	hashes := make([]string, len(docs))
 	var comparing errgroup.Group

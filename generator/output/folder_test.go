@@ -248,7 +248,7 @@ func TestRefusals(t *testing.T) {
 		"not clean":      {"own", "/a/../b", `"/a/../b" is not the path of a document`},
 		"twice":          {"own", "/manifest.json", "/manifest.json\" is generated twice"},
 		"a folder there": {"a/b", "/a", `read \S+/a: is a directory \(move away`},
-		"a file above":   {"a", "/a/b/c", `open \S+/a/b/c: not a directory \(move away`},
+		"a file above":   {"a", "/a/b/c", `/a is not a folder \(move it away\)`},
 	} {
 		f := newTree(t)
 		f.write(t, c.there, "x")
@@ -258,7 +258,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLinks: a link to the folder is followed, and one where a document belongs is replaced.
+// TestLinks: a link to the folder is followed, one where a document belongs is replaced, and one
+// where a folder of documents belongs is refused.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	f := newTree(t)
@@ -272,6 +273,14 @@ func TestLinks(t *testing.T) {
 	}
 	if _, err := Read(f.public, f.snapshot); err != nil {
 		t.Error(err)
+	}
+	elsewhere := t.TempDir()
+	if err := os.Symlink(elsewhere, real+"/problems"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.prepare("2", map[string]string{"/problems/deep/a.html": "a"})
+	if err == nil || !strings.Contains(err.Error(), "/problems is not a folder (move it away)") {
+		t.Errorf("a folder of documents that is a link: %v", err)
 	}
 }
 
