@@ -43,9 +43,11 @@ type editing struct {
 // draft unless one exists. If there are faults, the draft is opened again at the first one. If it
 // was emptied, edit removes it and returns nil.
 func (e *editing) edit(draft string, template []byte) (*decided, error) {
-	_, err := os.Stat(draft)
+	info, err := os.Lstat(draft)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = disk.WriteNew(draft, template)
+	} else if err == nil && !info.Mode().IsRegular() { // an editor would write to the target of a link
+		err = fmt.Errorf("%s is not a file (remove it)", draft)
 	}
 	for line := 0; err == nil; {
 		if err := e.open(line); err != nil {

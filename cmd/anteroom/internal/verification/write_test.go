@@ -79,4 +79,13 @@ func TestWrite(t *testing.T) {
 	if err := remove(folder, files); err != nil || count() != 0 {
 		t.Errorf("removed: %v, %d files", err, count())
 	}
+	victim := filepath.Join(t.TempDir(), "victim")
+	err := errors.Join(os.Remove(Draft(folder)), os.WriteFile(victim, nil, 0o600), os.Symlink(victim, Draft(folder)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := &editing{open: func(int) error { t.Error("an editor was given a link"); return nil }}
+	if _, err := opened.edit(Draft(folder), []byte("x")); err == nil || !strings.Contains(err.Error(), "is not a file (remove it)") {
+		t.Errorf("a link as a draft: %v", err)
+	}
 }
