@@ -27,7 +27,9 @@ func NewestBackup(folder string) (name string, at time.Time) {
 // socket (Litestream 0.5, GET /list).
 func Replicated(ctx context.Context, socket, database string) (at time.Time, err error) {
 	list, err := askLitestream(ctx, socket)
-	if err != nil {
+	if os.IsTimeout(err) {
+		return at, fmt.Errorf("litestream at %s does not answer (look at its log, and restart it)", socket)
+	} else if err != nil {
 		return at, fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
 	}
 	ours, err := os.Stat(database)
@@ -55,7 +57,7 @@ type replicas struct {
 }
 
 func askLitestream(ctx context.Context, socket string) (list replicas, err error) {
-	const timeout, maxAnswer = 10 * time.Second, 1 << 20
+	const timeout, maxAnswer = time.Second, 1 << 20 // a scrape of metrics waits for it
 	client := &http.Client{Timeout: timeout, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

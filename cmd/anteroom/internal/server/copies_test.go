@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A replica is as old as Litestream says of this database, whatever path it has there.
@@ -26,6 +27,7 @@ func TestReplicated(t *testing.T) {
 		{`{"databases":[{"path":"` + database + `","status":"stopped"}]}`, "litestream has not replicated " + database + " yet (look at its log)"},
 		{`{"databases":[]}`, "litestream does not replicate " + database + " (name it in litestream.yml)"},
 		{`<html>`, "invalid character"},
+		{"hang", " does not answer (look at its log, and restart it)"},
 		{"", "no such file or directory (is it running? --replica names its control socket)"},
 	} {
 		socket := filepath.Join(dir, fmt.Sprint(i))
@@ -35,14 +37,20 @@ func TestReplicated(t *testing.T) {
 				t.Fatal(err)
 			}
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/list" {
+				if c.body == "hang" {
+					<-r.Context().Done()
+				} else if r.URL.Path == "/list" {
 					fmt.Fprint(w, c.body)
 				}
 			})}
 			go server.Serve(listener)
 			t.Cleanup(func() { server.Close() })
 		}
+		began := time.Now()
 		at, err := Replicated(t.Context(), socket, database)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: took %s, and metrics are given 10 s", c.body, took)
+		}
 		if got := fmt.Sprint(at.UTC(), " ", err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", c.body, got, c.want)
 		}
