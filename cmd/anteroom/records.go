@@ -185,7 +185,7 @@ func (l *listing) rows(ctx context.Context, r records.Reader, query records.List
 	switch {
 	case query.Name == "claims":
 		var claims []records.Claim
-		claims, err = records.Claims(ctx, r, l.t.Now())
+		claims, err = records.Claims(ctx, r, l.t.Now(), 0)
 		for _, c := range claims {
 			rows = append(rows, []any{c.ID, c.At.Format(time.RFC3339), fmt.Sprint(c.Relayed)})
 		}
@@ -338,13 +338,17 @@ func claimText(c *records.Claim, now time.Time) string {
 	if c.Relayed {
 		where = "your inbox has it"
 	}
-	return fmt.Sprintf("%s  suggestion %s was begun %s ago and not recorded: %s",
-		c.At.Format(time.RFC3339), c.ID, sinceThen(c.At.Format(time.RFC3339), now), where)
+	at := c.At.Format(time.RFC3339)
+	begun := sinceThen(at, now) + " ago"
+	if c.At.After(now) {
+		begun = "by a clock that was ahead"
+	}
+	return fmt.Sprintf("%s  suggestion %s was begun %s and not recorded: %s", at, c.ID, begun, where)
 }
 
 // forgotten returns the claims that no call will finish any more.
 func forgotten(ctx context.Context, r records.Reader, now time.Time) ([]records.Claim, error) {
-	return records.Claims(ctx, r, now.Add(-records.ForgottenAfter))
+	return records.Claims(ctx, r, now, records.ForgottenAfter)
 }
 
 const hintClaims = "a repeated call finishes one; anteroom records retry ID frees the others"
