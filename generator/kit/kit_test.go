@@ -203,7 +203,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 260, "verify.mjs": 329} {
+	for name, most := range map[string]int{"verify.py": 264, "verify.mjs": 329} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -322,8 +322,12 @@ func receipts(t *testing.T) (questions []question) {
 			add(name+" "+value, "", edited(t, whole, name, value))
 		}
 	}
-	for _, blank := range []string{`" \t\r\n"`, `"\u00a0"`, `"\u2003"`, `"\u000b"`, `"\u0085"`, `"\u001c"`, `"\ufeff"`} {
+	for _, blank := range []string{
+		`" \t\r\n"`, `"\u00a0"`, `"\u2003"`, `"\u000b"`, `"\u0085"`, `"\u001c"`, `"\ufeff"`, `"\u3000"`, `"\u200b"`, `"\u2800"`, `"\u115f"`,
+		`"\u2010"`, `"\u2027"`, `"\u2070"`, `"\u1161"`, `"\ufff9"`, `"\udb43\udfff"`, `"\udb44\udc00"`,
+	} {
 		add("a key of "+blank, "", edited(t, plain, "public_key_b64", blank))
+		add("signed, a key of "+blank, "", edited(t, whole, "public_key_b64", blank))
 	}
 	add("a long number", "", edited(t, plain, "x", strings.Repeat("9", 5000)))
 	for _, inner := range []string{"", "1"} { // the service reads one level more, that of verify

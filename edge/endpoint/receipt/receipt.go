@@ -10,12 +10,12 @@ import (
 	"encoding/base64"
 	"slices"
 	"strconv"
-	"strings"
 
 	"anteroom/edge/canon"
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/quote"
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
@@ -180,6 +180,9 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		c.problem("the receipt is not signed, so there was no signature to check")
 	}
 	c.checkRest(t.Snapshot.BaseURL())
+	if c.other = otherThan(sent); c.other != "" {
+		c.signed, signature, c.problems = false, nil, []string{"a receipt is missing: this is " + c.other}
+	}
 	if signature != nil {
 		checked, ok := t.Do(*signature)
 		switch {
@@ -194,6 +197,20 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 		}
 	}
 	return c.answer(t, in)
+}
+
+// otherThan names the thing that was sent instead of a receipt, or returns "".
+func otherThan(sent *jsondoc.Value) string {
+	switch {
+	case sent.Get("receipt_spec").Kind != jsondoc.Absent:
+	case sent.Get("registration").Kind == jsondoc.Object:
+		return "the answer to a registration"
+	case sent.Get("charter").Kind == jsondoc.Object:
+		return "the answer to a charter"
+	case sent.Get("spec").Text == canon.PromiseRule:
+		return "the promise to count a record"
+	}
+	return ""
 }
 
 // keys returns the published keys, the current one first. If none is current, the host's key
@@ -233,6 +250,7 @@ type checks struct {
 	key                              string
 	recomputed                       string
 	problems                         []string
+	other                            string // result of otherThan
 }
 
 func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
@@ -249,19 +267,15 @@ func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
 		w.Str("checked_against_public_key", c.key)
 		w.Str("recomputed_sha256", c.recomputed)
 		respond.WriteCapped(w, "problems", c.problems)
-		w.Str("verdict", c.verdict())
+		w.Str("verdict", c.verdict(t.Snapshot.BaseURL()))
 		respond.WriteCapped(w, "ignored_fields", in.Ignored())
 	})
 }
 
-func (c *checks) verdict() string {
+func (c *checks) verdict(base string) string {
 	switch {
-	case c.isFiled():
-		return "Not a receipt: this is the answer to a registration or a charter. " +
-			"Check it with the programs in its verify_kit."
-	case c.isPromise():
-		return "Not a receipt: this is the promise to count a record. Check the whole answer that contains it, " +
-			"with the programs in its verify_kit."
+	case c.other != "":
+		return "Not a receipt: this is " + c.other + ". Check the whole answer with " + base + respond.Kit[0] + "."
 	case !c.isReceipt:
 		return "Not a receipt: the object has no member of a receipt. Send the whole receipt, unchanged."
 	case !c.fieldsMatch || !c.hashOK:
@@ -280,15 +294,6 @@ func (c *checks) verdict() string {
 	}
 	return "Valid: this host minted exactly this receipt. " +
 		"It attests only that someone using this name asked for it at that time."
-}
-
-func (c *checks) isFiled() bool {
-	has := func(name string) bool { return c.receipt.Get(name).Kind == jsondoc.Object }
-	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && (has("registration") || has("charter"))
-}
-
-func (c *checks) isPromise() bool {
-	return c.receipt.Get("receipt_spec").Kind == jsondoc.Absent && c.receipt.Get("spec").Text == canon.PromiseRule
 }
 
 func (c *checks) problem(text string) { c.problems = append(c.problems, text) }
@@ -377,7 +382,7 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	case named.Kind != jsondoc.String:
 		c.mistyped("public_key_b64", named)
 	case ours >= 0 && named.Text != "":
-	case strings.Trim(named.Text, " \t\r\n") != "":
+	case !quote.Blank(named.Text):
 		c.foreign = true
 		c.problem("public_key_b64 is not a key that this host publishes")
 	case signature.Kind == jsondoc.String:

@@ -239,7 +239,7 @@ func TestVerdicts(t *testing.T) {
 		{"a registration", func(r map[string]any) {
 			delete(r, "receipt_spec")
 			r["registration"] = map[string]any{"agent_name": "x"}
-		}, "false true true", "Not a receipt: this is the answer to a registration", "registration is not a member"},
+		}, "false true null", "Not a receipt: this is the answer to a registration", "a receipt is missing: this is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := edgetest.NewFake(t)
