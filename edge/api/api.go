@@ -61,12 +61,13 @@ const (
 
 // Codes lists the fault codes, in the order of the documentation.
 var Codes = []string{
-	input.Required, input.TooShort, input.TooLong, input.TooSimple, input.BelowMinimum, org.OverCap, input.NotAnEmail,
+	input.Required, input.TooShort, input.TooLong, input.BelowMinimum, org.OverCap, input.NotAnEmail,
 	input.NotAnInteger, input.NotADate, input.OutOfRange, input.WrongCount, org.UnknownPosition,
 	org.DuplicatePosition, bizday.UnknownCalendar, input.UnknownValue, input.UnknownField, input.WrongType,
 	input.RepeatedParameter, input.ConflictingAlias, input.Conflict, input.ControlCharacter,
 	input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
-	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, record.ReusedKey, selftest.NestedSelftest,
+	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, record.ReusedKey, record.Running,
+	selftest.NestedSelftest,
 }
 
 // Route is a path under /api/.

@@ -16,7 +16,7 @@ import (
 
 // MostStatements is the most statements a call asks the store for. It has two transactions if the
 // first one times out.
-const MostStatements = 12
+const MostStatements = 11
 
 const (
 	Window     = 60       // seconds in which the write limit counts
@@ -245,51 +245,59 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 }
 
 // perform performs an operation that is not a document. A write must be within the bounds of the
-// store and of the caller's allowance.
+// store and of the caller's allowance. A dry run is free, unless it tells of a key that it stands
+// for another call.
 func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
 	writes := op.Writes && !in.DryRun
-	if most := t.Host.Queries; writes && most > 0 && t.Statements+MostStatements > most {
+	if most := t.Host.Queries; (writes || in.Key != "") && most > 0 && t.Statements+MostStatements > most {
 		return refused(t, respond.TooManyWrites, RateLimited,
 			"this call was not made, because the store takes no more in one request: send it alone")
 	}
-	if writes && t.Host.Limiter && (!in.FromQuery || namesField(op, in)) {
-		limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
-		left, ok := t.Do(limit)
-		if !ok {
-			return nil
+	if writes && (!in.FromQuery || namesField(op, in)) {
+		refusal, ok := a.limit(t)
+		if !ok || refusal != nil && in.Key == "" {
+			return refusal
 		}
-		if refusal := a.limited(t, limit, &left); refusal != nil {
-			if in.Key == "" {
-				return refusal
-			}
-			t.Refusal = refusal
+		t.Refusal = refusal
+	}
+	r := op.Handle(t, in)
+	if in.DryRun && r != nil && r.Status == respond.KeyReused.Status {
+		if refusal, ok := a.limit(t); !ok || refusal != nil {
+			return refusal
 		}
 	}
-	return op.Handle(t, in)
+	return r
 }
 
-func (a *API) limited(t *turn.Turn, limit turn.Limit, left *turn.Result) *turn.Response {
-	if left.Failure != turn.None { // the write is allowed
-		return nil
+// limit counts a write of the caller, and returns the refusal of one beyond the allowance, or nil.
+// ok is as in Turn.Do.
+func (a *API) limit(t *turn.Turn) (refusal *turn.Response, ok bool) {
+	if !t.Host.Limiter {
+		return nil, true
+	}
+	limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
+	left, ok := t.Do(limit)
+	if !ok || left.Failure != turn.None { // if the limiter fails, the write is allowed
+		return nil, ok
 	}
 	t.SetHeader("ratelimit-policy", a.policy)
 	if left.Remaining >= 0 {
-		field := limit.RateLimit(left)
+		field := limit.RateLimit(&left)
 		t.SetHeader(field.Name, field.Value)
 	}
 	if left.OK {
-		return nil
+		return nil, true
 	}
 	wait := left.Reset
 	if left.Remaining < 0 || wait < 1 {
 		wait = Window
 	}
 	seconds := strconv.FormatInt(wait, 10)
-	r := refused(t, respond.TooManyWrites, RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
+	refusal = refused(t, respond.TooManyWrites, RateLimited, "at most "+strconv.FormatInt(a.snapshot.WritesPerMinute, 10)+
 		" writes in "+strconv.Itoa(Window)+" seconds for one client; try again in "+seconds+" seconds")
-	r.Set("retry-after", seconds)
-	return r
+	refusal.Set("retry-after", seconds)
+	return refusal, true
 }
 
 func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {

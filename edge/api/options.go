@@ -2,7 +2,6 @@ package api
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"anteroom/edge/input"
@@ -57,25 +56,9 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	switch {
 	case !ok:
 		in.Add(name, input.BadForm, "must be printable ASCII, bare or in quotation marks")
-	case !in.CheckText(&Key, name, key):
-	case !varied(key):
-		in.Add(name, input.TooSimple, "must have at least "+strconv.Itoa(leastVaried)+" different characters: send a UUID")
-	default:
+	case in.CheckText(&Key, name, key):
 		in.Key, in.KeyName = key, name
 	}
-}
-
-// leastVaried is the least number of different characters in a key: the nil UUID has two.
-const leastVaried = 8
-
-func varied(key string) bool {
-	different := 0
-	for i := range len(key) {
-		if strings.IndexByte(key, key[i]) == i {
-			different++
-		}
-	}
-	return different >= leastVaried
 }
 
 // ReadToolKey reads the key of a tool's call: its argument, or the header field of a message that

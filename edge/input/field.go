@@ -44,7 +44,6 @@ const (
 	Required          = "required"
 	TooShort          = "too_short"
 	TooLong           = "too_long"
-	TooSimple         = "too_simple"
 	BelowMinimum      = "below_minimum"
 	NotAnEmail        = "not_an_email"
 	NotAnInteger      = "not_an_integer"

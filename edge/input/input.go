@@ -324,10 +324,13 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 	return on, sent
 }
 
-// Refuse adds a fault if the name of a field was sent, in any spelling and with any value, and
-// reports whether it was.
+// Refuse adds a fault if the name of a field was sent, in any spelling, and reports whether it was.
+// A null counts as absent, except for a switch.
 func (in *Input) Refuse(f *Field, why string) (sent bool) {
 	in.eachNamed(f, func(m *jsondoc.Member) {
+		if m.Value.Kind == jsondoc.Null && f.Type != Switch {
+			return
+		}
 		sent = true
 		in.Add(m.Name, UnknownField, notAField+": "+why)
 	})

@@ -4,6 +4,7 @@ package record
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"anteroom/edge/canon"
@@ -32,8 +33,20 @@ type Stored struct {
 
 	Log string // a line for the log of its answer, or ""
 
-	promise *Promise
+	sum, countedBy string // its commitment, and the day of its promise or ""
+	promise        *Promise
 }
+
+// Kind is a kind of record: its name, its table, and the columns with its time, its commitment and
+// a further value that a repeated call returns.
+type Kind struct{ Name, table, at, sum, detail string }
+
+// The kinds of records.
+var (
+	Registration = &Kind{"registration", "registrations", "recorded_at", "payload_sha256", "counted_by"}
+	Charter      = &Kind{"charter", "charters", "recorded_at", "payload_sha256", "counted_by"}
+	Suggestion   = &Kind{"suggestion", "suggestions", "filed_at", "text_sha256", "filed_as"}
+)
 
 // Promise is the promise that a record will be counted, as an answer has it.
 type Promise struct {
@@ -57,26 +70,46 @@ type Members struct {
 
 // Call is one call that writes: the id of its record and, under a caller's key, the fingerprint by
 // which a repeated call is told from another one.
+//
+// Accepts: a caller who knows a key can try addresses without a limit, as a repeated call succeeds
+// beyond the write limit too. A key is a secret.
 type Call struct {
 	ID          string
-	fingerprint string // SHA-256 of everything the call would write; "" without a key
+	kind        *Kind
+	sum         string // the commitment of the record: SHA-256 of its canonical string, or of a text
+	fingerprint string // SHA-256 of the key and everything the call would write; "" without a key
+	dry         bool
 }
 
-// NewCall returns a call of an endpoint. commitment is the canonical string of the record, or a
-// hash; rest is everything else that the call would write. A key stands for one call: the id is
-// derived from the endpoint and the key.
-func NewCall(t *turn.Turn, in *input.Input, kind, commitment string, rest ...string) Call {
+// NewCall returns a call that would write a record with a commitment. rest is everything else that
+// the call would write. A key stands for one call: the id is derived from the kind and the key.
+func NewCall(t *turn.Turn, in *input.Input, kind *Kind, sum string, rest ...string) Call {
+	c := Call{kind: kind, sum: sum, dry: in.DryRun}
 	if in.Key == "" {
-		return Call{ID: t.NewID()}
+		c.ID = t.NewID()
+		return c
 	}
-	return Call{
-		ID:          sha256.HexOf(kind + "\n" + in.Key)[:idDigits],
-		fingerprint: sha256.HexOf(kind + "\n" + commitment + "\n" + strings.Join(rest, "\n")),
-	}
+	key := kind.Name + "\n" + in.Key
+	c.ID = sha256.HexOf(key)[:idDigits]
+	c.fingerprint = sha256.HexOf(key + "\n" + sum + "\n" + strings.Join(rest, "\n"))
+	return c
 }
 
-// ReusedKey is the fault code of a key that stands for another call.
-const ReusedKey = "key_reused"
+// Fault codes of keys.
+const (
+	ReusedKey = "key_reused"       // the key stands for another call
+	Running   = "call_in_progress" // a call under the key is at work
+)
+
+// InProgress refuses a call while an earlier one under its key may be at work, for some seconds.
+func InProgress(t *turn.Turn, in *input.Input, seconds int64) *turn.Response {
+	faults, wait := &input.Faults{}, strconv.FormatInt(seconds, 10)
+	faults.Add(in.KeyName, Running, "is in use by an earlier call: send the same call again in "+wait+" seconds")
+	r := respond.Problem(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+
+		" may still be in progress: this call did nothing. Send it again in "+wait+" seconds to get the answer.", faults, nil)
+	r.Set("retry-after", wait)
+	return r
+}
 
 // KeyReused refuses a call under the key of another call. It reveals no detail of the other one.
 func KeyReused(t *turn.Turn, in *input.Input) *turn.Response {
@@ -118,10 +151,9 @@ func WriteReplayed(w *jsondoc.Writer, replayed bool) {
 // does nothing if the id is used up.
 const UnlessUsed = outbox.UnlessUsed
 
-// Record is a record to be stored.
+// Record is a registration or a charter to be stored.
 type Record struct {
-	Kind    string // "registration" or "charter"
-	Table   string // with a time column recorded_at
+	Kind    *Kind
 	Columns string // its further columns: "agent_name, pubkey"
 	Values  []any  // of Columns
 	Hash    string // payload_sha256
@@ -131,66 +163,68 @@ type Record struct {
 // Answer stores a record, unless in is a dry run, and returns a response that has the members from
 // write.
 func Answer(t *turn.Turn, in *input.Input, r *Record, write func(w *jsondoc.Writer, stored *Stored)) *turn.Response {
-	stored := &Stored{}
-	if !in.DryRun {
-		var refusal *turn.Response
-		if stored, refusal = store(t, in, r); stored == nil {
-			return refusal
-		}
+	stored, refusal, ok := store(t, in, r)
+	if !ok || refusal != nil {
+		return refusal
 	}
 	answer := respond.OK(t, func(w *jsondoc.Writer) { write(w, stored) })
 	answer.Log = stored.Log
 	return answer
 }
 
-func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response) {
-	call, now := NewCall(t, in, r.Kind, r.Hash, r.Address), civil.FormatTime(t.Now)
-	id := call.ID
+func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *turn.Response, ok bool) {
+	call := NewCall(t, in, r.Kind, r.Hash, r.Address)
+	if call.dry && !call.keyed() {
+		return &Stored{}, nil, true
+	}
+	id, now := call.ID, civil.FormatTime(t.Now)
+	countedBy := civil.FormatDate(int(t.Now/86400 + t.Snapshot.PromiseDays))
+	stored = &Stored{ID: id, At: now, Emailed: r.Address != "", sum: r.Hash, countedBy: countedBy}
 	statements := []turn.Statement{{
-		SQL: "INSERT INTO " + r.Table + " (record_id, recorded_at, " + r.Columns + ", payload_sha256)" +
-			" SELECT ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
-		Args: slices.Concat([]any{id, now}, r.Values, []any{r.Hash}),
+		SQL: "INSERT INTO " + r.Kind.table + " (record_id, recorded_at, counted_by, " + r.Columns + ", payload_sha256)" +
+			" SELECT ?, ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
+		Args: slices.Concat([]any{id, now, countedBy}, r.Values, []any{r.Hash}),
 	}}
 	if r.Address != "" {
 		contact := "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed
-		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind, id, r.Address))
+		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind.Name, id, r.Address))
 	}
-	failure, earlier, ok := Insert(t, call, r.Table+".recorded_at", statements)
+	failure, earlier, ok := Insert(t, call, statements)
 	switch {
 	case !ok:
-		return nil, nil
+		return nil, nil, false
 	case failure != turn.None:
-		return nil, respond.StoreFailed(t, failure)
-	case earlier == nil && t.Refusal != nil:
-		return nil, t.Refusal
+		return nil, respond.StoreFailed(t, failure), true
+	case t.Refusal != nil && (earlier == nil || call.differs(earlier)):
+		return nil, t.Refusal, true
+	case earlier != nil && call.differs(earlier):
+		return nil, KeyReused(t, in), true
+	case call.dry:
+		return &Stored{}, nil, true
 	case earlier == nil:
-		stored = &Stored{ID: id, At: now, Emailed: r.Address != ""}
 		if r.Address != "" {
 			t.SetDeliver()
 		}
-	case call.differs(earlier):
-		return nil, KeyReused(t, in)
-	default:
-		stored = &Stored{Replayed: true, ID: id, At: turn.Text(earlier[1]), Emailed: turn.Integer(earlier[2]) == 1}
+	default: // its other fields match the call, as the commitment does
+		stored = &Stored{
+			Replayed: true, ID: id, At: earlier.at, Emailed: earlier.emailed, sum: earlier.sum, countedBy: earlier.detail,
+		}
 	}
-	if !stored.sign(t, r) {
-		return nil, nil
-	}
-	return stored, nil
+	return stored, nil, stored.sign(t, r.Kind)
 }
 
-// sign adds the promise, if this host signs. The record is stored already, so an answer without a
-// signature is better than none. ok is as in Turn.Do.
-func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
+// sign adds the promise, if this host signs. A record of an earlier program has no day, and gets no
+// second promise. The record is stored already, so an answer without a signature is better than
+// none. ok is as in Turn.Do.
+func (stored *Stored) sign(t *turn.Turn, kind *Kind) (ok bool) {
 	key, _ := signing.Key(t)
-	day, isTime := civil.ParseDate(stored.At[:min(len(stored.At), len("2026-11-20"))])
-	if key == "" || !isTime {
+	if key == "" || stored.countedBy == "" {
 		return true
 	}
 	s := t.Snapshot
 	text := canon.Promise(&canon.Promised{
-		Kind: r.Kind, PayloadSHA256: r.Hash, RecordID: stored.ID, RecordedAt: stored.At, IssuedBy: s.CanonicalHost,
-		CountedBy: civil.FormatDate(day + int(s.PromiseDays)), Log: s.LogOrigin, Size: s.LogSize, Root: s.LogRoot,
+		Kind: kind.Name, PayloadSHA256: stored.sum, RecordID: stored.ID, RecordedAt: stored.At, IssuedBy: s.CanonicalHost,
+		CountedBy: stored.countedBy, Log: s.LogOrigin, Size: s.LogSize, Root: s.LogRoot,
 	})
 	signature, ok := signing.Sign(t, text)
 	if signature != "" {
@@ -202,11 +236,11 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 }
 
 // Insert runs the inserts of one record. Their first argument is its id, and they end with
-// UnlessUsed. time is the table and its time column: "charters.recorded_at". ok is as in Turn.Do.
+// UnlessUsed. ok is as in Turn.Do.
 //
 // Under a caller's key the transaction also uses the id up. If an earlier call has done so, the
-// inserts do nothing, and earlier has the columns of find: the time of that record and whether it
-// has an address. If the limiter has refused the turn, only an earlier call is looked for.
+// inserts do nothing. On a dry run, or if the limiter has refused the turn, only an earlier call is
+// looked for.
 //
 // If the store times out, a second transaction makes sure that the record is stored once:
 //
@@ -217,18 +251,17 @@ func (stored *Stored) sign(t *turn.Turn, r *Record) (ok bool) {
 //
 // If it fails too, the result is a time-out, and the turn does not ask the store again.
 func Insert(
-	t *turn.Turn, c Call, time string, inserts []turn.Statement,
-) (failure turn.Failure, earlier []any, ok bool) {
+	t *turn.Turn, c Call, inserts []turn.Statement,
+) (failure turn.Failure, earlier *Earlier, ok bool) {
 	if t.StoreDown {
 		return turn.Refused, nil, true
 	}
-	table, column, _ := strings.Cut(time, ".")
+	table, column := c.kind.table, c.kind.at
 	first := inserts
 	if c.keyed() {
-		emailed := "EXISTS (SELECT 1 FROM contacts WHERE contacts.record_id = used_ids.record_id)"
-		first = []turn.Statement{c.find(table, column, emailed)}
-		if t.Refusal == nil {
-			first = slices.Concat(first, inserts, []turn.Statement{c.use(table)})
+		first = []turn.Statement{c.find()}
+		if t.Refusal == nil && !c.dry {
+			first = slices.Concat(first, inserts, []turn.Statement{c.use()})
 		}
 	}
 	stored, ok := t.Do(turn.Exec{Statements: first})
@@ -241,7 +274,7 @@ func Insert(
 		older := "SELECT seq FROM " + table + " WHERE " + column + " < ? ORDER BY seq DESC LIMIT 1"
 		useUp := turn.SQL("INSERT INTO used_ids (record_id) SELECT record_id FROM "+table+
 			" WHERE record_id = ? AND seq > coalesce(("+older+"), 0)", c.ID, civil.FormatTime(t.Now-60))
-		again = slices.Concat([]turn.Statement{useUp}, inserts, []turn.Statement{c.use(table)})
+		again = slices.Concat([]turn.Statement{useUp}, inserts, []turn.Statement{c.use()})
 	}
 	if stored, ok = t.Do(turn.Exec{Statements: again}); !ok {
 		return turn.None, nil, false
@@ -250,7 +283,7 @@ func Insert(
 		return turn.Timeout, nil, true
 	}
 	if earlier = c.previous(stored); earlier != nil && !c.differs(earlier) {
-		if turn.Text(earlier[1]) == civil.FormatTime(t.Now) {
+		if earlier.at == civil.FormatTime(t.Now) {
 			earlier = nil // the first transaction, which was done
 		}
 	}
@@ -258,33 +291,47 @@ func Insert(
 }
 
 // use uses the id of a record up: the newest of its table.
-func (c *Call) use(table string) turn.Statement {
+func (c *Call) use() turn.Statement {
 	return turn.SQL("INSERT INTO used_ids (record_id, call, seq) "+
-		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+table+")"+UnlessUsed, c.ID, c.fingerprint)
+		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+c.kind.table+")"+UnlessUsed, c.ID, c.fingerprint)
 }
 
 func (c *Call) keyed() bool { return c.fingerprint != "" }
 
-// find selects an earlier call with the same key: its fingerprint, and columns of the record, which
-// are NULL if it was not stored.
-func (c *Call) find(table string, columns ...string) turn.Statement {
-	return turn.SQL("SELECT call, "+strings.Join(columns, ", ")+" FROM used_ids LEFT JOIN "+table+
-		" USING (seq) WHERE used_ids.record_id = ?", c.ID)
+// Earlier is an earlier call with the same key.
+type Earlier struct {
+	fingerprint string // "" if an earlier program has left none
+	sum, at     string // of its record, as the next two; "" if that was not stored
+	detail      string
+	emailed     bool
+	recorded    bool
+	relayed     bool
+	claimedAt   int64
 }
 
-// previous returns the row of find, or nil.
-func (c *Call) previous(r turn.Result) []any {
-	if !c.keyed() || len(r.Rows) == 0 || len(r.Rows[0]) == 0 {
+func (c *Call) find() turn.Statement {
+	return turn.SQL("SELECT call, "+c.kind.sum+", "+c.kind.at+", "+c.kind.detail+
+		", EXISTS (SELECT 1 FROM contacts WHERE contacts.record_id = used_ids.record_id)"+
+		", seq IS NOT NULL, relayed_at IS NOT NULL, claimed_at"+
+		" FROM used_ids LEFT JOIN "+c.kind.table+" USING (seq) WHERE used_ids.record_id = ?", c.ID)
+}
+
+// previous returns the result of find, or nil.
+func (c *Call) previous(r turn.Result) *Earlier {
+	if !c.keyed() || len(r.Rows) == 0 || len(r.Rows[0]) == 0 || len(r.Rows[0][0]) != 8 {
 		return nil
 	}
-	return r.Rows[0][0]
+	row := r.Rows[0][0]
+	is := func(i int) bool { return turn.Integer(row[i]) == 1 }
+	return &Earlier{
+		turn.Text(row[0]), turn.Text(row[1]), turn.Text(row[2]), turn.Text(row[3]), is(4), is(5), is(6), turn.Integer(row[7]),
+	}
 }
 
-// differs reports whether a row of find is another call. The fingerprint is unknown if an address
-// in it was erased.
-func (c *Call) differs(earlier []any) bool {
-	fingerprint := turn.Text(earlier[0])
-	return fingerprint != "" && fingerprint != c.fingerprint
+// differs reports whether an earlier call is another one. Without a fingerprint the commitment
+// alone decides.
+func (c *Call) differs(e *Earlier) bool {
+	return e.fingerprint != "" && e.fingerprint != c.fingerprint || e.sum != "" && e.sum != c.sum
 }
 
 // ClaimSeconds is the time a call may relay before another one with its key takes over.
@@ -295,7 +342,7 @@ const (
 	Claimed = iota // this call is to relay and record
 	Relayed        // an earlier call relayed and did not record: this call is to record
 	Done           // an earlier call has recorded
-	Running        // an earlier call is at work
+	Taken          // an earlier call may be at work
 	Another        // the key stands for another call
 )
 
@@ -303,21 +350,24 @@ const (
 type Claim struct {
 	State   int
 	Failure turn.Failure // of the store, which then knows no state
-	Columns []string     // of the record, if it is Done
+	At      string       // time of the record, if it is Done
+	FiledAs string       // of the record, if it is Done
+	Wait    int64        // seconds until a claim that is Taken is free
 }
 
 // NewClaim claims the id of a record that is relayed before it is stored, so that only one of
 // several calls with the same key relays at a time. A claim without a known end is taken over after
-// ClaimSeconds. Without a key there is nothing to claim. ok is as in Turn.Do.
-func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Claim, ok bool) {
+// ClaimSeconds, and so is one that a clock made which was ahead by more. Without a key there is
+// nothing to claim. ok is as in Turn.Do.
+func NewClaim(t *turn.Turn, c Call) (claim Claim, ok bool) {
 	switch {
 	case !c.keyed():
 		return Claim{}, true
 	case t.StoreDown:
 		return Claim{Failure: turn.Refused}, true
 	}
-	statements := []turn.Statement{c.find(table, append([]string{"seq", "claimed_at", "relayed_at"}, columns...)...)}
-	if t.Refusal == nil {
+	statements := []turn.Statement{c.find()}
+	if t.Refusal == nil && !c.dry {
 		insert := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
 		statements = append(statements, turn.SQL(insert, c.ID, c.fingerprint, t.Now))
 	}
@@ -327,30 +377,26 @@ func NewClaim(t *turn.Turn, c Call, table string, columns ...string) (claim Clai
 	if !ok || claimed.Failure != turn.None || found == nil {
 		return Claim{Failure: claimed.Failure}, ok
 	}
-	seq, since, relayedAt := found[1], turn.Integer(found[2]), found[3]
+	taken := Claim{State: Taken, Wait: found.claimedAt + ClaimSeconds - t.Now}
 	switch {
 	case c.differs(found):
 		return Claim{State: Another}, true
-	case seq != nil:
-		claim = Claim{State: Done}
-		for _, column := range found[4:] {
-			claim.Columns = append(claim.Columns, turn.Text(column))
-		}
-		return claim, true
-	case t.Refusal == nil && relayedAt != nil:
+	case found.recorded:
+		return Claim{State: Done, At: found.at, FiledAs: found.detail}, true
+	case t.Refusal == nil && found.relayed:
 		return Claim{State: Relayed}, true
-	case t.Refusal != nil, since > t.Now-ClaimSeconds:
-		return Claim{State: Running}, true
+	case t.Refusal != nil, c.dry, 0 < taken.Wait && taken.Wait <= 2*ClaimSeconds:
+		return taken, true
 	}
 	const takeOver = "UPDATE used_ids SET call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
 		" AND relayed_at IS NULL AND claimed_at = ? RETURNING record_id"
-	taken, ok := t.Do(turn.Exec{Statements: []turn.Statement{
-		turn.SQL(takeOver, c.fingerprint, t.Now, c.ID, since),
+	over, ok := t.Do(turn.Exec{Statements: []turn.Statement{
+		turn.SQL(takeOver, c.fingerprint, t.Now, c.ID, found.claimedAt),
 	}})
-	if ok && taken.Failure == turn.None && len(taken.Rows[0]) == 0 {
-		return Claim{State: Running}, true
+	if ok && over.Failure == turn.None && len(over.Rows[0]) == 0 {
+		return Claim{State: Taken, Wait: ClaimSeconds}, true
 	}
-	return Claim{Failure: taken.Failure}, ok
+	return Claim{Failure: over.Failure}, ok
 }
 
 // Unclaim frees a claimed id whose record is not stored.

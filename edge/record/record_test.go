@@ -171,7 +171,7 @@ func TestRelayFails(t *testing.T) {
 	}{
 		{0, turn.Refused, 502, "nothing was filed or stored", 0},
 		{0, turn.Timeout, 502, "The relay timed out", 0},
-		{record.ClaimSeconds - 1, turn.None, 409, "is still in progress", 0},
+		{record.ClaimSeconds - 1, turn.None, 409, "in 1 seconds", 0},
 		{record.ClaimSeconds, turn.None, 200, `"recorded":true`, 1},
 		{record.ClaimSeconds + 1, turn.None, 200, `"replayed":true`, 1},
 	} {
@@ -324,5 +324,201 @@ func TestPromise(t *testing.T) {
 				t.Errorf("%s, %s: a dry run: %s", name, table, dry.Body)
 			}
 		}
+	}
+}
+
+// caller calls a service with one store at chosen times, always under one key.
+type caller struct {
+	*edgetest.Fake
+	store *sqlite.Store
+}
+
+func newCaller(t *testing.T) *caller {
+	c := &caller{edgetest.NewFake(t), newStore(t)}
+	c.Exec = c.store.Exec
+	return c
+}
+
+func (c *caller) call(target, body string, after int64) *turn.Response {
+	return c.Run(&turn.Turn{
+		Request: turn.Request{
+			Method: "POST", Target: target, Host: "www.example.org", Body: []byte(body),
+			Header: []turn.Header{{Name: "idempotency-key", Value: "0123456789abcdef"}},
+		},
+		Now: edgetest.Now + after, Entropy: [16]byte{byte(after)},
+		Host: turn.HostInfo{Limiter: true, PublicKey: edgetest.PublicKey(edgetest.Key)},
+	}, c.Edge.Handle)
+}
+
+// exec runs statements in the store behind the service.
+func (c *caller) exec(t *testing.T, statements ...turn.Statement) [][]any {
+	t.Helper()
+	r := c.store.Exec(turn.Exec{Statements: statements})
+	if r.Failure != turn.None {
+		t.Fatalf("%v: %s", statements, r.Failure)
+	}
+	return r.Rows[len(r.Rows)-1]
+}
+
+// What a second call under a key gets, by what the first one left. Its answer and its promise are
+// those of the stored record, whatever was erased, and whichever program stored it.
+func TestSecondCall(t *testing.T) {
+	erase := func(t *testing.T, c *caller) {
+		ids := c.exec(t, turn.SQL("SELECT record_id FROM used_ids"))
+		c.exec(t, records.Erasure(turn.Text(ids[0][0]))...)
+	}
+	earlier := func(t *testing.T, c *caller) { // as the migration leaves it
+		c.exec(t, turn.SQL("UPDATE used_ids SET call = NULL, relayed_at = NULL"))
+		c.exec(t, turn.SQL("UPDATE registrations SET counted_by = NULL"), turn.SQL("UPDATE charters SET counted_by = NULL"))
+	}
+	later := func(t *testing.T, c *caller) {
+		s := edgetest.Snapshot()
+		s.PromiseDays = 45
+		c.Edge = edgetest.Load(t, s)
+	}
+	limited := func(_ *testing.T, c *caller) { c.Left = 0 }
+	both := func(changes ...func(*testing.T, *caller)) func(*testing.T, *caller) {
+		return func(t *testing.T, c *caller) {
+			for _, change := range changes {
+				change(t, c)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change      func(*testing.T, *caller)
+		same, other int    // statuses
+		day         string // of the promise
+	}{
+		"nothing":               {func(*testing.T, *caller) {}, 200, 422, "2026-12-20"},
+		"an erased address":     {erase, 200, 422, "2026-12-20"},
+		"an earlier program":    {earlier, 200, 422, ""},
+		"both":                  {both(earlier, erase), 200, 422, ""},
+		"later promises":        {later, 200, 422, "2026-12-20"},
+		"no writes left":        {limited, 200, 429, "2026-12-20"},
+		"none left, and erased": {both(erase, limited), 200, 429, "2026-12-20"},
+	} {
+		for table, request := range requests() {
+			h := newCaller(t)
+			first := edgetest.Decode(t, h.call(request[0], request[1], 0))
+			c.change(t, h)
+			after := int64(3 * 86400)
+			again := h.call(request[0], request[1], after)
+			var others []string
+			for _, change := range [][2]string{{`"ada"`, `"eve"`}, {`"Tern"`, `"Gull"`}, {`"ten letters"`, `"other letters"`}} {
+				if other := strings.Replace(request[1], change[0], change[1], 1); other != request[1] {
+					others = append(others, other)
+				}
+			}
+			for _, other := range others {
+				r := h.call(request[0], other, after)
+				dry := h.call(request[0]+"?dry_run=1", other, after)
+				if r.Status != c.other || dry.Status != c.other {
+					t.Errorf("%s, %s: another call: %d %s, dry %d %s", name, table, r.Status, r.Body, dry.Status, dry.Body)
+				}
+			}
+			if dry := h.call(request[0]+"?dry_run=1", request[1], after); dry.Status != 200 {
+				t.Errorf("%s, %s: a dry run of the same call: %d %s", name, table, dry.Status, dry.Body)
+			}
+			answer := edgetest.Decode(t, again)
+			if c.day == "" {
+				delete(first, "promise")
+			}
+			for _, member := range []string{"record_id", "recorded_at", "payload_sha256", "text_sha256", "promise"} {
+				if !reflect.DeepEqual(first[member], answer[member]) {
+					t.Errorf("%s, %s: %s is %v, and was %v", name, table, member, answer[member], first[member])
+				}
+			}
+			promise, _ := answer["promise"].(map[string]any)
+			text, _ := promise["text"].(string)
+			if again.Status != c.same || answer["replayed"] != true || table != "suggestions" && !strings.Contains(text, c.day) {
+				t.Errorf("%s, %s: the same call: %d %s", name, table, again.Status, again.Body)
+			}
+			rows := h.exec(t, turn.SQL("SELECT count(*) FROM "+table))
+			if rows[0][0] != int64(1) || len(h.Messages) > 1 {
+				t.Errorf("%s, %s: %v records, %d mails", name, table, rows[0][0], len(h.Messages))
+			}
+		}
+	}
+}
+
+// A second suggestion under a key, by what became of the first one's relay and record. A 409 names
+// the seconds until its key is free.
+func TestSecondSuggestion(t *testing.T) {
+	const suggestion = `{"suggestion":"ten letters","agent_name":"ada"}`
+	refuseRecord := func(_ *testing.T, c *caller) {
+		c.Exec = func(e turn.Exec) turn.Result {
+			for _, s := range e.Statements {
+				if strings.HasPrefix(s.SQL, "INSERT INTO suggestions") {
+					return turn.Result{Failure: turn.Refused}
+				}
+			}
+			return c.store.Exec(e)
+		}
+	}
+	timeout := func(_ *testing.T, c *caller) { c.Fail = map[string]turn.Failure{"relay": turn.Timeout} }
+	mended := func(_ *testing.T, c *caller) { c.Exec, c.Fail = c.store.Exec, nil }
+	ahead := func(seconds int64) func(*testing.T, *caller) {
+		return func(t *testing.T, c *caller) {
+			mended(t, c)
+			c.exec(t, turn.SQL("UPDATE used_ids SET claimed_at = ?", edgetest.Now+seconds))
+		}
+	}
+	migrated := func(t *testing.T, c *caller) {
+		mended(t, c)
+		c.exec(t, turn.SQL("UPDATE used_ids SET call = NULL, relayed_at = NULL"))
+	}
+	for name, c := range map[string]struct {
+		before, between func(*testing.T, *caller)
+		body            string
+		after           int64
+		status          int
+		retry           string
+		mails           int
+	}{
+		"another name":                 {mended, mended, `{"suggestion":"ten letters","agent_name":"eve"}`, 1, 422, "", 1},
+		"relayed and not recorded":     {refuseRecord, mended, suggestion, 1, 200, "", 1},
+		"the same, by another program": {refuseRecord, migrated, suggestion, 60, 200, "", 2},
+		"another, by another program":  {refuseRecord, migrated, `{"suggestion":"other letters"}`, 60, 200, "", 2},
+		"at once":                      {timeout, mended, suggestion, 0, 409, "60", 0},
+		"a moment before":              {timeout, mended, suggestion, 59, 409, "1", 0},
+		"a minute later":               {timeout, mended, suggestion, 60, 200, "", 1},
+		"a minute ahead":               {timeout, ahead(60), suggestion, 0, 409, "120", 0},
+		"an hour ahead":                {timeout, ahead(3600), suggestion, 0, 200, "", 1},
+		"a year ahead":                 {timeout, ahead(365 * 86400), suggestion, 0, 200, "", 1},
+	} {
+		h := newCaller(t)
+		c.before(t, h)
+		h.call("/api/suggest", suggestion, 0)
+		c.between(t, h)
+		r := h.call("/api/suggest", c.body, c.after)
+		if r.Status != c.status || r.Get("retry-after") != c.retry || len(h.Messages) != c.mails ||
+			c.status == 409 && !strings.Contains(string(r.Body), `"code":"call_in_progress"`) {
+			t.Errorf("%s: %d, retry after %q, %d mails: %s", name, r.Status, r.Get("retry-after"), len(h.Messages), r.Body)
+		}
+	}
+	// Two take over, one after the other: the second waits for the first.
+	h := newCaller(t)
+	timeout(t, h)
+	for i, want := range []int{502, 502, 409} {
+		if r := h.call("/api/suggest", suggestion, []int64{0, 61, 62}[i]); r.Status != want {
+			t.Errorf("call %d: %d %s", i, r.Status, r.Body)
+		}
+	}
+}
+
+// Another call of the same second is another one, also if the answer of the store got lost.
+func TestOtherCallAfterLostAnswer(t *testing.T) {
+	h, lost := newCaller(t), true
+	h.call("/api/waitlist", `{"agent_name":"ada"}`, 0)
+	h.Exec = func(e turn.Exec) turn.Result {
+		r := h.store.Exec(e)
+		if lost {
+			lost = false
+			return turn.Result{Failure: turn.Timeout}
+		}
+		return r
+	}
+	if r := h.call("/api/waitlist", `{"agent_name":"eve"}`, 0); r.Status != 422 {
+		t.Errorf("%d %s", r.Status, r.Body)
 	}
 }

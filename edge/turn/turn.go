@@ -48,7 +48,8 @@ const (
 	MaxHead    = 32 << 10 // bytes of header fields, where a host can tell
 	MaxEffects = 16       // effects of one round
 	// MaxRounds bounds the calls for one turn. The largest turn is a batch of MCP calls: each write
-	// needs at most five rounds (limit, store, relay, store, the store again), each verification one.
+	// needs at most five rounds (limit, store, relay, store, the store again), each dry run under a
+	// key two, each verification one.
 	MaxRounds = 128
 )
 

@@ -19,7 +19,7 @@ import (
 func rowBytes(b *testing.B) (bytes [2]float64) {
 	const rows = 100_000
 	fill := []string{fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) SELECT lower(hex(randomblob(16))), '2026-11-20T12:00:00Z',
+		INSERT INTO registrations (record_id, recorded_at, counted_by, agent_name, pubkey, payload_sha256) SELECT lower(hex(randomblob(16))), '2026-11-20T12:00:00Z', '2026-12-20',
 		'ledger-lark-' || i, 'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=', lower(hex(randomblob(32))) FROM n`, rows)}
 	for i, addresses := range [][]string{nil, {
 		"INSERT INTO contacts (record_id, address, created_at) SELECT record_id, 'owner-' || seq || '@example.org', recorded_at FROM registrations",

@@ -186,7 +186,7 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 			"The request is checked, and the answer has its hash."
 	case api.Key.Name, api.KeyArgument:
 		return "With it, a repeated call is made once: a UUID, or 16 to 64 other printable ASCII characters, " +
-			"at least 8 different, compared byte for byte. It stands for one call of this endpoint, by GET, POST " +
+			"compared byte for byte. It stands for one call of this endpoint, by GET, POST " +
 			"or MCP. The same call sent again gets the first answer, with replayed true. " +
 			"Another call with the key is refused (key_reused)."
 	}

@@ -36,10 +36,10 @@ func checkService(d *document, service *Service) {
 		hosts = append(hosts, host)
 	}
 	messages, writes := service.Limits.BatchMessages, service.Limits.BatchWrites
-	rounds := messages + 3*min(writes, messages) + 4 // at most; the batch takes four
+	rounds := 2*messages + 2*min(writes, messages) + 4 // at most; the batch takes four
 	d.want(rounds <= turn.MaxRounds, "limits",
 		fmt.Sprintf("a batch of %d messages with %d writes may take %d rounds", messages, writes, rounds),
-		fmt.Sprintf("a turn has %d: a write takes up to four and any other call one, "+
+		fmt.Sprintf("a turn has %d: a write takes up to four and any other call two, "+
 			"so lower batch_messages or batch_writes", turn.MaxRounds))
 	engines := len(service.IndexNow.Upstreams)
 	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " needs both a key and upstreams, or neither",

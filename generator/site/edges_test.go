@@ -30,11 +30,11 @@ func TestEdges(t *testing.T) {
 		verified     = `"verified_by_hand_on": null`
 	)
 	sixteen := "    tags: [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16"
-	messages := turn.MaxRounds - 3*10 - 4
+	messages := (turn.MaxRounds - 2*10 - 4) / 2
 	for _, c := range []struct{ name, file, old, new, want string }{
 		{"a batch of all rounds", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages), ""},
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
-			"(a turn has %d: a write takes up to four and any other call one, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+1, turn.MaxRounds)},
+			"(a turn has %d: a write takes up to four and any other call two, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+2, turn.MaxRounds)},
 		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
 		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
 		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},

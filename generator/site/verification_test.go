@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/assets"
+	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
 
@@ -188,6 +189,24 @@ func TestCheckDay(t *testing.T) {
 		if got := fmt.Sprint(s.CheckDay(today)); got != want {
 			t.Errorf("on %s: %s", today, got)
 		}
+	}
+}
+
+// A revoked key is in force for no day, and each retired one for its own.
+func TestInForce(t *testing.T) {
+	s := Service{}
+	s.ReceiptKeys.Retired = []model.RetiredKey{
+		{PublicKey: "first", CurrentFrom: "2026-01-01", RetiredOn: "2026-03-01"},
+		{PublicKey: "stolen", RetiredOn: "2026-11-01", Revoked: "it leaked"},
+		{PublicKey: "second", RetiredOn: "2026-12-01"},
+	}
+	if got := s.InForce(); len(got) != 0 {
+		t.Errorf("without a current key: %q", got)
+	}
+	s.ReceiptKeys.Current = "current"
+	want := []string{"current", "first@2026-01-01..2026-03-01", "second@..2026-12-01"}
+	if got := s.InForce(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

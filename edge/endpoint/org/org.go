@@ -106,7 +106,7 @@ func File(t *turn.Turn, in *input.Input) *turn.Response {
 	canonical := canon.Charter(name, head, roster)
 	hash := sha256.HexOf(canonical)
 	charter := &record.Record{
-		Kind: "charter", Table: "charters", Columns: "org_name, commissioner, roster",
+		Kind: record.Charter, Columns: "org_name, commissioner, roster",
 		Values: []any{name, turn.TextOrNull(head), roster}, Hash: hash, Address: email,
 	}
 	return record.Answer(t, in, charter, func(w *jsondoc.Writer, stored *record.Stored) {

@@ -76,28 +76,25 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
-	if in.DryRun {
-		return answer(record.Stored{})
-	}
-	call := record.NewCall(t, in, "suggestion", hash, address, name)
-	claim, ok := record.NewClaim(t, call, "suggestions", "filed_at", "filed_as")
+	call := record.NewCall(t, in, record.Suggestion, hash, address, name)
+	claim, ok := record.NewClaim(t, call)
 	switch {
 	case !ok:
 		return nil
 	case claim.Failure != turn.None:
 		return respond.RetryLater(t, respond.StoreUnavailable, "The store did not take the "+in.KeyName+": "+
 			"the suggestion was neither relayed nor recorded. Try again later.", respond.StoreRetry)
+	case in.DryRun && claim.State != record.Another:
+		return answer(record.Stored{})
 	case claim.State == record.Done:
-		filedAs = claim.Columns[1]
-		return answer(record.Stored{Replayed: true, ID: call.ID, At: claim.Columns[0]})
-	case claim.State == record.Another:
-		return record.KeyReused(t, in)
+		filedAs = claim.FiledAs
+		return answer(record.Stored{Replayed: true, ID: call.ID, At: claim.At})
 	case t.Refusal != nil:
 		return t.Refusal
-	case claim.State == record.Running:
-		return respond.RetryLater(t, respond.CallInProgress, "An earlier call with this "+in.KeyName+
-			" is still in progress: "+
-			"this call did nothing. Send it again in a second to get the answer.", 1)
+	case claim.State == record.Another:
+		return record.KeyReused(t, in)
+	case claim.State == record.Taken:
+		return record.InProgress(t, in, claim.Wait)
 	}
 	id := call.ID
 	if claim.State == record.Claimed {
@@ -123,7 +120,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Key != "" {
 		insert = append([]turn.Statement{record.Unclaim(id)}, insert...)
 	}
-	failure, _, ok := record.Insert(t, call, "suggestions.filed_at", insert)
+	failure, _, ok := record.Insert(t, call, insert)
 	if !ok {
 		return nil
 	}

@@ -57,7 +57,7 @@ func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	canonical := canon.Registration(name, key)
 	hash := sha256.HexOf(canonical)
 	registration := &record.Record{
-		Kind: "registration", Table: "registrations", Columns: "agent_name, pubkey",
+		Kind: record.Registration, Columns: "agent_name, pubkey",
 		Values: []any{turn.TextOrNull(name), turn.TextOrNull(key)}, Hash: hash, Address: email,
 	}
 	return record.Answer(t, in, registration, func(w *jsondoc.Writer, stored *record.Stored) {

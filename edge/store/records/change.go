@@ -64,8 +64,7 @@ func Erase(
 	return erased, changes[len(changes)-1], nil
 }
 
-// Erasure returns the statements that delete the addresses of records, and the data derived from
-// them.
+// Erasure returns the statements that delete the addresses of records.
 func Erasure(recordIDs ...string) []turn.Statement {
 	return erasure("SELECT value FROM json_each(?)", jsonList(recordIDs))
 }
@@ -74,8 +73,6 @@ func erasure(of string, arguments ...any) []turn.Statement {
 	these := " WHERE record_id IN (" + of + ")"
 	return []turn.Statement{
 		turn.SQL("DELETE FROM contacts"+these, arguments...), turn.SQL("DELETE FROM outbox"+these, arguments...),
-		// The fingerprints of the calls that made the records are hashes of the addresses too.
-		turn.SQL("UPDATE used_ids SET call = NULL"+these+" AND call IS NOT NULL", arguments...),
 	}
 }
 

@@ -52,7 +52,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 
-	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', 'hash')")
+	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', 'hash', NULL)")
 	exec(t, s, "INSERT INTO suggestions VALUES (1, 's', '2026-11-20T00:00:00Z', 'anonymous', 'pin', 'hash')")
 	exec(t, s, "INSERT INTO contacts VALUES ('c', 'a@example.org', '2026-11-20T00:00:00Z')")
 	putMessage(t, s, "c", "pending", 1795132800, nil)
