@@ -128,6 +128,45 @@ func (c *connection) schema() (made bool, lacking []string, err error) {
 	return len(applied[0]) > 0, lacking, err
 }
 
+// CheckSchema refuses a database whose schema the applied migrations have not made: a trigger in it
+// would change rows. Other tables, such as Litestream's, do nothing.
+func (r *Reader) CheckSchema() error {
+	const objects = "SELECT type || ' ' || name, replace(sql, '\"', ''), type = 'table' AND rootpage > 0 " +
+		"FROM sqlite_schema WHERE sql IS NOT NULL"
+	theirs, _, err := r.run(turn.SQL(migrations.Select+" ORDER BY name"), turn.SQL(objects))
+	if err != nil {
+		return err
+	}
+	made := new(connection)
+	defer made.disconnect()
+	err = made.connect("/schema", url.Values{"mode": {"memory"}})
+	for _, applied := range theirs[0] {
+		text, _ := migrations.Files.ReadFile(turn.Text(applied[0])) // migrations.Missing knows them all
+		if err == nil {
+			err = made.script(string(text))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	ours, _, err := made.run(turn.SQL(objects))
+	wanted := map[any]any{}
+	for _, object := range ours[0] {
+		wanted[object[0]] = object[1]
+	}
+	for _, object := range theirs[1] {
+		if sql, known := wanted[object[0]]; sql == object[1] {
+			delete(wanted, object[0])
+		} else if !known && object[2] != int64(1) {
+			wanted[object[0]] = nil
+		}
+	}
+	for object := range wanted {
+		err = fmt.Errorf("schema: %v differs from this program's (restore another backup)", object)
+	}
+	return err
+}
+
 // Read runs statements that only read, in one transaction, and returns the rows of each.
 func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]any, error) {
 	r.mutex.Lock()

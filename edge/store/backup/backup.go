@@ -38,8 +38,9 @@ type Table struct {
 
 // Write copies the database at path into file, and returns the contents. It checks and syncs the
 // copy before that replaces a backup at file: if Write is killed, file is the old one or the new
-// one. Of other files it replaces only a backup of the same store. The list of erasures is copied
-// next to file, for Restore.
+// one. It replaces only a backup whose records the database has: after the restore of an older one,
+// file may be the only copy of the others. The list of erasures is copied next to file, for
+// Restore.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {
@@ -60,7 +61,7 @@ func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	if c, err = Check(ctx, made); err != nil {
 		return nil, fmt.Errorf("check the copy: %w (try again; if that does not help, check the disk)", err)
 	}
-	if err := replaceable(ctx, file, c.Store); err != nil {
+	if err := replaceable(ctx, from, file); err != nil {
 		return nil, err
 	}
 	erased, err := ReadErased(filepath.Dir(path))
@@ -89,7 +90,7 @@ func partOf(database, file string) bool {
 		strings.HasPrefix(filepath.Base(file), filepath.Base(database))
 }
 
-func replaceable(ctx context.Context, file, store string) error {
+func replaceable(ctx context.Context, from *sqlite.Reader, file string) error {
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0:
@@ -104,10 +105,18 @@ func replaceable(ctx context.Context, file, store string) error {
 		return fmt.Errorf("file exists and is no backup (name another file): %w", err)
 	}
 	defer r.Close()
-	// A damaged backup is replaced.
-	rows, err := r.Read(ctx, turn.SQL("SELECT id FROM store"))
-	if err == nil && len(rows[0]) == 1 && rows[0][0][0] != store {
-		return fmt.Errorf("backup of another store: got %v, want %s (name another file)", rows[0][0][0], store)
+	for _, kind := range records.Kinds {
+		last, err := r.Read(ctx, turn.SQL("SELECT seq, record_id FROM "+kind.Table+" ORDER BY seq DESC LIMIT 1"))
+		if err != nil || len(last[0]) == 0 {
+			continue // a damaged backup is replaced
+		}
+		same, err := from.Read(ctx, turn.SQL("SELECT 1 FROM "+kind.Table+" WHERE seq = ? AND record_id = ?", last[0][0]...))
+		if err != nil {
+			return err
+		} else if len(same[0]) == 0 {
+			return fmt.Errorf("backup has a %s that the database lacks, number %v: another store, "+
+				"or was an older backup restored? (name another file)", kind.Name, last[0][0][0])
+		}
 	}
 	return nil
 }
@@ -190,9 +199,9 @@ func tables(ctx context.Context, r *sqlite.Reader) (names []string, err error) {
 }
 
 // Restore makes the database of a data folder from a backup, and returns the contents. It makes a
-// missing folder, and refuses one that has a database or is in use. It repeats the erasures in the
-// list of the folder, in the list next to the backup, and in the lists that erasures names. The
-// server applies missing migrations.
+// missing folder, and refuses one that has a database or is in use, and a backup with another
+// schema than this program's. It repeats the erasures in the list of the folder, in the list next
+// to the backup, and in the lists that erasures names. The server applies missing migrations.
 //
 // If Restore is killed, the folder has all of the database or none.
 func Restore(ctx context.Context, file, folder string, erasures ...string) (c *Content, err error) {
@@ -205,6 +214,9 @@ func Restore(ctx context.Context, file, folder string, erasures ...string) (c *C
 		return nil, err
 	}
 	defer from.Close()
+	if err := from.CheckSchema(); err != nil {
+		return nil, err
+	}
 	if err := disk.MakeFolder(folder); err != nil {
 		return nil, fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}

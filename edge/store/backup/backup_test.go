@@ -163,7 +163,7 @@ func TestWrite(t *testing.T) {
 	if entries, _ := os.ReadDir(to); len(entries) != 1 {
 		t.Errorf("beside it: %v", entries)
 	}
-	if want := "[{d1_migrations 10} {registrations 4001} {charters 1} {contacts 4001} {outbox 2001} {signal_runs 1} {store 1} {suggestions 1} {observed 3} {health 1} {used_ids 0} {erased 0}]"; fmt.Sprint(c.Tables) != want {
+	if want := "[{d1_migrations 11} {registrations 4001} {charters 1} {contacts 4001} {outbox 2001} {signal_runs 1} {store 1} {suggestions 1} {observed 3} {health 1} {used_ids 0} {erased 0}]"; fmt.Sprint(c.Tables) != want {
 		t.Errorf("it says that it holds %v", c.Tables)
 	}
 	if c.Newest != "2026-11-21T12:00:00Z" || c.Bytes != info.Size() || len(c.Store) != 32 {
@@ -226,7 +226,9 @@ func TestLiveStore(t *testing.T) {
 func TestWriteRefuses(t *testing.T) {
 	s, to := newStore(t), t.TempDir()
 	s.fill(1)
-	newStore(t).backUp(filepath.Join(to, "other"))
+	other := newStore(t)
+	other.fill(1)
+	other.backUp(filepath.Join(to, "other"))
 	err := errors.Join(
 		os.WriteFile(filepath.Join(to, "text"), []byte("a letter"), 0o600), os.Mkdir(filepath.Join(to, "folder"), 0o700),
 		os.Symlink("other", filepath.Join(to, "link")), os.WriteFile(filepath.Join(to, "live"), []byte(migrations.Magic), 0o600),
@@ -235,7 +237,7 @@ func TestWriteRefuses(t *testing.T) {
 	before, _ := os.ReadDir(to)
 	for name, want := range map[string]string{
 		"text": "is no backup", "folder": "is no backup", "link": "is no backup",
-		"live": "live-wal: the database is in use", "other": "backup of another store: got ", "none/file": "name a folder that",
+		"live": "live-wal: the database is in use", "other": "another store, or was", "none/file": "name a folder that",
 	} {
 		if _, err := Write(t.Context(), s.path, filepath.Join(to, name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
@@ -266,6 +268,67 @@ func TestWriteRefuses(t *testing.T) {
 	}
 	if _, err := Write(t.Context(), s.path, filepath.Join(to, "old")); err != nil {
 		t.Errorf("to replace a damaged one: %v", err)
+	}
+}
+
+// After the restore of an older backup, a later one is not replaced, also once other records have
+// the numbers of those that it alone has.
+func TestLaterBackupStays(t *testing.T) {
+	s, to := newStore(t), t.TempDir()
+	s.fill(1)
+	older, later := filepath.Join(to, "older"), filepath.Join(to, "later")
+	s.backUp(older)
+	s.backUp(later)
+	s.put(register, "morning")
+	s.backUp(later) // a backup from before is replaced
+	folder := t.TempDir()
+	_, err := Restore(t.Context(), older, folder)
+	must(t, err)
+	opened, err := sqlite.Open(filepath.Join(folder, sqlite.FileName), quiet)
+	must(t, err)
+	defer opened.Close()
+	restored := &store{opened, t, filepath.Join(folder, sqlite.FileName)}
+	for _, state := range []string{"", "noon", "evening"} {
+		if state != "" {
+			restored.put(register, state)
+		}
+		_, err := Write(t.Context(), restored.path, later)
+		if err == nil || !strings.Contains(err.Error(), "has a registration that the database lacks, number 4") {
+			t.Errorf("after %q: %v", state, err)
+		}
+	}
+	restored.backUp(older)
+}
+
+// Restore refuses what could act on records by itself, or lacks a part of the schema. It takes the
+// tables of others.
+func TestSchema(t *testing.T) {
+	s := newStore(t)
+	s.fill(1)
+	good := filepath.Join(t.TempDir(), "good")
+	s.backUp(good)
+	text, err := os.ReadFile(good)
+	must(t, err)
+	for query, want := range map[string]string{
+		"CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)":                                                            "",
+		"CREATE TRIGGER t AFTER INSERT ON registrations BEGIN UPDATE registrations SET agent_name = 'mallory' WHERE seq = new.seq; END": "schema: trigger t differs from this program's (restore another backup)",
+		"DROP TABLE observed; CREATE VIEW observed AS SELECT 1 AS day, 2 AS client, 3 AS kind, 4 AS n":                                  "observed differs",
+		"CREATE UNIQUE INDEX one ON registrations (agent_name)":                                                                         "schema: index one differs",
+		"CREATE VIRTUAL TABLE v USING fts5(x)":                                                                                          "schema: ",
+		"ALTER TABLE contacts ADD COLUMN hidden TEXT DEFAULT 'x'":                                                                       "schema: table contacts differs",
+		"DROP INDEX outbox_due": "schema: index outbox_due differs",
+	} {
+		path, folder := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "data")
+		must(t, os.WriteFile(path, text, 0o600))
+		db, err := sql.Open("sqlite", path)
+		if err == nil {
+			_, err = db.Exec(query)
+		}
+		must(t, errors.Join(err, db.Close()))
+		_, err = Restore(t.Context(), path, folder)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", query, err)
+		}
 	}
 }
 
