@@ -11,10 +11,10 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/server"
-	"anteroom/cmd/anteroom/internal/verification"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/backup"
+	"anteroom/edge/store/records"
 
 	"github.com/spf13/cobra"
 )
@@ -86,7 +86,7 @@ func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) erro
 	if err != nil {
 		return err
 	}
-	if behind := verification.Behind(ctx, r, s); behind != nil {
+	if behind := records.Behind(ctx, r, s.Segments()); behind != nil {
 		t.Warnf("%v", behind)
 	}
 	return r.Close()

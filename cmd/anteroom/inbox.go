@@ -116,7 +116,7 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail str
 	if found.Outbox, err = records.Undelivered(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := verification.Behind(ctx, r, s); err != nil {
+	if err := records.Behind(ctx, r, s.Segments()); err != nil {
 		found.Behind = err.Error()
 	}
 	seen, err := records.Observed(ctx, r, records.Days{Since: s.Current().AsOf})

@@ -264,7 +264,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if p.waiting = extent.New; !p.verify.NewStore {
-		if err := verification.Behind(ctx, p.records, s); err != nil {
+		if err := records.Behind(ctx, p.records, s.Segments()); err != nil {
 			p.t.Warnf("%v", err)
 			p.behind = true
 		}

@@ -214,6 +214,10 @@ func (h *Host) open() (err error) {
 	if err := h.Publish(c.Snapshot, c.Documents); err != nil {
 		return err
 	}
+	// The server runs on until lost records are back, or a verification says why they are lost.
+	if err := records.Behind(context.Background(), h.store, c.Snapshot.Segments); err != nil {
+		h.log.Error("the store is not the verified one", "reason", err)
+	}
 	return h.claimStore()
 }
 

@@ -2,7 +2,7 @@
 // the members that depend on a request. The first line of its text is a flat JSON object with the
 // facts. Each other line is a document: its ID, a tab, compact JSON, which is not parsed.
 //
-//	{"format":"anteroom-snapshot-7","version":"5f1d…","canonical_host":"www.anteroom.example",…}
+//	{"format":"anteroom-snapshot-8","version":"5f1d…","canonical_host":"www.anteroom.example",…}
 //	aup	{"version":"0.2",…}
 //	endpoints	[{"method":"GET",…},…]
 package snapshot
@@ -18,7 +18,7 @@ import (
 )
 
 // Format names this layout of a snapshot. Decode refuses any other.
-const Format = "anteroom-snapshot-7"
+const Format = "anteroom-snapshot-8"
 
 // Snapshot is the published content that a turn may read.
 type Snapshot struct {
@@ -54,6 +54,7 @@ type Snapshot struct {
 	AsOf                 string   // date of the newest hand verification
 	Store                string   // identifier of the store it verified; "" before the first
 	Covered              [3]int64 // the last verified number of each of records.Kinds
+	Segments             []string // the newest verified records of each kind, for records.Behind
 	CountsAgeNote        string
 	ReceivedExternal     int64
 	OriginatedInternally int64
@@ -237,6 +238,7 @@ func (s *Snapshot) facts() []fact {
 		{"registrations_covered", &s.Covered[0]},
 		{"charters_covered", &s.Covered[1]},
 		{"suggestions_covered", &s.Covered[2]},
+		{"newest_covered", &s.Segments},
 		{"counts_age_note", &s.CountsAgeNote},
 		{"received_external", &s.ReceivedExternal},
 		{"originated_internally", &s.OriginatedInternally},

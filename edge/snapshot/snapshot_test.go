@@ -12,7 +12,7 @@ import (
 func example() *snapshot.Snapshot {
 	return &snapshot.Snapshot{
 		Format: snapshot.Format, Service: "An \"example\"\n", CanonicalHost: "www.example.org", PreviewHosts: []string{"a.example.org"},
-		RetiredKeys: []snapshot.Key{{PublicKey: "old", CurrentFrom: "2026-01-01", RetiredOn: "2026-11-20"}, {PublicKey: "older", RetiredOn: "2026-01-01", Revoked: "it leaked, once"}}, IndexNowURLs: []string{}, Sitemap: []string{}, WritesPerMinute: 30, Shipped: -1,
+		RetiredKeys: []snapshot.Key{{PublicKey: "old", CurrentFrom: "2026-01-01", RetiredOn: "2026-11-20"}, {PublicKey: "older", RetiredOn: "2026-01-01", Revoked: "it leaked, once"}}, IndexNowURLs: []string{}, Sitemap: []string{}, Segments: []string{}, WritesPerMinute: 30, Shipped: -1,
 		Documents: map[string]snapshot.JSON{"b": snapshot.JSON(`{"b":"\n"}`), "a": snapshot.JSON(`[]`)},
 	}
 }

@@ -93,7 +93,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		Documents: map[string]snapshot.JSON{},
 	}
 	store, covered := g.Site.Covered()
-	made.Store = store
+	made.Store, made.Segments = store, g.Site.Segments()
 	copy(made.Covered[:], covered)
 	if keys := service.ReceiptKeys.All(); len(keys) > 1 {
 		made.RetiredKeys = keys[1:]

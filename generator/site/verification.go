@@ -129,6 +129,35 @@ func (s *Site) Covered() (store string, last []int64) {
 	return store, last
 }
 
+// SinceLoss returns the verifications from the last one with which the coverage began again.
+func (s *Site) SinceLoss() []Verification {
+	for i := len(s.Verifications) - 1; i > 0; i-- {
+		if s.Verifications[i].Lost != "" {
+			return s.Verifications[i:]
+		}
+	}
+	return s.Verifications
+}
+
+// Segments describes the newest covered records of each kind that has some, for records.Behind.
+func (s *Site) Segments() (newest []string) {
+	for i, kind := range Kinds {
+		before, segment := Coverage{SHA256: EmptyDigest}, ""
+		for _, v := range s.SinceLoss() {
+			covered := *v.Covers(kind)
+			if covered.SHA256 != before.SHA256 {
+				segment = fmt.Sprintf("%d %d %d %s %s %s",
+					i, before.Last, covered.Last, before.SHA256, covered.SHA256, v.File)
+			}
+			before = covered
+		}
+		if segment != "" {
+			newest = append(newest, segment)
+		}
+	}
+	return newest
+}
+
 // Encode returns the text of the file, and sets Sum and SHA256.
 func (v *Verification) Encode() []byte {
 	v.Sum = ""

@@ -104,7 +104,7 @@ export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } =
   const { public_key_b64: named, signature } = signer;
   const over = isReceipt ? message : bytes(signer.text);
   const given = listed(keys), [current = ""] = [...given].find(([, days]) => !days) ?? [];
-  const key = isText(named) && /[^ \t\r\n]/.test(named) ? named : current;
+  const key = isText(named) && /[^\p{White_Space}\p{DI}\u2800]/u.test(named) ? named : current;
   const { who, gone } = judge(entries, key, at, given, by);
   if (!read && !current && !given.has(key)) {
     throw new Error("unverified: the documents of this service do not name its key");

@@ -5,6 +5,10 @@ from datetime import datetime
 from base64 import b64decode, b64encode
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # RFC 8032, section 5.1
 D = -121665 * pow(121666, P - 2, P) % P
+INK = re.compile(  # what shows: no white space, and not ignorable by default
+    "[^\t-\r \x85\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
+    "\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
 def point(b):  # of 32 bytes, or None; as most verifiers do, it takes y modulo P
     y = int.from_bytes(b, "little") % 2**255 % P
     x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
@@ -232,7 +236,7 @@ def main():
             named = by.get("public_key_b64")
             current = next((k for k in keys if not keys[k]), "")
             if not keys and not count: refuse("no key to check against: give one with --receipt-key")
-            if type(named) is not str or not named.strip(" \t\r\n"): named = current
+            if type(named) is not str or not INK.search(named): named = current
             given = "this program" if args.receipt_key == "FoUN+HAAMZm6qQxwf51oQfavAeWJKDhGEYIClXvpvD8=@2026-11-01..2026-11-20" else "--receipt-key"
             who, revoked = judge(entries, named, at, keys, given)
             if not (count or current or named in keys):

@@ -119,17 +119,8 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		}
 		s.log.Info("made the receipt key", "file", o.keyFile())
 	}
-	host, count, verified := first.snapshot.CanonicalHost, s.host.Records(), int64(0)
-	for _, n := range first.snapshot.Covered {
-		verified += n
-	}
-	if count < verified {
-		s.log.Warn("the store has fewer records than were verified (anteroom records audit names the missing ones)",
-			"records", count, "verified", verified)
-	}
-	address := "http://" + listener.Addr().String()
-	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "verified", verified,
-		"address", address)
+	host, count, address := first.snapshot.CanonicalHost, s.host.Records(), "http://"+listener.Addr().String()
+	s.log.Info("serving", "content", first.version(), "host", host, "records", count, "address", address)
 	s.serving = first
 	var reloads sync.WaitGroup
 	following, stop := context.WithCancel(ctx)

@@ -19,10 +19,13 @@ func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (d Decisio
 	if err == nil {
 		err = Belongs(extent, s, false)
 	}
+	if err == nil {
+		err = records.Behind(ctx, r, s.Segments())
+	}
 	if err != nil {
 		return d, err
 	}
-	return Decisions{s.Ledger().Entries(), sinceLoss(s.Verifications)}, nil
+	return Decisions{s.Ledger().Entries(), s.SinceLoss()}, nil
 }
 
 // About returns the decision about a record, and its board. Both are "" for a record that no
@@ -37,14 +40,4 @@ func (d *Decisions) About(kind string, seq int64, id, commitment string) (decisi
 		}
 	}
 	return "", ""
-}
-
-// sinceLoss returns the verifications from the last one with which the coverage began again.
-func sinceLoss(all []site.Verification) []site.Verification {
-	for i := len(all) - 1; i > 0; i-- {
-		if all[i].Lost != "" {
-			return all[i:]
-		}
-	}
-	return all
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sort"
@@ -194,15 +193,7 @@ func (s *scanned) group(ledger *site.Ledger) {
 
 func cover(before site.Coverage, segment []*row, last int64) site.Coverage {
 	c := site.Coverage{Last: max(before.Last, int(last)), Total: before.Total + len(segment), SHA256: before.SHA256}
-	if len(segment) > 0 {
-		hash := sha256.New()
-		io.WriteString(hash, before.SHA256+"\n")
-		for _, r := range segment {
-			io.WriteString(hash, r.Line)
-			io.WriteString(hash, "\n")
-		}
-		c.SHA256 = hex.EncodeToString(hash.Sum(nil))
-	}
+	c.SHA256 = records.Digest(before.SHA256, len(segment), func(i int) string { return segment[i].Line })
 	return c
 }
 

@@ -106,7 +106,7 @@ func nextOfDay(name string) string {
 }
 
 func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) error {
-	all := sinceLoss(v.site.Verifications)
+	all := v.site.SinceLoss()
 	extent, err := records.Measure(ctx, r, nil)
 	if err == nil {
 		err = Belongs(extent, v.site, limits.newStore)

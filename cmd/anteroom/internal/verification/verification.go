@@ -27,7 +27,6 @@ package verification
 
 import (
 	"context"
-	"fmt"
 
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -55,37 +54,4 @@ func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error
 		a.Notes, a.Own = append(a.Notes, k.notes...), append(a.Own, own...)
 	}
 	return a, nil
-}
-
-// Behind refuses a store in which the newest verified records of a kind are gone or others, as
-// after the restore of an older backup. Unlike Audit it reads no records of earlier verifications.
-func Behind(ctx context.Context, r records.Reader, s *site.Site) error {
-	all := sinceLoss(s.Verifications)
-	for i := range records.Kinds {
-		kind := &records.Kinds[i]
-		for n := len(all) - 1; n >= 0; n-- {
-			covered, before := all[n].Covers(kind.Name), site.Coverage{SHA256: site.EmptyDigest}
-			if n > 0 {
-				before = *all[n-1].Covers(kind.Name)
-			}
-			if covered.Total == before.Total {
-				continue
-			}
-			list, err := records.Scan(ctx, r, kind, int64(before.Last), int64(covered.Last))
-			if err != nil {
-				return err
-			}
-			rows := make([]*row, len(list))
-			for i := range list {
-				rows[i] = &row{Record: &list[i]}
-			}
-			if got := cover(before, rows, 0); got.SHA256 != covered.SHA256 || got.Total != covered.Total {
-				return fmt.Errorf("%s lacks %ss of verification %s, or holds others: was an older backup restored? "+
-					"(anteroom records audit names them; restore a newer backup or, if they are lost for good, say why "+
-					"under lost: in anteroom publish)", r.Name(), kind.Name, all[n].File)
-			}
-			break
-		}
-	}
-	return nil
 }
