@@ -200,11 +200,12 @@ func TestInForce(t *testing.T) {
 		{PublicKey: "stolen", RetiredOn: "2026-11-01", Revoked: "it leaked"},
 		{PublicKey: "second", RetiredOn: "2026-12-01"},
 	}
-	if got := s.InForce(); len(got) != 0 {
-		t.Errorf("without a current key: %q", got)
+	want := []string{"first@2026-01-01..2026-03-01", "second@..2026-12-01"}
+	if got := s.InForce(); !slices.Equal(got, want) {
+		t.Errorf("without a current key: %q, want %q", got, want)
 	}
 	s.ReceiptKeys.Current = "current"
-	want := []string{"current", "first@2026-01-01..2026-03-01", "second@..2026-12-01"}
+	want = append([]string{"current"}, want...)
 	if got := s.InForce(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
