@@ -41,7 +41,7 @@ go_alone() {
 debian() {
   if [ ! -e /etc/debian_version ] || [ "$(id -u)" != 0 ]; then
     echo 'make gate runs on Debian as root, because it installs programs. In a container:'
-    echo '  docker run --rm -v "$PWD":/src -w /src golang:1.26-bookworm make gate'
+    echo '  docker run --rm --privileged -v "$PWD":/src -w /src golang:1.26-bookworm make gate'
     exit 1
   fi >&2
   echo "make gate needs Go, gcc, g++, make and git. It installs what is missing of Node.js, Python, curl, LLVM 19,"
@@ -104,13 +104,14 @@ replication() { go build -C build/replica -o "$ANTEROOM_LITESTREAM" github.com/b
 # calendars compares the closed days with outside sources.
 calendars() { go -C build/calendars test -count=1 .; }
 
-# full runs the tests of the files with the build tag "full". The others ran with Go alone.
+# full runs the tests of the files with the build tag "full", with the pinned Node.js. The others ran
+# with Go alone.
 full() {
   files=$(git grep -l '^//go:build full$' -- '*_test.go')
   # shellcheck disable=SC2086 # the names of files
   names=$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(t .*/\1/p' $files | paste -sd '|')
   # shellcheck disable=SC2046,SC2086
-  go test -tags full -p 3 -run "^($names)\$" $(dirname $files | sort -u | sed 's,^,./,')
+  PATH="$PWD/build/npm/node_modules/node/bin:$PATH" go test -tags full -p 3 -run "^($names)\$" $(dirname $files | sort -u | sed 's,^,./,')
 }
 
 races() { CGO_ENABLED=1 go test -race -short ./edge/native ./edge/native/sqlite ./edge/native/mail ./cmd/anteroom/internal/verification; }
