@@ -104,8 +104,8 @@ replication() { go build -C build/replica -o "$ANTEROOM_LITESTREAM" github.com/b
 # calendars compares the closed days with outside sources.
 calendars() { go -C build/calendars test -count=1 .; }
 
-# full runs the tests of the files with the build tag "full", with the pinned Node.js. The others ran
-# with Go alone.
+# full runs the tests of the files with the build tag "full", with the pinned Node.js. The others
+# ran with Go alone.
 full() {
   files=$(git grep -l '^//go:build full$' -- '*_test.go')
   # shellcheck disable=SC2086 # the names of files
