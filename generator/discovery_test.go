@@ -5,18 +5,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"anteroom/generator"
 )
 
-// The feed has the newest board first, and an entry stays as it is when others come.
+// The feed has the newest board first, and an entry stays as it is when others come. Its time is its
+// verification's, and its link its own board's.
 func TestFeed(t *testing.T) {
 	type entry struct {
 		ID        string `xml:"id"`
 		Title     string `xml:"title"`
 		Published string `xml:"published"`
 		Content   string `xml:"content"`
+		Link      struct {
+			Href string `xml:"href,attr"`
+		} `xml:"link"`
 	}
 	type feed struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
@@ -35,14 +38,14 @@ func TestFeed(t *testing.T) {
 				"correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-11-20, reason: Two <were> one & the same.}\n"
 		},
 	}))
-	before, after := read(generate(t, shippedContent)), read(o)
+	before, after := read(generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(text string) string { return text + "\n" }}))), read(o)
 	if len(after.Entries) != 3 || after.Updated != after.Entries[0].Published || !slices.Equal(after.Entries[1:], before.Entries) {
 		t.Fatalf("%+v, want one entry more than %+v", after, before)
 	}
 	for i, e := range after.Entries {
 		document(t, o, strings.TrimPrefix(e.ID, o.Snapshot.BaseURL()))
-		if _, err := time.Parse(time.RFC3339, e.Published); err != nil {
-			t.Error(err)
+		if want := []string{"2026-11-20T18:00:00Z", "2026-11-20T12:00:00Z", "2026-09-22T12:00:00Z"}[i]; e.Published != want || e.Link.Href != e.ID {
+			t.Errorf("entry %d: published %s, want %s; the link %s, want %s", i, e.Published, want, e.Link.Href, e.ID)
 		}
 		for _, text := range []string{
 			"received from outside: 3;", "Corrected: orgs.charters_filed was 0 on the board of 2026-11-20. Two <were> one & the same.",

@@ -11,9 +11,6 @@ import (
 	"anteroom/generator/site"
 )
 
-const feedNote = "Each hand verification of the counts. An item has the date of its verification at " +
-	"00:00 UTC, as the time of day is not recorded."
-
 type atomLink struct {
 	Rel  string `xml:"rel,attr"`
 	Type string `xml:"type,attr"`
@@ -33,13 +30,10 @@ func (g *family) feed() []byte {
 	var entries []atomEntry
 	for i := range slices.Backward(g.Site.Scoreboards) {
 		s := &g.Site.Scoreboards[i]
-		id, at := g.URL(contract.BoardPath(s)), s.AsOf+"T00:00:00Z"
+		id, at := g.URL(contract.BoardPath(s)), g.Site.Verifications[i].Through
 		entries = append(entries, atomEntry{
 			ID: id, Title: "Hand verification " + s.File, Published: at, Updated: at, Content: inWords(s),
-			Links: []atomLink{
-				{"alternate", "text/html", g.URL(output.ScoreboardPage)},
-				{"alternate", output.MediaJSON, id},
-			},
+			Links: []atomLink{{"alternate", output.MediaJSON, id}},
 		})
 	}
 	feed := struct {
@@ -55,7 +49,7 @@ func (g *family) feed() []byte {
 		Entries  []atomEntry `xml:"entry"`
 	}{
 		Language: "en", ID: g.URL(output.AtomFeedPath), Title: g.Site.Service.Name + ": hand verifications",
-		Subtitle: feedNote, Updated: entries[0].Updated,
+		Subtitle: "Each hand verification of the counts.", Updated: entries[0].Updated,
 		Author: g.Site.Service.Operator, Rights: g.Site.Service.License,
 		Links: []atomLink{
 			{"self", output.MediaAtom, g.URL(output.AtomFeedPath)},

@@ -37,7 +37,11 @@ func Verify(fsys fstest.MapFS) {
 			return fmt.Sprintf("%s: {last: %d, total: %d, sha256: %q}\n", kind, total, total, sum(nil))
 		}
 		told := func(number string, n int) string { return fmt.Sprintf("  %s: %d\n", number, max(0, n)) }
-		text := "host: www.base.example\nthrough: " + name[:day] + "T12:00:00Z\n" + follows + "receipt_keys: []\n" +
+		hour := "12"
+		if len(name) > day { // a later one of that day
+			hour = "18"
+		}
+		text := "host: www.base.example\nthrough: " + name[:day] + "T" + hour + ":00:00Z\n" + follows + "receipt_keys: []\n" +
 			covers("registrations", max(0, is.PilotWaitlist.RegistrationsRecorded)+max(0, is.Excluded.Records)) +
 			covers("charters", max(0, is.Orgs.ChartersFiled)) +
 			covers("suggestions", max(0, suggestions.ReceivedExternal)) + "told:\n" +
