@@ -124,7 +124,11 @@ func generate(s *site.Site) (*Output, error) {
 // not, and those that a host or the CDN answers itself.
 func withOwn(s *site.Site, files []File) ([]File, error) {
 	taken := []string{health.Live, health.Ready, "/api", "/v1", "/cdn-cgi", "/scoreboard", tlog.Folder}
+	var faults site.Errors
 	for i := range files {
+		if name, isPage := strings.CutSuffix(files[i].Path, ".html"); isPage && slices.Contains(taken, files[i].Path) {
+			faults = append(faults, usedItself("pages"+name+".md", files[i].Path))
+		}
 		taken = append(taken, files[i].Path)
 	}
 	for _, p := range output.Paths {
@@ -133,16 +137,13 @@ func withOwn(s *site.Site, files []File) ([]File, error) {
 	for _, line := range discovery.Redirects {
 		taken = append(taken, strings.Fields(line)[0])
 	}
-	var faults site.Errors
 	for i := range s.Static {
 		f := &s.Static[i]
 		at := slices.IndexFunc(taken, func(p string) bool {
 			return p == f.Path || strings.HasPrefix(f.Path, p+"/") || strings.HasPrefix(p, f.Path+"/")
 		})
 		if at >= 0 {
-			faults = append(faults, site.Error{
-				File: site.StaticFolder + f.Path, What: "the service itself uses " + taken[at], Hint: "give the file another name",
-			})
+			faults = append(faults, usedItself(site.StaticFolder+f.Path, taken[at]))
 			continue
 		}
 		served := output.Own(f.Path)
@@ -152,6 +153,10 @@ func withOwn(s *site.Site, files []File) ([]File, error) {
 		return nil, faults
 	}
 	return files, nil
+}
+
+func usedItself(file, path string) site.Error {
+	return site.Error{File: file, What: "the service itself uses " + path, Hint: "give the file another name"}
 }
 
 func paths(files []File) map[string]bool {

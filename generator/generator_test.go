@@ -725,6 +725,7 @@ func TestFaults(t *testing.T) {
 		want    string
 	}{
 		"no words for an operation":       {edits{"endpoints.yaml": replace("getQuest:", "getQuiz:")}, "getQuest"},
+		"a source of the same page":       {edits{"pages/404.md": func(string) string { return "---\ntitle: A\ndescription: B\nupdated: 2026-11-20\n---\nC\n" }}, "pages/404.md: the service itself uses /404.html (give the file another name)"},
 		"an own page of the same name":    {own("index.html"), "static/index.html: the service itself uses /index.html (give the file another name)"},
 		"a twin of the same name":         {own("privacy.html.md"), "static/privacy.html.md: the service itself uses /privacy.html.md ("},
 		"an own list of documents":        {own("manifest.json"), "static/manifest.json: the service itself uses /manifest.json ("},

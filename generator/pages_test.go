@@ -334,6 +334,17 @@ func TestFolds(t *testing.T) {
 	}
 }
 
+// What stands in code is the twin's as it was written.
+func TestCodeInTwin(t *testing.T) {
+	const code = "```sh\n# make it {#it}\n<!-- fold A -->\n| [a](#b) | [c](/terms.html) |\n```\n"
+	o := generate(t, overlay(t, edits{"pages/privacy.md": func(text string) string {
+		return text + "\n## Own {#own}\n\n[c](/terms.html) `## d {#e}`\n\n" + code
+	}}))
+	if twin := string(document(t, o, "/privacy.html.md")); !strings.Contains(twin, "\n## Own\n\n[c](/terms.html.md) `## d {#e}`\n\n"+code) {
+		t.Errorf("%s", between(twin, "## Own", "\x00"))
+	}
+}
+
 // between returns what a text has between two marks.
 func between(text, from, to string) string {
 	_, text, _ = strings.Cut(text, from)

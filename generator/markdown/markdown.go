@@ -5,8 +5,11 @@ package markdown
 import (
 	"bytes"
 	"cmp"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -29,7 +32,65 @@ const (
 	Groups = "groups"
 )
 
+// Parse returns the tree of a document.
+func Parse(p parser.Parser, src []byte) ast.Node {
+	return p.Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(ids{}))))
+}
+
+// ids makes identifiers of the letters and digits of every script, where goldmark knows ASCII.
+type ids map[string]bool
+
+func (known ids) Put(id []byte) { known[string(id)] = true }
+
+func (known ids) Generate(heading []byte, _ ast.NodeKind) []byte {
+	words := cmp.Or(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.L, unicode.M, unicode.Nd):
+			return unicode.ToLower(r)
+		case unicode.IsSpace(r), r == '-', r == '_':
+			return '-'
+		}
+		return -1
+	}, string(bytes.TrimSpace(heading))), "heading")
+	id := words
+	for n := 1; known[id]; n++ {
+		id = fmt.Sprintf("%s-%d", words, n)
+	}
+	known[id] = true
+	return []byte(id)
+}
+
 var plain = New().Parser()
+
+// WithoutCode returns a document with spaces in place of its code, so that the rest keeps its place.
+func WithoutCode(src []byte) []byte {
+	blank := bytes.Clone(src)
+	hide := func(part text.Segment) {
+		for i := part.Start; i < part.Stop; i++ {
+			if blank[i] != '\n' {
+				blank[i] = ' '
+			}
+		}
+	}
+	_ = ast.Walk(Parse(plain, src), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch {
+		case !entering:
+		case node.Kind() == ast.KindCodeBlock, node.Kind() == ast.KindFencedCodeBlock:
+			for i := range node.Lines().Len() {
+				hide(node.Lines().At(i))
+			}
+		case node.Kind() == ast.KindCodeSpan:
+			for part := node.FirstChild(); part != nil; part = part.NextSibling() {
+				hide(part.(*ast.Text).Segment)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return blank
+}
+
+// dashes is the line under the head of a table.
+var dashes = regexp.MustCompile(`^\|?(\s*:?-+:?\s*\|)+(\s*:?-+:?\s*)?$`)
 
 // Loss is a text of a page that HTML would drop.
 type Loss struct {
@@ -37,13 +98,13 @@ type Loss struct {
 	What, Hint string
 }
 
-// Losses returns the words that the HTML of a document would lack, sorted by place. A block that
-// begins with a comment may be a marker. Whatever else differs from other kinds of Markdown, such
-// as footnotes, is on the page as it was written.
+// Losses returns the words that the HTML of a document would lack or show as what they are not
+// meant for, sorted by place. A block that begins with a comment may be a marker. Whatever else
+// differs from other kinds of Markdown, such as footnotes, is on the page as it was written.
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
-	tree, ids := plain.Parse(text.NewReader(src)), map[string]bool{}
+	tree, ids := Parse(plain, src), map[string]bool{}
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -60,6 +121,7 @@ func Losses(src []byte) []Loss {
 			}
 		case *ast.Heading:
 			if n.Lines().Len() == 0 {
+				add(n.Pos(), "a heading without words", `write them, or \# for the sign`)
 				break
 			}
 			at := n.Lines().At(0).Start
@@ -73,6 +135,31 @@ func Losses(src []byte) []Loss {
 					add(at, "two headings have the identifier "+string(id), "give one of them another")
 				default:
 					ids[string(id)] = true
+				}
+			}
+		case *ast.FencedCodeBlock:
+			end := n.Pos() + len(firstLine(src[n.Pos():]))
+			if n.Lines().Len() > 0 {
+				end = n.Lines().At(n.Lines().Len() - 1).Stop
+			}
+			fence := string(src[n.Pos():][:len("```")])
+			if !strings.HasPrefix(strings.TrimLeft(string(src[end:]), "> \t\n"), fence) {
+				add(n.Pos(), "a block of code without an end, so that what follows is code", "end it with a line "+fence)
+			}
+		case *ast.Link:
+			if len(n.Destination) == 0 {
+				add(n.Pos(), "a link without an address", `write it, or \[ for the sign`)
+			}
+			words, isText := n.FirstChild().(*ast.Text)
+			if n.ChildCount() == 0 || n.ChildCount() == 1 && isText && len(bytes.TrimSpace(words.Segment.Value(src))) == 0 {
+				add(n.Pos(), "a link without words", "write what it leads to between the brackets")
+			}
+		case *ast.Paragraph:
+			for i := 1; i < n.Lines().Len(); i++ {
+				line := n.Lines().At(i)
+				if dashes.MatchString(firstLine(line.Value(src))) {
+					add(line.Start, "a table whose line of dashes has another number of cells than its head, which is no table",
+						"give each column its dashes")
 				}
 			}
 		case *tables.TableRow:

@@ -16,6 +16,7 @@ import (
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	const cells, tag, braces = "a row with more cells", "raw HTML is left out of the page: ", "3: the braces at the end"
+	const open, head = "a block of code without an end", "a table whose line of dashes"
 	for src, want := range map[string]string{
 		"Send <name> to the desk.":       "5: " + tag + "<name>",
 		"Vec<T>":                         "3: " + tag + "<T>",
@@ -30,12 +31,23 @@ func TestLosses(t *testing.T) {
 		"|a|\n|-|\n| `b|c` |":            "10: " + cells,
 		"> | a |\n> | - |\n> | b | c |":  "20: " + cells,
 		"## Send {name=x}":               braces,
+		"x\n\n```sh\ny\n\n## A\n":        "3: " + open,
+		"~~~\n```\n":                     "0: " + open,
+		"> ```\n> x\n\ny":                "2: " + open,
+		"a [x]() b":                      "2: a link without an address",
+		"[](/x.html) [ ](/y.html)":       "0: a link without words\n12: a link without words",
+		"x\n\n##\n\ny":                   "3: a heading without words",
+		"| a | b |\n|---|\n| c | d |":    "10: " + head,
+		"a | b | c\n:-: | -\n":           "10: " + head,
 		"## A {#b}\n\n## C {#b}":         "14: two headings have the identifier b",
 
 		"<!-- a marker -->\n\nx":                    "",
 		"`<b>` \\<b> &lt;b> < b":                    "",
 		"```\n<b> [^1]\n- [ ] x\n```\n\n\t<b> [^1]": "",
 		"<https://a.example> <a@a.example>":         "",
+		"````\n```\n````\n\n- ~~~\n  x\n\n  ~~~\n":  "",
+		"> ```\n> ```\n\n    |-|\n\n[![x](/y)](/z)": "",
+		"a\n-|b\n-- | --x":                          "",
 		"|a|b|\n|-|-|\n|b\\|c|`d\\|e`|\n|f|":        "",
 		"> | a | b |\n> |---|---|\n> | 1 | 2 |":     "",
 		"- > | a |\n  > |---|\n  > | 1 |":           "",

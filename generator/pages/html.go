@@ -58,7 +58,6 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/renderer"
-	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
@@ -160,7 +159,7 @@ const leftOut = "<!-- raw HTML omitted -->"
 // made of its text. A component takes the place of the comment that is its name, alone in its line:
 // <!-- chart -->.
 func renderMarkdown(src []byte, components map[string][]component) (htmlBody, error) {
-	tree := forPages.Parser().Parse(text.NewReader(src))
+	tree := markdown.Parse(forPages.Parser(), src)
 	var body htmlBody
 	var parts [len(body.HTML)]bytes.Buffer
 	var sections sectioning

@@ -20,6 +20,9 @@ func TestMarkdown(t *testing.T) {
 	for name, test := range map[string]struct{ src, want string }{
 		"heading with its own identifier": {"## Limits {#caps}\n", `<h2 id="caps"><a tabindex="-1" href="#caps">Limits</a></h2>`},
 		"heading with one made of it":     {"## What is kept\n", `<h2 id="what-is-kept"><a tabindex="-1" href="#what-is-kept">What is kept</a></h2>`},
+		"headings in other scripts":       {"## 日本語\n\n## Ünïcode Straße 2\n\n## हिन्दी\n", `id="日本語"><a tabindex="-1" href="#日本語">日本語</a></h2>` + "\n"},
+		"letters with marks":              {"## Ünïcode Straße ２\n\n## हिन्दी\n", `id="ünïcode-straße-２"`},
+		"signs alone, twice":              {"## 🙂\n\n## !\n", `id="heading-1"`},
 		"heading that holds a link":       {"## See [it](/x) {#see}\n", `<h2 id="see">See <a href="/x">it</a></h2>`},
 		"an address is not a link":        {"https://example.org www.example.org\n", "<p>https://example.org www.example.org</p>"},
 		"a script is not a link":          {"[x](javascript:alert(1))\n", `<p><a href="">x</a></p>`},

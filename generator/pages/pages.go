@@ -175,16 +175,28 @@ var (
 )
 
 func (g *family) addTwin(p *site.Page, body string) string {
-	body = g.toPages.ReplaceAllStringFunc(body, func(link string) string {
-		parts := g.toPages.FindStringSubmatch(link)
-		return "](" + parts[1] + api.Twin(parts[2]) + parts[3]
-	})
-	body = headingMark.ReplaceAllString(foldMark.ReplaceAllString(body, "$1"), "$1")
-	body = strings.TrimSpace(linkToRow.ReplaceAllString(body, "| $1"))
+	words := func(parts []string) string { return parts[1] }
+	body = outsideCode(body, g.toPages, func(parts []string) string { return "](" + parts[1] + api.Twin(parts[2]) + parts[3] })
+	body = outsideCode(outsideCode(body, foldMark, words), headingMark, words)
+	body = strings.TrimSpace(outsideCode(body, linkToRow, func(parts []string) string { return "| " + parts[1] }))
 	twin := fmt.Sprintf("# %s\n\n> %s\n\nSource: %s\n\n%s\n",
 		markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()), body)
 	g.Add(contract.TwinPath(p), []byte(twin))
 	return twin
+}
+
+func outsideCode(body string, mark *regexp.Regexp, replacement func(parts []string) string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range mark.FindAllSubmatchIndex(markdown.WithoutCode([]byte(body)), -1) {
+		var parts []string
+		for i := 0; i < len(at); i += 2 {
+			parts = append(parts, body[max(0, at[i]):max(0, at[i+1])])
+		}
+		b.WriteString(body[end:at[0]] + replacement(parts))
+		end = at[1]
+	}
+	return b.String() + body[end:]
 }
 
 // navigation has the pages at the foot of every page.

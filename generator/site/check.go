@@ -15,6 +15,7 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
+	"anteroom/generator/markdown"
 	"anteroom/generator/model"
 )
 
@@ -271,7 +272,7 @@ func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
 	firstLine := d.texts[len(d.texts)-1].at.Line
 	var open []place // of the fold that no line has ended
-	for i, line := range strings.Split(string(page.Markdown), "\n") {
+	for i, line := range strings.Split(string(markdown.WithoutCode(page.Markdown)), "\n") {
 		at, comment := place{firstLine + i, 1}, strings.TrimSpace(line)
 		switch isFold, ends := strings.HasPrefix(comment, "<!-- fold "), comment == "<!-- end fold -->"; {
 		case isFold && open == nil:

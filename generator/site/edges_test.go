@@ -55,6 +55,7 @@ func TestEdges(t *testing.T) {
 		{"one tag more", "jobs.yaml", tags, sixteen + ", t17]\n", "jobs.yaml:8:11: jobs[0].tags: has 17 elements (at most 16)"},
 		{"a long tag", "jobs.yaml", tags, "    tags: [" + long("a", 40) + "]\n", ""},
 		{"a longer tag", "jobs.yaml", tags, "    tags: [" + long("a", 41) + "]\n", "jobs.yaml:8:12: jobs[0].tags[0] has 41 characters (at most 40)"},
+		{"a title that shows nothing", "jobs.yaml", "title: First", `title: "\u200B\u2800"`, "jobs.yaml:4:12: jobs[0].title is blank (write it)"},
 		{"a blank tag", "jobs.yaml", tags, "    tags: [\"\"]\n", "jobs.yaml:8:12: jobs[0].tags[0] is blank (write it)"},
 
 		{"verified on the day", "auditors.json", verified, `"verified_by_hand_on": "2026-02-01"`, ""},

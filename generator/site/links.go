@@ -6,12 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"anteroom/edge/input"
+	"anteroom/generator/markdown"
 )
 
-var (
-	inlineLink = regexp.MustCompile(`(?:\]\(<?|^ {0,3}\[[^\]]+\]:\s*<?)([^\s)>"]+)`)
-	codeSpan   = regexp.MustCompile("`[^`]*`")
-)
+var inlineLink = regexp.MustCompile(`(?:\]\(<?|(?m:^) {0,3}\[[^\]]+\]:\s*<?)([^\s)>"]+)`)
 
 // CheckLinks checks that all links of pages, and all addresses of the service itself in any text,
 // point to published paths. anchors are the identifiers in each page, by its path. The error is
@@ -39,7 +39,7 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 }
 
 func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, target string)) {
-	fence, start := "", 0
+	start := 0
 	for line := range strings.SplitAfterSeq(t.value, "\n") {
 		var addresses [][]int
 		if strings.Contains(line, "[[base_url]]") || strings.Contains(line, base) {
@@ -48,31 +48,29 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, t
 		for _, match := range addresses {
 			each(start+match[0], cmp.Or(strings.TrimRight(line[match[2]:match[3]], ".,;:!*"), "/"))
 		}
-		if t.verbatim {
-			trimmed := strings.TrimLeft(line, " ")
-			switch {
-			case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
-				fence = trimmed[:3]
-			case fence != "" && strings.HasPrefix(trimmed, fence):
-				fence = ""
-			case fence == "" && (strings.Contains(line, "](") || strings.Contains(line, "]:")):
-				visible := codeSpan.ReplaceAllStringFunc(line, func(code string) string { return strings.Repeat("`", len(code)) })
-				for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
-					each(start+match[2], visible[match[2]:match[3]])
-				}
-			}
-		}
 		start += len(line)
+	}
+	if t.verbatim {
+		visible := string(markdown.WithoutCode([]byte(t.value)))
+		for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
+			each(match[2], visible[match[2]:match[3]])
+		}
 	}
 }
 
 func (d *document) checkLink(
 	t *text, at int, target, own string, paths map[string]bool, anchors map[string]map[string]bool,
 ) {
-	for _, whole := range []string{"[[base_url]]", "mailto:", "https://"} {
-		if strings.HasPrefix(target, whole) {
-			return // eachLink has addresses of the service as paths too
+	mail, isMail := strings.CutPrefix(target, "mailto:")
+	switch isWeb := strings.HasPrefix(target, "https://"); {
+	case strings.HasPrefix(target, "[[base_url]]"):
+		return // eachLink has addresses of the service as paths too
+	case isMail || isWeb:
+		mail, _, _ = strings.Cut(mail, "?")
+		if !strings.Contains(target, "[[") && !(isMail && input.ValidEmail(mail)) && !(isWeb && validURL(target)) {
+			d.report(t.place(at), "the link "+shorten(target)+" leads nowhere", "write the whole address")
 		}
+		return
 	}
 	path, anchor, hasAnchor := strings.Cut(target, "#")
 	path, _, _ = strings.Cut(path, "?")

@@ -24,6 +24,7 @@ See [here](#here), [there](#there), [index](/), ` + "`[code](/no)`" + ` and
 
 [def]: /undefined
 [def]
+[a](https://) [b](mailto:) [c](https://exa%20mple.org) [d](mailto:ada) [e](mailto:ada@base.example?subject=x) [f](mailto:[[contact]])
 A text has no [anchors](/llms.txt#start). Every address of a line counts: [[base_url]], [[base_url]]/one and https://www.base.example/two.
 `)}
 	s, err := Load(fsys)
@@ -44,9 +45,13 @@ pages/privacy.md:8:5: nothing is published at /also-gone (known: /, /api/aup, /a
 pages/privacy.md:8:18: nothing is published at /lost (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:11:6: nothing is published at /api/nothing (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
 pages/privacy.md:14:8: nothing is published at /undefined (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:16:25: no #start in /llms.txt (remove it)
-pages/privacy.md:16:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
-pages/privacy.md:16:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
+pages/privacy.md:16:5: the link https:// leads nowhere (write the whole address)
+pages/privacy.md:16:19: the link mailto: leads nowhere (write the whole address)
+pages/privacy.md:16:32: the link https://exa%20mple.org leads nowhere (write the whole address)
+pages/privacy.md:16:60: the link mailto:ada leads nowhere (write the whole address)
+pages/privacy.md:17:25: no #start in /llms.txt (remove it)
+pages/privacy.md:17:89: nothing is published at /one (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)
+pages/privacy.md:17:110: nothing is published at /two (known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html)`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}

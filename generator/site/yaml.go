@@ -11,6 +11,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"anteroom/edge/quote"
+
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
@@ -486,10 +488,10 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 
 // checkText returns a fault of a text, in words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
-	if s == "" {
-		if m.optional || m.blank {
-			return "", ""
-		}
+	switch {
+	case s == "" && (m.optional || m.blank):
+		return "", ""
+	case quote.Blank(s):
 		return " is blank", "write it"
 	}
 	for i := range len(s) {
