@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v4"
 )
 
 // List is a list that grows, jobs or audits, in the order in which it is published.
@@ -211,26 +212,34 @@ const (
 	maxListFaults = 50
 )
 
-// readList reads a sound JSON file by package json, which needs a tenth of the memory of YAML. A
-// faulty one is read again as YAML, for the places of its values.
+// readList reads a file by package json, which needs a tenth of the memory of YAML. What is faulty
+// in it is read again as YAML, for the places of its values.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
-	d := newDocument(file)
-	inYAML := src
+	d, read := newDocument(file), reflect.New(kind.file)
+	var entries []ListEntry
 	if path.Ext(file) == ".json" {
-		if list := kind.fromJSON(src); list != nil {
-			return list, nil
-		}
+		parts, err := kind.entriesIn(src)
+		rest := without(src, parts)
+		wrong := json.Unmarshal(rest, read.Interface(), strictly)
 		var syntax *jsontext.SyntacticError
-		if errors.As(json.Unmarshal(src, new(jsontext.Value)), &syntax) {
+		if errors.As(err, &syntax) || errors.As(wrong, &syntax) {
 			what := cmp.Or(syntax.Err, error(syntax)).Error()
 			d.report(placeOf(src, int(syntax.ByteOffset)), "not valid JSON: "+what, "")
 			return nil, d.faults
 		}
-		inYAML = replacePairs(src)
+		if wrong != nil || !validDate(read.Elem().Field(0).String()) || read.Elem().Field(1).IsNil() {
+			read.Elem().SetZero()
+			d.decode(replacePairs(rest), read.Interface())
+		}
+		entries = d.decodeEntries(src, parts, kind)
+	} else {
+		d.decode(src, read.Interface())
+		values := read.Elem().Field(1)
+		for i := range values.Len() {
+			entries = append(entries, values.Index(i).Addr().Interface().(ListEntry))
+		}
 	}
-	read := reflect.New(kind.file)
-	d.decode(inYAML, read.Interface())
-	asOf, entries := entriesOf(read.Elem())
+	asOf := read.Elem().Field(0).String()
 	for i := range entries {
 		if at := kind.path(i); !d.faultyElements[at] {
 			checkEntry(entries[i], func(member, what, hint string) { d.fault(at+"."+member, what, hint) })
@@ -250,15 +259,6 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
-func entriesOf(file reflect.Value) (asOf string, entries []ListEntry) {
-	values := file.Field(1)
-	entries = make([]ListEntry, values.Len())
-	for i := range entries {
-		entries[i] = values.Index(i).Addr().Interface().(ListEntry)
-	}
-	return file.Field(0).String(), entries
-}
-
 // strictly refuses unknown members. A member that may be null stays blank, which is not valid, if
 // it is missing.
 var strictly = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(
@@ -268,26 +268,84 @@ var strictly = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmars
 		return json.UnmarshalDecode(d, (*plain)(a))
 	})))
 
-// fromJSON returns nil if the list has a fault.
-func (k *listKind) fromJSON(src []byte) *List {
-	file := reflect.New(k.file)
-	if json.Unmarshal(src, file.Interface(), strictly) != nil {
-		return nil
+func (k *listKind) sound(e ListEntry) bool {
+	sound := true
+	for _, m := range membersOf(k.entry) {
+		sound = sound && m.holds(reflect.ValueOf(e).Elem().FieldByIndex(m.index))
 	}
-	asOf, entries := entriesOf(file.Elem())
-	sound := validDate(asOf) && !file.Elem().Field(1).IsNil()
-	members := membersOf(k.entry)
-	for _, e := range entries {
-		for i := range members {
-			sound = sound && members[i].holds(reflect.ValueOf(e).Elem().FieldByIndex(members[i].index))
+	checkEntry(e, func(_, _, _ string) { sound = false })
+	return sound
+}
+
+// entriesIn returns where each entry of a list in JSON begins and ends.
+func (k *listKind) entriesIn(src []byte) (parts [][2]int, err error) {
+	d, inList := jsontext.NewDecoder(bytes.NewBuffer(src)), false
+	for err == nil && (d.InputOffset() == 0 || d.StackDepth() > 0) {
+		if inList && d.PeekKind() != ']' {
+			var value jsontext.Value
+			value, err = d.ReadValue()
+			end := int(d.InputOffset())
+			parts = append(parts, [2]int{end - len(value), end})
+			continue
 		}
-		checkEntry(e, func(_, _, _ string) { sound = false })
+		var token jsontext.Token
+		token, err = d.ReadToken()
+		inList = token.Kind() == '[' && d.StackPointer() == jsontext.Pointer("/"+k.member())
 	}
-	k.checkTogether(asOf, entries, func(int, string, string) { sound = false })
-	if !sound {
-		return nil
+	return parts, err
+}
+
+// without returns a list in JSON without its entries. What is left keeps its place.
+func without(src []byte, parts [][2]int) []byte {
+	src = bytes.Clone(src)
+	if len(parts) > 0 {
+		for at := parts[0][0]; at < parts[len(parts)-1][1]; at++ {
+			if src[at] != '\n' {
+				src[at] = ' '
+			}
+		}
 	}
-	return k.list(asOf, entries, len(src))
+	return src
+}
+
+func (d *document) decodeEntries(src []byte, parts [][2]int, kind *listKind) (entries []ListEntry) {
+	at, end := place{1, 1}, 0
+	for i, part := range parts {
+		path, text, entry := kind.path(i), src[part[0]:part[1]], reflect.New(kind.entry)
+		at, end = at.plus(placeOf(src[end:part[0]], part[0]-end)), part[0]
+		d.places[path] = at
+		if json.Unmarshal(text, entry.Interface(), strictly) != nil || !kind.sound(entry.Interface().(ListEntry)) {
+			entry.Elem().SetZero()
+			faults := len(d.faults)
+			node := d.parse(replacePairs(text))
+			for i := range d.faults[faults:] {
+				d.faults[faults+i].place = at.plus(d.faults[faults+i].place)
+			}
+			if node != nil {
+				move(node, at)
+				d.decodeValue(node, entry.Elem(), path, &member{})
+			}
+			d.faultyElements[path], d.texts = len(d.faults) > faults, nil
+		}
+		entries = append(entries, entry.Interface().(ListEntry))
+	}
+	return entries
+}
+
+// plus returns the place of what is at a place in a text that begins at p.
+func (p place) plus(in place) place {
+	if in.Line == 1 {
+		return place{p.Line, p.Column + in.Column - 1}
+	}
+	return place{p.Line + in.Line - 1, in.Column}
+}
+
+func move(node *yaml.Node, by place) {
+	at := by.plus(nodePlace(node))
+	node.Line, node.Column = at.Line, at.Column
+	for _, n := range node.Content {
+		move(n, by)
+	}
 }
 
 // A string in JSON, and the escape of a character beyond U+FFFF.

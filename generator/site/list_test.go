@@ -1,9 +1,12 @@
 package site
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -117,6 +120,51 @@ jobs:
 	b := load(t, "jobs.json", []byte(inJSON))
 	if got, want := string(a.Groups[0].AppendJSON(nil)), string(b.Groups[0].AppendJSON(nil)); got != want {
 		t.Errorf("YAML %s\nJSON %s", got, want)
+	}
+}
+
+// The faults of a list in JSON are those of the same text in YAML, with their places.
+func TestFaultsOfJSON(t *testing.T) {
+	sound := string(jobsJSON(60))
+	compact := strings.ReplaceAll(sound, "\n", "")
+	for _, c := range []struct {
+		name, src, old, new string
+		n                   int
+	}{
+		{"a date", sound, `"posted": "2026-`, `"posted": "2026-31-`, 2},
+		{"the last entry", sound, `"id": "job-1`, `"id": "\ud83d\ude42", "ID": "x`, -1},
+		{"on one line", compact, `"posted": "2026-`, `"posted": "2027-`, 3},
+		{"after a pair", compact, `"Check`, `"\ud83d\ude42é", "title2": "Check`, 1},
+		{"no object", sound, `    {`, `    7, {`, 4},
+		{"twice", compact, `"id": "job-1"`, `"id": "job-0"`, 1},
+		{"no list", sound, `"jobs": [`, `"jobs": 7, "job": [`, 1},
+		{"no date", compact, `"as_of": "2026-11-20",`, ``, 1},
+		{"everything", sound, `"status": "`, `"status": "un`, -1},
+	} {
+		src := strings.Replace(c.src, c.old, c.new, c.n)
+		_, got := readList("jobs.json", []byte(src), jobs)
+		_, want := readList("jobs.yaml", replacePairs([]byte(src)), jobs)
+		if faults := strings.ReplaceAll(want.Error(), "jobs.yaml", "jobs.json"); got.Error() != faults || len(got) == 0 {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, faults)
+		}
+	}
+}
+
+// One wrong date in a long list does not have all of it read as YAML, which needs ten times as much.
+func TestOneWrongDate(t *testing.T) {
+	sound := jobsJSON(3000)
+	at := bytes.LastIndex(sound, []byte(`"posted": "2026-`)) + len(`"posted": "2026-`)
+	faulty := slices.Concat(sound[:at], []byte("31"), sound[at+2:])
+	used := func(src []byte) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = readList("jobs.json", src, jobs)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	used(sound)
+	if needs, has := used(sound), used(faulty); has > 8*needs {
+		t.Errorf("a sound list takes %d bytes, a faulty one %d", needs, has)
 	}
 }
 

@@ -59,9 +59,14 @@ func withBlock(service []byte, key, name, comment string, change func(*Service) 
 		lines[from-2] = strings.TrimRight(lines[from-2], "\r\n") + "\n"
 	}
 	to := min(from+1, len(lines))
-	for i := to; i < len(lines) && strings.ContainsAny(lines[i][:1], " \t\r\n"); i++ {
-		if strings.TrimSpace(lines[i]) != "" {
+	for i := to; i < len(lines) && strings.ContainsAny(lines[i][:1], "# \t\r\n"); i++ {
+		if lines[i][0] != '#' && strings.TrimSpace(lines[i]) != "" {
 			to = i + 1
+		}
+	}
+	for _, line := range slices.Backward(lines[min(from+1, to):to]) { // comments go above the block
+		if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "#") {
+			block = comment + "\n" + block
 		}
 	}
 	if strings.Contains(string(service), "\r\n") {

@@ -15,8 +15,8 @@ const (
 	secondLogKey = "www.base.example/log-2+2a0d63b3+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 )
 
-// A rotation writes the block of the keys, whatever its layout was, and no other line. Where the
-// new block is "", it is refused.
+// A rotation writes the block of the keys, whatever its layout was, and no other line. Comments in
+// the block go above it. Where the new block is "", it is refused.
 func TestRotate(t *testing.T) {
 	raw, err := os.ReadFile("../../content/service.yaml")
 	if err != nil {
@@ -32,9 +32,10 @@ func TestRotate(t *testing.T) {
 		rotate        func([]byte) ([]byte, error)
 		before, after string
 	}{
-		"nothing published":  {keys, "receipt_keys:\n  current: \"\"\n  retired: []\n", rotated + " []\n"},
-		"no value":           {keys, "receipt_keys:\n    # above\n    current:\n\n    retired: [ ]  # none\n", rotated + " []\n"},
-		"a first is retired": {keys, "receipt_keys:\n  current: " + secondKey + "\n  current_from: 2026-01-31\n  retired: []\n", rotated + "\n    - public_key: " + secondKey + "\n      current_from: '2026-01-31'\n      retired_on: '2026-11-20'\n"},
+		"nothing published":      {keys, "receipt_keys:\n  current: \"\"\n  retired: []\n", rotated + " []\n"},
+		"no value":               {keys, "receipt_keys:\n    # above\n    current:\n\n    retired: [ ]  # none\n", "# above\n" + rotated + " []\n"},
+		"comments at the margin": {keys, "receipt_keys:\n# one\n  current: \"\"\n# two\n\n  # three\n  retired: []\n# four\n", "# one\n# two\n# three\n" + rotated + " []\n# four\n"},
+		"a first is retired":     {keys, "receipt_keys:\n  current: " + secondKey + "\n  current_from: 2026-01-31\n  retired: []\n", rotated + "\n    - public_key: " + secondKey + "\n      current_from: '2026-01-31'\n      retired_on: '2026-11-20'\n"},
 		"a second is retired": {
 			keys, "receipt_keys:\n  retired:\n  - {public_key: " + thirdKey + ", retired_on: 2026-01-31, revoked: \"it: leaked\"}\n  current: '" + secondKey + "'\n",
 			rotated + "\n    - public_key: " + thirdKey + "\n      retired_on: '2026-01-31'\n      revoked: 'it: leaked'\n    - public_key: " + secondKey + "\n      retired_on: '2026-11-20'\n",
@@ -45,7 +46,7 @@ func TestRotate(t *testing.T) {
 		"a name in quotes": {keys, "\"receipt_keys\":\n  retired: []\n", ""},
 
 		"no key of the log":        {log, "log:\n  vkey: \"\" # none\n  witnesses: []\n", logHead},
-		"the key of another log":   {log, "log:\n  vkey: " + firstLogKey + " # the first\n  # no more\n  witnesses: []\n", logHead},
+		"the key of another log":   {log, "log:\n  vkey: " + firstLogKey + " # the first\n  # no more\n  witnesses: []\n", "# no more\n" + logHead},
 		"the same key of the log":  {log, "log:\n  vkey: " + secondLogKey + "\n  witnesses: []\n", ""},
 		"a log key that is faulty": {log, "log:\n  vkey: a+b+c\n  witnesses: []\n", ""},
 	} {
