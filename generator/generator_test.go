@@ -313,7 +313,7 @@ func TestPagesHoldNoScript(t *testing.T) {
 		if m := regexp.MustCompile(`<style|<[a-z]+[^>]* (?:style|on[a-z]+)=`).Find(d.Bytes); m != nil {
 			t.Errorf("%s has %s", d.Path, m)
 		}
-		for _, want := range []string{`<html lang="en">`, "<title>", `<meta name="viewport"`, "<h1>", `<main id="content">`} {
+		for _, want := range []string{`<html lang="en">`, "<title>", `<meta name="viewport"`, `<h1 dir="auto">`, `<main id="content">`} {
 			if !bytes.Contains(d.Bytes, []byte(want)) {
 				t.Errorf("%s lacks %s", d.Path, want)
 			}
@@ -464,7 +464,7 @@ func TestCorrectionOnThePage(t *testing.T) {
 	o := generate(t, overlay(t, edits{"scoreboard/2026-11-20.yaml": func(board string) string {
 		return board + "correction:\n  - {number: orgs.charters_filed, was: 0, board: 2026-09-22, reason: Two <were> one.}\n"
 	}}))
-	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<dt>Charters filed</dt><dd><del>0</del> → <ins>0</ins></dd></div><div><dt>Wrong on the board of</dt><dd><a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a></dd>`) || !strings.Contains(page, `<p>“Two &lt;were&gt; one.”</p>`) {
+	if page := string(document(t, o, "/scoreboard.html")); !strings.Contains(page, `<dt>Charters filed</dt><dd dir="auto"><del>0</del> → <ins>0</ins></dd></div><div><dt>Wrong on the board of</dt><dd dir="auto"><a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a></dd>`) || !strings.Contains(page, `<p dir="auto">“Two &lt;were&gt; one.”</p>`) {
 		t.Errorf("the page does not say what was corrected:\n%s", page)
 	}
 }

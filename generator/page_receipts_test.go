@@ -98,7 +98,7 @@ func TestFormsWithoutScripts(t *testing.T) {
 // Only a published key lets it say that a new one is signed.
 func TestFrontPageReceipt(t *testing.T) {
 	const unsigned = `<p class="small quiet">The service keeps no copy.</p>`
-	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp valid">Valid`, "<dd>ledger-lark</dd>", unsigned)
+	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp valid">Valid`, `<dd dir="auto">ledger-lark</dd>`, unsigned)
 	without := overlay(t, nil)
 	delete(without, "receipt.json")
 	showsAll(t, generate(t, without), "/index.html", `<p class="stamp ">Example`, unsigned)
@@ -109,7 +109,7 @@ func TestFrontPageReceipt(t *testing.T) {
 		"service.yaml": replace(`current: ""`, "current: "+key),
 		"receipt.json": func(string) string { return receipt },
 	}))
-	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, "<dd>a &lt;b&gt;</dd>", "<dd>[[service]]</dd>", "The service signs it")
+	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, `<dd dir="auto">a &lt;b&gt;</dd>`, `<dd dir="auto">[[service]]</dd>`, "The service signs it")
 }
 
 // The scripts of a page, with all that they import, are small on the wire.

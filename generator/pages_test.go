@@ -282,8 +282,8 @@ func TestListPages(t *testing.T) {
 		"one": {
 			jobs:      []string{job(1, `,"status":"open","reward_credit_units":12,"url":"https://jobs.example/1"`)},
 			audits:    []string{audit(1)},
-			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", "<dt>reward_credit_units</dt><dd>12</dd>", `href="https://jobs.example/1"`, "<dt>tags</dt><dd>data</dd>", "There is 1 open job as of", "There are no completed jobs"},
-			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), "<dt>verified_by_hand_on</dt><dd>null</dd>"},
+			jobsSay:   []string{"Job 1", "Words &amp; &lt;b&gt;.", `<dt>reward_credit_units</dt><dd dir="auto">12</dd>`, `href="https://jobs.example/1"`, `<dt>tags</dt><dd dir="auto">data</dd>`, "There is 1 open job as of", "There are no completed jobs"},
+			auditsSay: []string{"agent 1", `href="https://reports.example/1"`, fmt.Sprintf("%064x", 1), `<dt>verified_by_hand_on</dt><dd dir="auto">null</dd>`},
 			jobsLack:  "<b>",
 		},
 		"many": {
@@ -330,6 +330,21 @@ func TestFolds(t *testing.T) {
 		}
 		if strings.HasSuffix(d.Path, ".html.md") && strings.Contains(text, "<!--") {
 			t.Errorf("%s has the mark %s", d.Path, between(text, "<!--", "-->"))
+		}
+	}
+}
+
+// The content's icon replaces the mark at the head of every page, which is their icon too.
+func TestOwnIcon(t *testing.T) {
+	const own = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`
+	o := generate(t, overlay(t, edits{"icon.svg": func(string) string { return own }}))
+	if got := string(document(t, o, "/icon.svg")); got != own {
+		t.Errorf("/icon.svg is %s", got)
+	}
+	page := string(document(t, o, "/privacy.html"))
+	for _, want := range []string{`<a class="brand" href="/"><img src="/icon.svg" alt=""`, `<link rel="icon" type="image/svg+xml" href="/icon.svg">`} {
+		if !strings.Contains(page, want) || strings.Contains(page, "<svg") {
+			t.Errorf("a page lacks %s", want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ const longRow = 40; // characters of a name and a value do not fit next to each 
 export function rowList(rows) {
   return element("dl", "rows", ...rows.map(([name, ...parts]) => {
     const value = element("dd", "", ...parts);
+    value.dir = "auto";
     const isLong = name.length + value.textContent.length > longRow;
     return element("div", isLong ? "wrap" : "", element("dt", "", name), value);
   }));

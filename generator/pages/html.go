@@ -67,10 +67,7 @@ import (
 var style []byte
 
 //go:embed icon.svg
-var icon []byte
-
-// mark is the icon in the head of a page, where no other request is needed for it.
-var mark = strings.Replace(string(icon), "<svg ", `<svg width="28" height="28" aria-hidden="true" `, 1)
+var icon string
 
 //go:embed *.js
 var scripts embed.FS

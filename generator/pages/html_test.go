@@ -167,7 +167,7 @@ func TestRender(t *testing.T) {
 	p.Body.HTML[inSections] = "<pre></pre>"
 	check(`<script type="module" src="/page.js"></script><script type="module" src="/business-days.js"></script>`)
 	p.Body.HTML[beside] = "<aside></aside>"
-	check(`<main id="content"><section class="split"><div><h1>`, `</div><aside></aside><nav class="wide"`)
+	check(`<main id="content"><section class="split"><div><h1 dir="auto">`, `</div><aside></aside><nav class="wide"`)
 	p.Canonical = ""
 	if html := check(`content="noindex"`); strings.Contains(html, "og:") {
 		t.Errorf("a page that is not a document has a preview:\n%s", html)

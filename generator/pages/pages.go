@@ -95,7 +95,7 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
 	g.Add("/style.css", style)
-	g.Add(output.IconPath, icon)
+	g.Add(output.IconPath, []byte(cmp.Or(g.Site.Icon, icon)))
 	names, _ := fs.Glob(scripts, "*")
 	for _, name := range names {
 		script, _ := scripts.ReadFile(name)

@@ -57,6 +57,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.log(service)
 	l.static()
 	l.receipt(&s.Service)
+	l.icon()
 	slow.Wait()
 
 	expected := slices.Sorted(maps.Keys(s.documents))

@@ -3,6 +3,7 @@ package site
 import (
 	"crypto/ed25519"
 	"slices"
+	"strings"
 	"time"
 
 	"anteroom/edge/endpoint/receipt"
@@ -12,8 +13,22 @@ import (
 	"anteroom/edge/turn"
 )
 
-// ReceiptFile has a receipt of the service for its front page. A folder may lack it.
-const ReceiptFile = "receipt.json"
+// Files that a folder may lack: a receipt of the service for its front page, and the picture that
+// replaces the mark of this program.
+const (
+	ReceiptFile = "receipt.json"
+	iconFile    = "icon.svg"
+)
+
+func (l *loader) icon() {
+	if !slices.Contains(l.files, iconFile) {
+		return
+	}
+	d := l.site.document(iconFile)
+	if l.site.Icon = string(l.read(d, maxFile)); l.site.Icon != "" && !strings.Contains(l.site.Icon, "<svg") {
+		d.report(place{}, "not a picture in SVG", "it replaces the mark on the pages: save it as SVG, or remove the file")
+	}
+}
 
 // receipt reads the receipt, which has to be valid for its own time: whether it is newer than the
 // clock says nothing about the content.

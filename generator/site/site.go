@@ -65,6 +65,7 @@ type Site struct {
 	LLMs          LLMs
 	MCP           MCP
 	Receipt       *jsondoc.Value // of ReceiptFile, valid; nil without one
+	Icon          string         // SVG in place of the program's mark; "" for that
 	Static        []StaticFile   // sorted by path
 	Source        []byte         // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
