@@ -32,17 +32,26 @@ func TestMain(m *testing.M) {
 		reloading = wait
 	}
 	testscript.Main(m, map[string]func(){
-		"anteroom": main, "clock": clock, "edit": edit, "mode": mode, "post": post, "sha256": sha256Sum,
+		"anteroom": anteroom, "clock": clock, "edit": edit, "mode": mode, "post": post, "sha256": sha256Sum,
 	})
+}
+
+// farAway is the zone of scripts, where most hours are of another day than in UTC.
+var farAway = time.FixedZone("far away", -12*60*60)
+
+func anteroom() {
+	time.Local = farAway
+	main()
 }
 
 // clock TIME ARGUMENT… is the program on a machine whose clock stands at a time.
 func clock() {
+	time.Local = farAway
 	at, err := time.Parse(time.RFC3339, os.Args[1])
 	if err != nil {
 		panic(err)
 	}
-	os.Exit(runAt(func() time.Time { return at }, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(runAt(func() time.Time { return at.Local() }, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // The programs below do for scripts what the programs of one system do in a way of their own.

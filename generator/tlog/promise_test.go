@@ -14,6 +14,7 @@ func TestPromise(t *testing.T) {
 	b := empty(t)
 	b.receiptKeys = []string{"current", "early"}
 	b.add(t, "2026-11-20", recordOf(tlog.Registration, 1))
+	b.add(t, "2026-11-20-2", recordOf(tlog.Registration, 2))
 	b.receiptKeys = []string{"current", "retired@2026-01-01..2026-10-31", "early@..2026-10-31"}
 	b.add(t, "2026-12-30")
 	record := recordOf(tlog.Registration, 1).Hash
@@ -24,6 +25,7 @@ func TestPromise(t *testing.T) {
 		state, says string // a fault, or why
 	}{
 		"kept on the day":         {"", tlog.Promised{Hash: record}, tlog.Kept, ""},
+		"kept later on the day":   {"", tlog.Promised{Hash: recordOf(tlog.Registration, 2).Hash}, tlog.Kept, ""},
 		"due today":               {itself, tlog.Promised{Hash: never, By: "2027-01-02"}, tlog.StillTime, ""},
 		"due yesterday":           {itself, tlog.Promised{Hash: never, By: "2027-01-01"}, tlog.Broken, "and is not (the signed"},
 		"due, at another service": {other, tlog.Promised{Hash: never, By: "2027-01-01"}, tlog.Elsewhere, "its newest verification is of 2026-12-30"},
