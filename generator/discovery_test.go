@@ -9,8 +9,8 @@ import (
 	"anteroom/generator"
 )
 
-// The feed has the newest board first, and an entry stays as it is when others come. Its time is its
-// verification's, and its link its own board's.
+// The feed has the newest board first, and an entry stays as it is when others come. Its time is
+// its verification's, and its link its own board's.
 func TestFeed(t *testing.T) {
 	type entry struct {
 		ID        string `xml:"id"`

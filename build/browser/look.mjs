@@ -24,7 +24,7 @@ const narrow = 390;
 const wide = 1280;
 const height = 844;
 
-/** Other widths that a page must fit: the least, a wide window at 200 % (WCAG 1.4.10), and tablets. */
+/** Other widths that a page must fit: the least, a wide window at 200 % (WCAG 1.4.10), tablets. */
 const reflowed = [320, wide / 2, 768, 1024];
 
 /** How many pages are looked at side by side. */

@@ -31,7 +31,10 @@ import (
 var programs = map[string]string{"verify.py": "python3", "verify.mjs": "node"}
 
 // published are the keys that the service in memory verifies with.
-var published = []string{edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey) + "@2026-01-01..2026-11-20"}
+var published = []string{
+	edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey) + "@2026-01-01..2026-11-20",
+	edgetest.PublicKey(edgetest.OlderKey) + "@2025-01-01..2025-12-31",
+}
 
 // write fills a program in for a service at a base URL, and gives its file.
 func write(t *testing.T, name, base string, keys []string, logKey string) string {
@@ -341,7 +344,8 @@ func receipts(t *testing.T) (questions []question) {
 	add("empty", "fields", []byte("{}"))
 	for issued, key := range map[string]ed25519.PrivateKey{
 		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2026-11-19T23:59:59Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey,
-		"2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey, "2999-01-01T00:00:00Z": edgetest.Key, "2020-01-01T00:00:00Z": edgetest.Key, "7": edgetest.Key,
+		"2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey, "2999-01-01T00:00:00Z": edgetest.Key, "2025-06-01T00:00:00Z": edgetest.OlderKey, "2026-06-01T00:00:00Z": edgetest.OlderKey, "2025-06-02T00:00:00Z": edgetest.RetiredKey,
+		"2020-01-01T00:00:00Z": edgetest.Key, "7": edgetest.Key,
 	} {
 		canonical := strings.Replace(members["canonical"].(string), text("issued_at"), issued, 1)
 		add("issued at "+issued, map[bool]string{true: "key"}[service(t, signedBy(t, whole, canonical, issued, key)) == 1], signedBy(t, whole, canonical, issued, key))
@@ -588,7 +592,7 @@ func TestArguments(t *testing.T) {
 func TestRetiredAlone(t *testing.T) {
 	t.Parallel()
 	retired, revoked, unnamed := edgetest.RetiredKey, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize)), edgetest.Key
-	keys := []string{published[1], edgetest.PublicKey(revoked) + "@revoked"}
+	keys := []string{published[1], published[2], edgetest.PublicKey(revoked) + "@revoked"}
 	s := edgetest.Snapshot()
 	h := &edgetest.Fake{Key: retired, Left: 30}
 	h.Host.PublicKey, s.CurrentKey = edgetest.PublicKey(retired), edgetest.PublicKey(retired)

@@ -62,7 +62,7 @@ func (known ids) Generate(heading []byte, _ ast.NodeKind) []byte {
 
 var plain = New().Parser()
 
-// WithoutCode returns a document with spaces in place of its code, so that the rest keeps its place.
+// WithoutCode returns a document with spaces for its code. What is left keeps its place.
 func WithoutCode(src []byte) []byte {
 	blank := bytes.Clone(src)
 	hide := func(part text.Segment) {

@@ -150,7 +150,7 @@ func TestFaultsOfJSON(t *testing.T) {
 	}
 }
 
-// One wrong date in a long list does not have all of it read as YAML, which needs ten times as much.
+// For one wrong date, not all of a long list is read as YAML, which needs ten times as much memory.
 func TestOneWrongDate(t *testing.T) {
 	sound := jobsJSON(3000)
 	at := bytes.LastIndex(sound, []byte(`"posted": "2026-`)) + len(`"posted": "2026-`)
