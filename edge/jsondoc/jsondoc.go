@@ -38,14 +38,14 @@ func (f Fault) Error() string { return string(f) }
 
 // Error is the first fault of a document and its place.
 type Error struct {
-	Kind   Fault
-	Offset int64 // in bytes
-	Detail string
-	Name   string // of a duplicate member
+	Kind         Fault
+	Line, Column int // in characters, from 1
+	Detail       string
+	Name         string // of a duplicate member
 }
 
 func (e *Error) Error() string {
-	s := "parse JSON at byte " + strconv.FormatInt(e.Offset, 10) + ": " + string(e.Kind)
+	s := "parse JSON at line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column) + ": " + string(e.Kind)
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
@@ -102,14 +102,17 @@ var absent Value
 
 // Parse reads one JSON value. Its error is an *Error, and the Value is then zero.
 func Parse(doc []byte) (Value, error) {
-	if i := invalidUTF8(doc); i >= 0 {
-		return Value{}, &Error{Kind: ErrUnicode, Offset: int64(i)}
-	}
 	p := parser{doc: doc, copy: string(doc)}
 	var v Value
+	if i, first := invalidUTF8(doc), p.copy[:min(2, len(doc))]; first == "\xff\xfe" || first == "\xfe\xff" ||
+		strings.IndexByte(first, 0) >= 0 {
+		p.fail(ErrUnicode, 0, "UTF-16, want UTF-8")
+	} else if i >= 0 {
+		p.fail(ErrUnicode, i, "a byte that is not UTF-8")
+	}
 	p.value(&v, 1)
 	if p.space(); p.fault == nil && p.at < len(doc) {
-		p.fail(ErrTrailing, p.at, "")
+		p.fail(ErrTrailing, p.at, p.found(p.at))
 	}
 	if p.fault != nil {
 		return Value{}, p.fault
@@ -128,9 +131,42 @@ type parser struct {
 
 func (p *parser) fail(kind Fault, offset int, detail string) {
 	if p.fault == nil {
-		p.fault = &Error{Kind: kind, Offset: int64(offset), Detail: detail}
+		before := p.copy[:offset]
+		line := before[strings.LastIndexByte(before, '\n')+1:]
+		p.fault = &Error{
+			Kind: kind, Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line), Detail: detail,
+		}
 	}
 	p.at = len(p.doc)
+}
+
+func (p *parser) unexpected(want string) {
+	p.fail(ErrSyntax, p.at, p.found(p.at)+", want "+want)
+}
+
+// found describes the text at an offset.
+func (p *parser) found(at int) string {
+	rest, word := p.copy[at:], 0
+	if rest == "" {
+		return "got the end of the text"
+	}
+	switch c := rest[0]; {
+	case strings.HasPrefix(rest, "\ufeff"):
+		return "got a byte order mark"
+	case (c == ']' || c == '}') && strings.HasSuffix(strings.TrimRight(p.copy[:at], " \t\r\n"), ","):
+		return "got a trailing comma"
+	case c == '/' || c == '#':
+		return "got a comment"
+	case c == '\'':
+		return "got a single quote"
+	case c < ' ':
+		return "got the raw control character " + string(appendEscape(nil, c))
+	}
+	for word < min(len(rest), 16) && 'a' <= rest[word]|0x20 && rest[word]|0x20 <= 'z' {
+		word++
+	}
+	_, first := utf8.DecodeRuneInString(rest)
+	return "got " + rest[:max(word, first)]
 }
 
 // peek returns the next byte, or 0 at the end: JSON never has a byte 0.
@@ -154,7 +190,7 @@ func (p *parser) space() {
 
 func (p *parser) expect(c byte) {
 	if p.space(); p.peek() != c {
-		p.fail(ErrSyntax, p.at, "")
+		p.unexpected(string(rune(c)))
 		return
 	}
 	p.at++
@@ -193,11 +229,7 @@ func (p *parser) value(v *Value, depth int) {
 		v.Kind = Bool
 		p.word("false")
 	default:
-		detail := ""
-		if strings.HasPrefix(p.copy[start:], "\ufeff") {
-			detail = "byte order mark"
-		}
-		p.fail(ErrSyntax, start, detail)
+		p.unexpected("a value")
 	}
 	v.Raw = p.doc[start:p.at]
 }
@@ -231,7 +263,7 @@ func (p *parser) members(v *Value, depth int) {
 		}
 		start := p.at
 		if p.peek() != '"' {
-			p.fail(ErrSyntax, start, "")
+			p.unexpected("a name in double quotes")
 			return
 		}
 		name := p.text()
@@ -254,13 +286,11 @@ func (p *parser) members(v *Value, depth int) {
 }
 
 func (p *parser) word(word string) {
-	for i := range len(word) {
-		if p.peek() != word[i] {
-			p.fail(ErrSyntax, p.at, "")
-			return
-		}
-		p.at++
+	if !strings.HasPrefix(p.copy[p.at:], word) {
+		p.unexpected(word)
+		return
 	}
+	p.at += len(word)
 }
 
 func (p *parser) number() {
@@ -290,7 +320,7 @@ func (p *parser) digits() {
 		p.at++
 	}
 	if p.at == start {
-		p.fail(ErrSyntax, start, "")
+		p.unexpected("a digit")
 	}
 }
 
@@ -304,7 +334,11 @@ func (p *parser) text() (text string) {
 		text = p.copy[start:p.at]
 	}
 	if p.peek() != '"' {
-		p.fail(ErrSyntax, p.at, "")
+		want := `"`
+		if p.at < len(p.doc) {
+			want = "its escape"
+		}
+		p.unexpected(want)
 		return ""
 	}
 	p.at++
@@ -337,7 +371,7 @@ func (p *parser) escape() {
 	}
 	i := strings.IndexByte(escapeLetters, c)
 	if i < 0 {
-		p.fail(ErrSyntax, start, "")
+		p.fail(ErrSyntax, start, "unknown escape")
 		return
 	}
 	p.room = append(p.room, escapedCharacters[i])
@@ -355,7 +389,7 @@ func (p *parser) codePoint(start int) rune {
 			return 0x10000 + (first-0xd800)<<10 + second - 0xdc00
 		}
 	}
-	p.fail(ErrUnicode, start, "")
+	p.fail(ErrUnicode, start, "half of a surrogate pair")
 	return 0
 }
 
@@ -367,7 +401,7 @@ func (p *parser) unit(start int) (unit rune) {
 		p.at++
 		digit := Hex(p.peek())
 		if digit < 0 {
-			p.fail(ErrSyntax, start, "")
+			p.fail(ErrSyntax, start, "unknown escape")
 			return 0
 		}
 		unit = unit<<4 | digit

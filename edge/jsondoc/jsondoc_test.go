@@ -62,22 +62,43 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An error says at which byte the fault begins, and what it is.
+// An error says where the fault begins, and what was found. Most texts here are JSON to people and
+// programs who know JavaScript, Python or a configuration.
 func TestErrors(t *testing.T) {
 	for doc, want := range map[string]string{
-		"\xff":                "parse JSON at byte 0: not valid Unicode",
-		"[\"a\xff\"]":         "parse JSON at byte 3: not valid Unicode",
-		"[\"\ufffd\xff\"]":    "parse JSON at byte 5: not valid Unicode", // the first character is valid: U+FFFD itself
-		`["ab\x"]`:            "parse JSON at byte 4: not valid JSON",
-		`["ab\u00g0"]`:        "parse JSON at byte 4: not valid JSON",
-		`["ab\ud800\n"]`:      "parse JSON at byte 4: not valid Unicode",
-		`[1 2]`:               "parse JSON at byte 3: not valid JSON",
-		`[1] 2`:               "parse JSON at byte 4: data after the JSON value",
-		`[nul]`:               "parse JSON at byte 4: not valid JSON",
-		`[-]`:                 "parse JSON at byte 2: not valid JSON",
-		`{"a":1,"b":2,"a":3}`: "parse JSON at byte 13: not valid JSON: duplicate name in an object",
+		"\xff":                  "1, column 1: not valid Unicode: a byte that is not UTF-8",
+		"[\"a\xff\"]":           "1, column 4: not valid Unicode: a byte that is not UTF-8",
+		"[\"\ufffd\xff\"]":      "1, column 4: not valid Unicode: a byte that is not UTF-8", // the first character is valid: U+FFFD itself
+		"\xff\xfe{\x00}\x00":    "1, column 1: not valid Unicode: UTF-16, want UTF-8",
+		"\xfe\xff\x00{\x00}":    "1, column 1: not valid Unicode: UTF-16, want UTF-8",
+		"{\x00}\x00":            "1, column 1: not valid Unicode: UTF-16, want UTF-8",
+		"\x00{\x00}":            "1, column 1: not valid Unicode: UTF-16, want UTF-8",
+		`["ab\ud800\n"]`:        "1, column 5: not valid Unicode: half of a surrogate pair",
+		`["ab\x"]`:              "1, column 5: not valid JSON: unknown escape",
+		`["ab\u00g0"]`:          "1, column 5: not valid JSON: unknown escape",
+		"\ufeff{}":              "1, column 1: not valid JSON: got a byte order mark, want a value",
+		"{\n  \"é\": 1,\n}":     "3, column 1: not valid JSON: got a trailing comma, want a name in double quotes",
+		"[1, ]":                 "1, column 5: not valid JSON: got a trailing comma, want a value",
+		`{"é":NaN}`:             "1, column 6: not valid JSON: got NaN, want a value",
+		`{"a":-Infinity}`:       "1, column 7: not valid JSON: got Infinity, want a digit",
+		`{"a":None}`:            "1, column 6: not valid JSON: got None, want a value",
+		`[nul]`:                 "1, column 2: not valid JSON: got nul, want null",
+		"{} // x":               "1, column 4: data after the JSON value: got a comment",
+		"[1, # x\n2]":           "1, column 5: not valid JSON: got a comment, want a value",
+		"{'a':1}":               "1, column 2: not valid JSON: got a single quote, want a name in double quotes",
+		"['a']":                 "1, column 2: not valid JSON: got a single quote, want a value",
+		"{a:1}":                 "1, column 2: not valid JSON: got a, want a name in double quotes",
+		"[\"a\tb\"]":            `1, column 4: not valid JSON: got the raw control character \t, want its escape`,
+		"[\"a\x1f\"]":           `1, column 4: not valid JSON: got the raw control character \u001f, want its escape`,
+		`["a`:                   `1, column 4: not valid JSON: got the end of the text, want "`,
+		`[1 2]`:                 "1, column 4: not valid JSON: got 2, want ]",
+		`{"a" 1}`:               "1, column 6: not valid JSON: got 1, want :",
+		`[1] 2`:                 "1, column 5: data after the JSON value: got 2",
+		`[-]`:                   "1, column 3: not valid JSON: got ], want a digit",
+		`{"a":1,"b":2,"a":3}`:   "1, column 14: not valid JSON: duplicate name in an object",
+		strings.Repeat("[", 33): "1, column 33: nested deeper than 32 levels",
 	} {
-		if _, err := jsondoc.Parse([]byte(doc)); err == nil || err.Error() != want {
+		if _, err := jsondoc.Parse([]byte(doc)); err == nil || err.Error() != "parse JSON at line "+want {
 			t.Errorf("%q: %v, want %s", doc, err, want)
 		}
 	}
