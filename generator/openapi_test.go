@@ -108,7 +108,13 @@ func describedAs(method, target string, header func(name string) string) string 
 		return "GET"
 	case "GET":
 		isSet := func(name string) bool { return header(name) != "" }
-		if slices.ContainsFunc(api.QueryHeaders, isSet) {
+		previews := func(agent string) bool {
+			return strings.Contains(strings.ToLower(header("user-agent")), strings.ToLower(agent+"/"))
+		}
+		purposes := slices.DeleteFunc(slices.Clone(api.QueryHeaders), func(name string) bool {
+			return slices.Contains([]string{"idempotency-key", "early-data", "user-agent"}, name)
+		})
+		if slices.ContainsFunc(purposes, isSet) || slices.ContainsFunc(api.PreviewAgents, previews) {
 			return "GET" // speculative: it does not write
 		}
 		for _, route := range api.Routes {

@@ -170,6 +170,9 @@ func TestProblemExamples(t *testing.T) {
 		"call-in-progress": func(h *edgetest.Fake) *turn.Response {
 			return twice(h, "0123456789abcdef", suggestion, suggestion)
 		},
+		"too-early": func(h *edgetest.Fake) *turn.Response {
+			return h.Do("GET", "/api/waitlist?agent_name=tern", "", "host", o.Snapshot.CanonicalHost, "early-data", "1")
+		},
 		"key-reused": func(h *edgetest.Fake) *turn.Response {
 			return twice(h, "fedcba9876543210", `{"suggestion":"Publish other tables."}`, suggestion)
 		},
@@ -206,6 +209,23 @@ func TestProblemExamples(t *testing.T) {
 		if provocations[p.Slug] == nil {
 			t.Errorf("nothing provokes %s", p.Slug)
 		}
+	}
+}
+
+// No two pages have one title.
+func TestTitlesDiffer(t *testing.T) {
+	pages := map[string]string{}
+	for path, text := range documents(generate(t, shippedContent)) {
+		title := regexp.MustCompile("<title>.*</title>").FindString(string(text))
+		if other, is := pages[title]; is && strings.HasSuffix(path, ".html") {
+			t.Errorf("%s and %s have %s", path, other, title)
+		}
+		if title != "" {
+			pages[title] = path
+		}
+	}
+	if len(pages) < 40 {
+		t.Errorf("%d titles", len(pages))
 	}
 }
 

@@ -89,7 +89,8 @@ const says = {
   next: (a) => [a.result, `${weekday(a.result)}. The next business day after ${a.date}.`],
   previous: (a) => [a.result, `${weekday(a.result)}. The last business day before ${a.date}.`],
   roll: (a) => [a.result, moved(a, a.date)],
-  holidays: (a) => [a.result.length, `Closed weekdays ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.`],
+  holidays: (a) => [a.holidays_total, `Closed weekdays ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.${
+    a.holidays_total > a.result.length ? ` The first ${a.result.length} are listed.` : ""}`],
 };
 
 function showAnswer(answer) {

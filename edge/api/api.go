@@ -33,22 +33,24 @@ const (
 	Spec     Cache = "public, max-age=60"                                // changes with the receipt key too
 )
 
-// The request header fields that an answer may depend on. A host passes each at most once, with a
-// lower-case name, and several lines joined with ", ": see Request.Single.
+// The request header fields that an answer may depend on, with those that are LikeKey. A host
+// passes each at most once, with a lower-case name, and several lines joined with ", ": see
+// Request.Single.
 var (
 	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
-	QueryHeaders   = append([]string{"sec-fetch-mode"}, purposes...)            // of a GET or HEAD with a query
-	BodyHeaders    = []string{"content-type", "content-encoding"}               // of other methods
-	KeyHeaders     = []string{"idempotency-key", "x-idempotency-key"}           // of QueryHeaders and BodyHeaders
+	BodyHeaders    = []string{keyHeader, "content-type", "content-encoding"}    // of other methods
 	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
 	StreamHeaders  = []string{"accept"}                                         // to the MCP server
 	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
+
+	// QueryHeaders are header fields of a GET or HEAD with a query.
+	QueryHeaders = append([]string{keyHeader, "sec-fetch-mode", "early-data", "user-agent"}, purposes...)
 
 	singles  = append([]string{"content-type"}, MessageHeaders...) // must have one value
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
 
 	RequestHeaders = slices.Concat(
-		ReadHeaders, QueryHeaders, KeyHeaders, BodyHeaders, StreamHeaders, MessageHeaders, MarkHeaders,
+		ReadHeaders, QueryHeaders, BodyHeaders[1:], StreamHeaders, MessageHeaders, MarkHeaders,
 	)
 )
 
@@ -57,6 +59,7 @@ const (
 	TooLarge    = "too_large"
 	NotJSON     = "unsupported_media_type"
 	RateLimited = "rate_limited"
+	TooEarly    = "too_early"
 )
 
 // Codes lists the fault codes, in the order of the documentation.
@@ -66,7 +69,7 @@ var Codes = []string{
 	org.DuplicatePosition, bizday.UnknownCalendar, input.UnknownValue, input.UnknownField, input.WrongType,
 	input.RepeatedParameter, input.ConflictingAlias, input.Conflict, input.ControlCharacter,
 	input.InvalidUnicode, input.InvalidJSON, input.BadEscape, input.BadForm, input.Placeholder,
-	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, record.ReusedKey, record.Running,
+	input.TooDeep, input.TooMany, TooLarge, NotJSON, RateLimited, TooEarly, record.ReusedKey, record.Running,
 	selftest.NestedSelftest,
 }
 
@@ -135,6 +138,9 @@ var (
 // storing lists the problems of an operation that writes into the store.
 var storing = []*respond.ProblemType{respond.KeyReused, respond.TooManyWrites, respond.StoreUnavailable}
 
+// recording lists the problems of an operation that writes by GET.
+var recording = append([]*respond.ProblemType{respond.TooEarly}, storing...)
+
 // Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
 	reading("presence", &Operation{ID: "getPresence", Methods: get, Cache: NoStore, Document: &Document{ID: "presence"}}),
@@ -147,7 +153,7 @@ var Routes = []*Route{
 			{
 				ID: "fileCharter", Methods: getPost, Fields: org.Fields,
 				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers(org.Answer{}), Errors: storing, Rule: canon.CharterRule,
+				Answers: answers(org.Answer{}), Errors: recording, Rule: canon.CharterRule,
 				Chosen: anything, Handle: org.File,
 			},
 			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
@@ -159,7 +165,7 @@ var Routes = []*Route{
 			{
 				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf,
 				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers(waitlist.Answer{}), Errors: storing, Rule: canon.RegistrationRule,
+				Answers: answers(waitlist.Answer{}), Errors: recording, Rule: canon.RegistrationRule,
 				Chosen: anything, Handle: waitlist.Register,
 			},
 			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},

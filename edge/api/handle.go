@@ -162,6 +162,10 @@ func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, h
 	if op.Document != nil && valid {
 		return a.document(t, op, hasQuery && (dropped || writes))
 	}
+	if early, _ := t.Request.Single("early-data"); early == "1" && op.DryRun && !in.DryRun && in.Key == "" {
+		return refused(t, respond.TooEarly, TooEarly,
+			"the request was sent before the handshake, and anyone can repeat it: send it again later, or with an "+Key.Name)
+	}
 	return a.performIfValid(t, op, in, valid)
 }
 
@@ -405,8 +409,21 @@ func (r *Route) writesByGET() bool {
 	})
 }
 
-// speculative reports whether a GET is a browser's guess (Sec-Purpose and its forerunners), or was
-// sent for a resource embedded in a page (Sec-Fetch-Mode).
+// PreviewAgents lists the products that fetch an address to preview a link to it.
+var PreviewAgents = []string{
+	"Slackbot-LinkExpanding", "facebookexternalhit", "Twitterbot", "Discordbot", "WhatsApp", "TelegramBot",
+	"LinkedInBot", "SkypeUriPreview", "Iframely", "redditbot", "Applebot", "BingPreview",
+}
+
+// previews reports whether a User-Agent field names one of PreviewAgents.
+func previews(agent string) bool {
+	between := func(r rune) bool { return strings.ContainsRune(" /;,()+", r) }
+	products := strings.FieldsFunc(lower(agent), between)
+	return slices.ContainsFunc(PreviewAgents, func(known string) bool { return slices.Contains(products, lower(known)) })
+}
+
+// speculative reports whether a GET is a browser's guess (Sec-Purpose and its forerunners), was
+// sent for a resource embedded in a page (Sec-Fetch-Mode), or previews a link.
 func speculative(r *turn.Request) bool {
 	for _, name := range purposes {
 		value := lower(r.Get(name))
@@ -417,7 +434,7 @@ func speculative(r *turn.Request) bool {
 		}
 	}
 	mode, _ := r.Single("sec-fetch-mode")
-	return lower(mode) == "no-cors"
+	return lower(mode) == "no-cors" || previews(r.Get("user-agent"))
 }
 
 // lower returns a text with its ASCII letters in lower case. The tables of strings.ToLower would

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"anteroom/edge/input"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/turn"
 )
 
@@ -27,8 +28,8 @@ func ReadDryRun(op *Operation, in, query *input.Input) {
 		in.DryRun = on || onInQuery
 	case op.Strict:
 		const why = "this call stores nothing and has no dry run"
-		inQuery := query.Refuse(&DryRun, why)
-		in.DryRun = in.Refuse(&DryRun, why) || inQuery
+		inQuery := query.Refuse(DryRun.Resembles, why)
+		in.DryRun = in.Refuse(DryRun.Resembles, why) || inQuery
 	}
 }
 
@@ -37,8 +38,8 @@ var Key = input.Field{
 	Name: "Idempotency-Key", Type: input.Name, Min: 16, Max: 64, Placeholder: "<a UUID of your own>",
 }
 
-// KeyArgument is the name of the argument of a tool that is the Key.
-const KeyArgument = "idempotency_key"
+// The Key as a tool's argument, and as a header field of a request.
+const KeyArgument, keyHeader = "idempotency_key", "idempotency-key"
 
 // ReadKey sets in.Key to a key that was sent under a name, quoted (RFC 9651, section 3.3.3) or
 // bare.
@@ -62,18 +63,14 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 }
 
 // ReadToolKey reads the key of a tool's call: its argument, or the header field of a message that
-// is alone. Both must agree.
+// is alone. Both must agree. A blank argument is absent: some clients send all that a tool has.
 func ReadToolKey(t *turn.Turn, op *Operation, in *input.Input) {
 	if !op.DryRun {
 		return
 	}
-	argument := &input.Field{Name: KeyArgument}
-	in.RefuseMisspelled(argument)
-	sent := in.Text(argument)
-	if sent == "" && in.Has(KeyArgument) && in.Total == 0 {
-		in.CheckText(&Key, KeyArgument, sent)
-	}
-	ReadKey(op, in, KeyArgument, sent)
+	misspelled := func(m *jsondoc.Member) bool { return m.Name != KeyArgument && asksForKey(m) }
+	in.Refuse(misspelled, "did you mean "+KeyArgument+"?")
+	ReadKey(op, in, KeyArgument, in.Text(&input.Field{Name: KeyArgument}))
 	key := in.Key
 	readKeyHeader(t, op, in)
 	refuseKeyHeader(t, in, "send the argument "+KeyArgument)
@@ -82,9 +79,26 @@ func ReadToolKey(t *turn.Turn, op *Operation, in *input.Input) {
 	}
 }
 
-// HasKeyHeader reports whether a request has the header field of a key, or the one that is taken
-// for it.
-func HasKeyHeader(t *turn.Turn) bool { return slices.ContainsFunc(KeyHeaders, t.Request.Has) }
+// LikeKey reports whether a name, by its letters alone, asks for an idempotency key. A host passes
+// each header field with such a name.
+func LikeKey(name string) bool {
+	letters := strings.Map(func(r rune) rune {
+		if r |= 0x20; 'a' <= r && r <= 'z' {
+			return r
+		}
+		return -1
+	}, name)
+	spellings := []string{"idempotencykey", "idempotentkey", "idempotencekey", "idempotency"}
+	return slices.Contains(spellings, strings.TrimPrefix(letters, "x"))
+}
+
+func asksForKey(m *jsondoc.Member) bool { return m.Value.Kind != jsondoc.Null && LikeKey(m.Name) }
+
+// HasKeyHeader reports whether a request has the header field of a key, or one that is taken for
+// it.
+func HasKeyHeader(t *turn.Turn) bool {
+	return slices.ContainsFunc(t.Request.Header, func(f turn.Header) bool { return LikeKey(f.Name) })
+}
 
 // refuseKeyNames refuses what asks for a key in another way than its header field, so that no call
 // is made twice by a caller who relies on it. query is the query of a POST, or nil.
@@ -93,25 +107,27 @@ func refuseKeyNames(t *turn.Turn, op *Operation, in, query *input.Input) {
 		return
 	}
 	const why = "send the key as the header Idempotency-Key"
-	in.Refuse(&input.Field{Name: KeyArgument}, why)
+	in.Refuse(asksForKey, why)
 	if query != nil {
-		query.Refuse(&input.Field{Name: KeyArgument}, why)
+		query.Refuse(asksForKey, why)
 	}
 	refuseKeyHeader(t, in, why)
 }
 
 func refuseKeyHeader(t *turn.Turn, in *input.Input, why string) {
-	if t.Request.Has(KeyHeaders[1]) {
-		in.Add("X-Idempotency-Key", input.UnknownField, "is not a header field of this service: "+why)
+	for _, f := range t.Request.Header {
+		if f.Name != keyHeader && LikeKey(f.Name) {
+			in.Add(f.Name, input.UnknownField, "is not a header field of this service: "+why)
+		}
 	}
 }
 
 // readKeyHeader is ReadKey for the header field of a request. An empty one is too short.
 func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
-	if !op.DryRun || !t.Request.Has(KeyHeaders[0]) {
+	if !op.DryRun || !t.Request.Has(keyHeader) {
 		return
 	}
-	sent, one := t.Request.Single(KeyHeaders[0])
+	sent, one := t.Request.Single(keyHeader)
 	switch {
 	case !one:
 		in.Add(Key.Name, input.Conflict, severalValues+", in quotation marks if it has a comma")

@@ -153,12 +153,14 @@ func (in *Input) find(name string) int {
 
 // Sent reports whether a field has a value, valid or not. Null is no value. A blank text is one
 // only as a JSON string for an integer.
-func (in *Input) Sent(f *Field) bool {
-	if !in.Has(f.Name) {
-		return false
-	}
-	v := &in.members[in.find(f.Name)].Value
-	return v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || !quote.Blank(v.Text)
+func (in *Input) Sent(f *Field) (sent bool) {
+	f.each(func(name string) {
+		if in.Has(name) {
+			v := &in.members[in.find(name)].Value
+			sent = sent || v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || !quote.Blank(v.Text)
+		}
+	})
+	return sent
 }
 
 // Has reports whether any of the names was sent, even with a blank value. Null does not count.
@@ -185,16 +187,18 @@ func (in *Input) SentAs(field string) string {
 	return field
 }
 
-// Hide makes a name unreadable: it is ignored, and listed if it was sent.
-func (in *Input) Hide(name string) {
-	i := in.find(name)
-	if i < 0 {
-		return
-	}
-	if in.members[i].Value.Kind != jsondoc.Null {
-		in.ignored = append(in.ignored, name)
-	}
-	in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
+// Hide makes a field unreadable: it is ignored, and listed if it was sent.
+func (in *Input) Hide(f *Field) {
+	f.each(func(name string) {
+		i := in.find(name)
+		if i < 0 {
+			return
+		}
+		if in.members[i].Value.Kind != jsondoc.Null {
+			in.ignored = append(in.ignored, name)
+		}
+		in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
+	})
 }
 
 // Member returns the value sent under a name, null included, or an Absent one. It marks the name as
@@ -306,8 +310,12 @@ func (in *Input) CheckText(f *Field, name, value string) bool {
 // Switch reads a field of type Switch. A wrong value, or a name that differs in case, "_" or "-",
 // is a fault and counts as on: its sender meant to switch it on.
 func (in *Input) Switch(f *Field) (on, sent bool) {
-	in.eachNamed(f, func(m *jsondoc.Member) {
-		sent = true
+	for i := range in.members {
+		m := &in.members[i]
+		if !f.Resembles(m) {
+			continue
+		}
+		in.used[i], sent = true, true
 		value := slices.Index(Switches, m.Value.Text)
 		switch {
 		case m.Name != f.Name:
@@ -317,44 +325,26 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 		case !in.FromQuery && m.Value.Kind != jsondoc.Bool:
 			in.Mistyped(m.Name, "a boolean", m.Value.Kind)
 		case in.FromQuery && value >= 2 || !in.FromQuery && !m.Value.True:
-			return
+			continue
 		}
 		on = true
-	})
+	}
 	return on, sent
 }
 
-// Refuse adds a fault if the name of a field was sent, in any spelling, and reports whether it was.
-// A null counts as absent, except for a switch.
-func (in *Input) Refuse(f *Field, why string) (sent bool) {
-	in.eachNamed(f, func(m *jsondoc.Member) {
-		if m.Value.Kind == jsondoc.Null && f.Type != Switch {
-			return
+// Refuse adds a fault for each member that is refused, and reports whether there is one.
+func (in *Input) Refuse(refused func(m *jsondoc.Member) bool, why string) (sent bool) {
+	for i := range in.members {
+		if m := &in.members[i]; refused(m) {
+			in.used[i], sent = true, true
+			in.Add(m.Name, UnknownField, notAField+": "+why)
 		}
-		sent = true
-		in.Add(m.Name, UnknownField, notAField+": "+why)
-	})
+	}
 	return sent
 }
 
-// RefuseMisspelled adds a fault for every name that differs from a field's only in case, "_" or
-// "-".
-func (in *Input) RefuseMisspelled(f *Field) {
-	in.eachNamed(f, func(m *jsondoc.Member) {
-		if m.Name != f.Name {
-			in.Add(m.Name, UnknownField, notAField+didYouMean(f.Name))
-		}
-	})
-}
-
-func (in *Input) eachNamed(f *Field, do func(m *jsondoc.Member)) {
-	for i := range in.members {
-		if sameName(in.members[i].Name, f.Name) {
-			in.used[i] = true
-			do(&in.members[i])
-		}
-	}
-}
+// Resembles reports whether the name of a member differs from the field's only in case, "_" or "-".
+func (f *Field) Resembles(m *jsondoc.Member) bool { return sameName(m.Name, f.Name) }
 
 func sameName(a, b string) bool {
 	i, j := 0, 0

@@ -150,9 +150,8 @@ func TestNames(t *testing.T) {
 	if in.Names() != 6 {
 		t.Errorf("%d names", in.Names())
 	}
-	in.Hide("w")
-	in.Hide("n")
-	in.Hide("nothing")
+	in.Hide(&input.Field{Name: "w", Aliases: []string{"n"}})
+	in.Hide(&input.Field{Name: "nothing"})
 	if got := in.Text(&a); got != "t" || in.Member("w").Kind != jsondoc.Absent || in.Names() != 4 {
 		t.Errorf("%q, %v of %d names", got, in.Member("w"), in.Names())
 	}
@@ -238,9 +237,9 @@ func TestBodies(t *testing.T) {
 	for body, want := range map[string]string{
 		"": "", " \t\r\n": "", "{}": "", " {\"a\":1}\n": "",
 		"[]": "wrong_type: the body must be a JSON object, not an array", "null": "wrong_type: the body must be a JSON object, not null",
-		"{": "invalid_json: parse JSON at byte 1: not valid JSON", "\v": "invalid_json: parse JSON at byte 0: not valid JSON",
-		"\xff":                  "invalid_unicode: parse JSON at byte 0: not valid Unicode",
-		strings.Repeat("[", 33): "too_deep: parse JSON at byte 32: nested deeper than 32 levels",
+		"{": "invalid_json: parse JSON at line 1, column 2: not valid JSON: got the end of the text, want a name in double quotes", "\v": `invalid_json: parse JSON at line 1, column 1: not valid JSON: got the raw control character \u000b, want a value`,
+		"\xff":                  "invalid_unicode: parse JSON at line 1, column 1: not valid Unicode: a byte that is not UTF-8",
+		strings.Repeat("[", 33): "too_deep: parse JSON at line 1, column 33: nested deeper than 32 levels",
 	} {
 		if in := input.ParseBody([]byte(body)); strings.Join(faults(in), "; ") != want {
 			t.Errorf("%q: %q, want %q", body, faults(in), want)

@@ -155,6 +155,11 @@ func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn
 			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
 		}
 	}
+	for name, lines := range r.Header {
+		if name = strings.ToLower(name); api.LikeKey(name) && !request.Has(name) {
+			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
+		}
+	}
 	send(w, r, h.answer(on, t, path))
 }
 

@@ -38,7 +38,7 @@ func TestRequest(t *testing.T) {
 		"DELETE /v1 HTTP/1.1\r\nHost: a\r\n":                                         "DELETE /v1 host=a",
 		"PUT /api?x HTTP/1.1\r\nHost: a\r\n":                                         "PUT /api?x host=a",
 		"GET http://b.example:99/v1/x?y HTTP/1.1\r\nHost: a\r\n":                     "GET /v1/x?y host=b.example",
-		"GET /api/x HTTP/1.1\r\nHost: a\r\nPurpose: prefetch\r\nSec-Purpose: a\r\nCookie: c\r\nSEC-PURPOSE: b\r\nUser-Agent: u\r\n": "header=[{purpose prefetch} {sec-purpose a, b}] body=0",
+		"GET /api/x HTTP/1.1\r\nHost: a\r\nPurpose: prefetch\r\nSec-Purpose: a\r\nCookie: c\r\nSEC-PURPOSE: b\r\nUser-Agent: u\r\n": "header=[{user-agent u} {purpose prefetch} {sec-purpose a, b}] body=0",
 		"GET /api/" + strings.Repeat("x", 20<<10) + " HTTP/1.1\r\nHost: a\r\n":                                                      "xx host=a",
 		"GET /api/x HTTP/1.1\r\nHost: a\r\n ": "extra=[extra.example]",
 	} {
@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 	for size, want := range map[int]int{0: 0, turn.MaxBody: turn.MaxBody, turn.MaxBody + 1: turn.MaxBody + 1, 3 * turn.MaxBody: turn.MaxBody + 1} {
 		answer, err := http.Post("http://"+address+"/api/x", "application/json", bytes.NewReader(make([]byte, size)))
 		must(t, err)
-		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{content-type application/json}] body=%d ", want)) {
+		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{user-agent Go-http-client/1.1} {content-type application/json}] body=%d ", want)) {
 			t.Errorf("body of %d: %q", size, got)
 		}
 	}

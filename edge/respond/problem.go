@@ -28,6 +28,7 @@ var (
 	UnsupportedType    = &ProblemType{"unsupported-media-type", 415, "Unsupported media type"}
 	CallInProgress     = &ProblemType{"call-in-progress", 409, "Call in progress"}
 	KeyReused          = &ProblemType{"key-reused", 422, "Key reused"}
+	TooEarly           = &ProblemType{"too-early", 425, "Too early"}
 	Misdirected        = &ProblemType{"misdirected-request", 421, "Misdirected request"}
 	HeadTooLarge       = &ProblemType{"", 431, "Request Header Fields Too Large"}
 	TooManyWrites      = &ProblemType{"too-many-writes", 429, "Too many writes"}
@@ -41,7 +42,7 @@ var (
 
 // ProblemTypes lists the problem types with a page, in the order of the documentation.
 var ProblemTypes = []*ProblemType{
-	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, BodyTooLarge, QueryTooLong, UnsupportedType, Misdirected,
-	CallInProgress, KeyReused,
+	InvalidInput, NotFound, NotLiveYet, MethodNotAllowed, CallInProgress, BodyTooLarge, QueryTooLong, UnsupportedType,
+	Misdirected, KeyReused, TooEarly,
 	TooManyWrites, Internal, InconsistentCounts, RelayUnreachable, SignalFailed, StoreUnavailable, SignalUnderWay,
 }

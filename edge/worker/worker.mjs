@@ -91,6 +91,11 @@ function fieldsOf({ request: { headers }, method, target, facts }) {
     const value = headers.get(name);
     if (value !== null) fields += `${name}: ${value}\n`;
   }
+  if (names.includes('idempotency-key')) {
+    for (const [name, value] of headers) {
+      if (!names.includes(name) && name.replace(/[^a-z]/g, '').includes('idempoten')) fields += `${name}: ${value}\n`;
+    }
+  }
   return fields;
 }
 

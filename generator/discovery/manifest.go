@@ -52,12 +52,14 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 		Limits: model.Limits{
 			BodyBytes:       turn.MaxBody,
 			QueryBytes:      turn.MaxQuery,
+			AnswerBytes:     turn.MaxAnswer,
 			JSONDepth:       jsondoc.MaxDepth,
 			JSONMembers:     jsondoc.MaxMembers,
 			QueryNames:      jsondoc.MaxMembers,
 			WritesPerMinute: g.Site.Service.Limits.WritesPerMinute,
 			BatchMessages:   g.Site.Service.Limits.BatchMessages,
 			BatchWrites:     g.Site.Service.Limits.BatchWrites,
+			BatchBytes:      turn.MaxAnswers,
 			WriteWindow:     api.Window,
 			PromiseDays:     g.Site.Service.Limits.PromiseDays,
 			CopyDays:        g.Site.Service.Limits.CopyDays,
@@ -67,6 +69,7 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 			EchoedCodePoints: input.MaxEcho,
 			EchoedEntries:    input.MaxEntries,
 			SkippedHolidays:  bizday.MaxSkipped,
+			ListedHolidays:   bizday.MaxListed,
 
 			BusinessDaysFirst: bizday.FirstYear,
 			BusinessDaysLast:  bizday.LastYear,

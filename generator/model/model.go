@@ -442,12 +442,14 @@ type ManifestEndpoint struct {
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
+	AnswerBytes     int `json:"answer_bytes" doc:"Longest answer to one call, in bytes."`
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
 	JSONMembers     int `json:"json_members"`
 	QueryNames      int `json:"query_names"`
 	WritesPerMinute int `json:"writes_per_minute" doc:"Maximum writes in a minute for one client address; 0 means no limit."`
 	BatchMessages   int `json:"mcp_batch_messages"`
 	BatchWrites     int `json:"mcp_batch_writes"`
+	BatchBytes      int `json:"mcp_batch_answer_bytes"`
 	WriteWindow     int `json:"write_window_seconds" doc:"Length of the window for counting writes, in seconds."`
 	PromiseDays     int `json:"promise_days" doc:"Days within which a record is counted, as its answer promises."`
 	CopyDays        int `json:"suggestion_copy_days" doc:"Days for which a host that mails suggestions may keep copies, in case a mail is lost."`
@@ -457,6 +459,7 @@ type Limits struct {
 	EchoedCodePoints int `json:"echoed_code_points" doc:"Maximum length of a caller's name or value in an answer, in code points; longer ones are cut."`
 	EchoedEntries    int `json:"echoed_entries" doc:"Maximum entries of errors, problems and ignored_fields in an answer."`
 	SkippedHolidays  int `json:"holidays_skipped"`
+	ListedHolidays   int `json:"holidays_listed"`
 
 	BusinessDaysFirst int `json:"business_days_first_year"`
 	BusinessDaysLast  int `json:"business_days_last_year"`
@@ -547,6 +550,7 @@ type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri"`
 	Install  map[string]MCPClient `json:"install" doc:"One block, for most clients."`
 	Tools    []string             `json:"tools"`
+	More     string               `json:"more" format:"uri" doc:"The page about the server."`
 }
 
 // MCPClient describes how to add the MCP server to a client.

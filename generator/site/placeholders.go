@@ -180,10 +180,13 @@ func (s *Site) placeholderValues() map[string]string {
 
 		"business_days_requests": bizday.BatchFields[0].Max,
 		"business_days_years":    bizday.MaxYears,
+		"holidays_listed":        bizday.MaxListed,
 
 		// From the edge.
 		"max_body_bytes":       turn.MaxBody,
 		"max_query_bytes":      turn.MaxQuery,
+		"max_answer_bytes":     turn.MaxAnswer,
+		"max_answers_bytes":    turn.MaxAnswers,
 		"max_depth":            jsondoc.MaxDepth,
 		"max_members":          jsondoc.MaxMembers,
 		"max_echo":             input.MaxEcho,
@@ -204,6 +207,7 @@ func (s *Site) placeholderValues() map[string]string {
 		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
 		"mcp_stateless":        protocol.Stateless,
+		"preview_agents":       strings.Join(api.PreviewAgents, ", "),
 		"mcp_methods":          strings.Join(protocol.Methods, ", "),
 		"receipt_spec":         receipt.Spec,
 		"canon_registration":   canon.RegistrationRule,

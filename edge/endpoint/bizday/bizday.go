@@ -25,11 +25,8 @@ const (
 // UnknownCalendar is the fault code of a calendar that does not exist.
 const UnknownCalendar = "unknown_calendar"
 
-// MaxSkipped is the most skipped holidays an answer names.
-const MaxSkipped = 50
-
-// Bytes of a response to holidays: for each closing, and for the rest.
-const closingRoom, answerRoom = 85, 1536
+// The most holidays that an answer lists: of all its computations, and as skipped by one.
+const MaxListed, MaxSkipped = 1000, 50
 
 // The fields of a computation.
 var (
@@ -89,6 +86,7 @@ type Computed struct {
 	Year         int       `json:"year,omitempty" doc:"As sent."`
 	Convention   *string   `json:"convention" doc:"The applied convention; null if the operation applies none."`
 	Result       []Holiday `json:"result" also:"boolean,integer,string" doc:"A boolean for is, an integer for count, the closed weekdays for holidays, a date for every other operation."`
+	Holidays     *int      `json:"holidays_total,omitempty" doc:"For holidays: total number of closed weekdays. A request lists at most 1,000, the first ones."`
 	Inclusive    *int      `json:"inclusive,omitempty" doc:"For count: the number with both ends included, negative if start is after end."`
 	Skipped      []Holiday `json:"holidays_skipped" doc:"Closed weekdays that the result passed over, or for is, on the date itself; sorted by date, at most 50, none for holidays."`
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"Total number of holidays skipped."`
@@ -172,7 +170,6 @@ type query struct {
 	result    string // JSON text; "" for the operation holidays
 	inclusive int
 	from, to  int // the days [from, to) that the result passes over, or lists
-	closings  int // their number, for the operation holidays
 }
 
 // Compute performs a computation.
@@ -181,8 +178,9 @@ func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	if q.run(in); in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
+	left := MaxListed
 	return respond.OK(t, func(w *jsondoc.Writer) {
-		q.write(w)
+		q.write(w, &left)
 		writeBasis(t, w, in)
 	})
 }
@@ -218,11 +216,12 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
+	left := MaxListed
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Begin("results", '[')
 		for i := range queries {
 			w.Open('{')
-			queries[i].write(w)
+			queries[i].write(w, &left)
 			w.Close('}')
 		}
 		w.Close(']')
@@ -371,7 +370,7 @@ func (q *query) compute(in *input.Input) {
 			in.Add(end.Name, input.OutOfRange, "must not be before start, and is "+civil.FormatDate(q.end))
 		}
 		q.from, q.to = q.start, q.end+1
-		q.each(q.from, q.to, func(closing) { q.closings++ })
+		q.each(q.from, q.to, func(closing) {}) // reads the years
 	case "add":
 		if q.days == 0 {
 			q.rollFrom(in, &start, q.start)
@@ -409,7 +408,9 @@ func (q *query) found(in *input.Input, field *input.Field, day int, ok bool) boo
 	return ok
 }
 
-func (q *query) write(w *jsondoc.Writer) {
+// write writes the members of Computed. left is the number of holidays that the answer may still
+// list.
+func (q *query) write(w *jsondoc.Writer, left *int) {
 	w.Str("op", q.op.Name)
 	w.Begin("calendar", '[')
 	for _, c := range q.calendars {
@@ -432,8 +433,7 @@ func (q *query) write(w *jsondoc.Writer) {
 	}
 	w.StrOrNull("convention", q.convention)
 	if q.op.Name == "holidays" {
-		w.Buf = slices.Grow(w.Buf, answerRoom+closingRoom*q.closings) // the edge frees no outgrown buffer
-		q.writeHolidays(w, "result", q.closings)
+		w.Int("holidays_total", int64(q.writeHolidays(w, "result", MaxListed, left)))
 		q.to = q.from
 	} else {
 		w.Raw("result", q.result)
@@ -441,15 +441,16 @@ func (q *query) write(w *jsondoc.Writer) {
 	if q.op.Name == "count" {
 		w.Int("inclusive", int64(q.inclusive))
 	}
-	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", MaxSkipped)))
+	w.Int("holidays_skipped_total", int64(q.writeHolidays(w, "holidays_skipped", MaxSkipped, left)))
 }
 
-func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int) (total int) {
+func (q *query) writeHolidays(w *jsondoc.Writer, name string, most int, left *int) (total int) {
 	w.Begin(name, '[')
 	q.each(q.from, q.to, func(c closing) {
-		if total++; total > most {
+		if total++; total > most || *left == 0 {
 			return
 		}
+		*left--
 		w.Open('{')
 		w.Str("date", civil.FormatDate(c.day))
 		w.Str("name", c.name)

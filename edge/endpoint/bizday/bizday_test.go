@@ -309,3 +309,28 @@ var members = func() (names []string) {
 	}
 	return names
 }()
+
+// A request lists at most so many holidays, of all its computations together, and tells their
+// number.
+func TestListedHolidays(t *testing.T) {
+	all := strings.Join(bizday.IDs(), ",")
+	body := ask(t, "op=holidays&start=2000-01-01&end=2050-12-31&calendar="+all)
+	if listed, total := len(body["result"].([]any)), body["holidays_total"]; listed != bizday.MaxListed || total != 5306. {
+		t.Errorf("%d of %v holidays", listed, total)
+	}
+	const years = `{"op":"holidays","calendar":"de","start":"2000-01-01","end":"2049-12-31"},`
+	const count = `{"op":"count","calendar":"de","start":"2000-01-01","end":"2019-12-31"}`
+	r := edgetest.NewFake(t).Do("POST", path, `{"requests":[`+strings.Repeat(years, 3)+count+`]}`)
+	var left []int
+	for _, result := range edgetest.Decode(t, r)["results"].([]any) {
+		m := result.(map[string]any)
+		listed, _ := m["result"].([]any)
+		left = append(left, len(listed)+len(m["holidays_skipped"].([]any)))
+		if m["op"] == "holidays" && m["holidays_total"] != 380. || m["op"] == "count" && (m["holidays_total"] != nil || m["holidays_skipped_total"] != 156.) {
+			t.Errorf("%v of %v and %v", m["op"], m["holidays_total"], m["holidays_skipped_total"])
+		}
+	}
+	if !slices.Equal(left, []int{380, 380, 240, 0}) {
+		t.Errorf("listed %v", left)
+	}
+}

@@ -24,7 +24,8 @@ type message struct {
 	Params *jsondoc.Value
 	Fault  string // why this is not a message
 
-	call call // of a tools/call
+	call   call // of a tools/call
+	writes bool // the call writes: its answer is never refused
 }
 
 // failure is a JSON-RPC error.

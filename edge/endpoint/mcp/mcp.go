@@ -67,18 +67,20 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	} else if fault == nil {
 		fault = checkVersion(t, messages)
 	}
+	writes := int64(0)
 	if fault == nil {
-		fault = s.readCalls(t, messages, batch)
+		writes, fault = s.readCalls(t, messages, batch)
 	}
 	if fault != nil {
 		return refuse(400, idOf(messages, batch), fault)
 	}
 	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, room(messages))}}
+	a.most = turn.MaxAnswers - len(t.Request.Body) - errorRoom*len(messages) - writeRoom*int(writes)
 	if batch {
 		a.w.Open('[')
 	}
 	for i := range messages {
-		m := &messages[i]
+		m, begin := &messages[i], len(a.w.Buf)
 		a.valid = a.valid || m.Kind != notAMessage
 		switch m.Kind {
 		case notAMessage:
@@ -87,6 +89,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 			if !s.answer(t, a, m) {
 				return nil
 			}
+			a.bound(m, begin)
 		case notification:
 			a.taken = append(a.taken, m)
 		}
@@ -157,8 +160,7 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 }
 
 // readCalls reads the calls of tools, and refuses a batch whose calls may not all be made.
-func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) *failure {
-	writes := int64(0)
+func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) (writes int64, fault *failure) {
 	for i := range messages {
 		m := &messages[i]
 		if m.Kind != request || m.Method != "tools/call" {
@@ -168,22 +170,24 @@ func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) *failur
 		switch called := m.call.tool; {
 		case m.call.fault != nil:
 		case batch && called.operation.DryRun && api.HasKeyHeader(t):
-			return notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
+			return 0, notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
 				"send the argument " + api.KeyArgument + " with each; no call was made")
 		case called.operation.Writes && !m.call.in.DryRun:
+			m.writes = true
 			writes++
 		}
 	}
 	if writes <= s.snapshot.BatchWrites {
-		return nil
+		return writes, nil
 	}
-	return notValid("the batch has " + strconv.FormatInt(writes, 10) + " calls that write, more than the limit of " +
+	return 0, notValid("the batch has " + strconv.FormatInt(writes, 10) + " calls that write, more than the limit of " +
 		strconv.FormatInt(s.snapshot.BatchWrites, 10) + "; none was made")
 }
 
 // answers collects the responses to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
+	most      int  // bytes that the answers to reads may reach
 	any       bool // it has an answer
 	valid     bool // the request has a valid message
 	logs      []string
@@ -207,6 +211,22 @@ func (a *answers) fail(m *message, fault *failure) {
 		a.status = statusOf(fault.Code)
 	}
 	writeError(&a.w, m.ID, fault)
+}
+
+// Bytes kept free for the answer to each call that writes and for each error, beyond the parts of
+// the body that they repeat.
+const writeRoom, errorRoom = 32 << 10, 512
+
+// bound replaces an answer that is too large by an error, unless the call writes.
+func (a *answers) bound(m *message, begin int) {
+	end := len(a.w.Buf)
+	if !m.writes && (end > begin+turn.MaxAnswer || end > a.most) {
+		a.w.Buf = a.w.Buf[:begin]
+		a.fail(m, &failure{
+			Code:    protocol.InternalError,
+			Message: "Internal error: the answer is too long (send the message alone, or ask for less)",
+		})
+	}
 }
 
 func notValid(detail string) *failure {
@@ -294,6 +314,9 @@ func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 
 func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	sent, arguments := m.Params.Get("name"), m.Params.Get("arguments")
+	if v := parsed(*arguments); v.Kind == jsondoc.Object {
+		arguments = &v
+	}
 	switch {
 	case sent.Kind != jsondoc.String:
 		return "", nil, invalid(m, "name must be a string, not "+sent.Kind.String())
@@ -313,11 +336,15 @@ func (s *Server) call(request *turn.Turn, m *message) (called *tool, in *input.I
 			in = input.New(t.sent(arguments.Members))
 			in.Fields = t.operation.Fields
 			in.Rename(t.Renames, t.As)
-			in.Hide(t.Omits)
 			api.ReadDryRun(t.operation, in, nil)
 			api.ReadToolKey(request, t.operation, in)
-			if t.Requires != "" && !in.Sent(&input.Field{Name: t.Requires, Type: input.Text}) {
-				in.Missing(t.Requires+" is missing or blank: this tool needs it", &input.Field{Name: t.Requires})
+			for j := range in.Fields {
+				switch f := &in.Fields[j]; {
+				case f.Name == t.Omits:
+					in.Hide(f)
+				case f.Name == t.Requires && !in.Sent(f):
+					in.Missing(f.Name+" is missing or blank: this tool needs it", f)
+				}
 			}
 			return t, in, nil
 		}
@@ -331,7 +358,7 @@ func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 		for i := range t.operation.Fields {
 			f := &t.operation.Fields[i]
 			if m.Name == f.Name && f.Name != t.Renames || m.Name == t.As && f.Name == t.Renames {
-				m.Value = unwrap(m.Value, f.Type)
+				m.Value = argument(m.Value, f)
 			}
 		}
 		if m.Value.Kind != jsondoc.Null {
@@ -341,28 +368,54 @@ func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
 	return sent
 }
 
-// unwrap returns the object or the array for a field of type t. Clients send it in the form they
-// have it from an earlier call: its JSON text, a list with a text block, or a whole result. unwrap
-// returns any other value unchanged.
-func unwrap(sent jsondoc.Value, t input.Type) jsondoc.Value {
-	want, v := jsondoc.Object, sent
-	switch t {
+// argument returns the value of a field, which may be its JSON text if it is an array, an object or
+// an integer, at any depth. A boolean may not: a wrong form of dry_run must not write.
+func argument(sent jsondoc.Value, f *input.Field) jsondoc.Value {
+	switch f.Type {
 	case input.Object:
+		return unwrap(sent, jsondoc.Object)
+	case input.Integer:
+		if v := parsed(sent); v.Kind == jsondoc.Number {
+			return v
+		}
 	case input.Array:
-		want = jsondoc.Array
-	default:
-		return sent
+		v := unwrap(sent, jsondoc.Array)
+		for i := range v.Items {
+			item := &v.Items[i]
+			*item = unwrap(*item, jsondoc.Object)
+			for j := range item.Members {
+				m := &item.Members[j]
+				if k := slices.IndexFunc(f.Items, func(f input.Field) bool { return f.Name == m.Name }); k >= 0 {
+					m.Value = argument(m.Value, &f.Items[k])
+				}
+			}
+		}
+		return v
 	}
+	return sent
+}
+
+// parsed returns the value whose JSON text a string is, and any other value unchanged.
+func parsed(v jsondoc.Value) jsondoc.Value {
+	if v.Kind == jsondoc.String {
+		if inner, err := jsondoc.Parse([]byte(v.Text)); err == nil {
+			return inner
+		}
+	}
+	return v
+}
+
+// unwrap returns the object or the array that is wanted. Clients send it in the form they have it
+// from an earlier call: its JSON text, a list with a text block, or a whole result. unwrap returns
+// any other value unchanged.
+func unwrap(sent jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
+	v := sent
 	for range 7 { // at most the text of a text of a result's list with a block with a text
 		switch {
 		case v.Kind == jsondoc.Array && want == jsondoc.Array:
 			return v
 		case v.Kind == jsondoc.String:
-			parsed, err := jsondoc.Parse([]byte(v.Text))
-			if err != nil {
-				return sent
-			}
-			v = parsed
+			v = parsed(v)
 		case v.Kind == jsondoc.Array && len(v.Items) == 1:
 			v = v.Items[0]
 		case v.Get("structuredContent").Kind == jsondoc.Object:

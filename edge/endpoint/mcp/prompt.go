@@ -65,7 +65,7 @@ func value(in *input.Input, f *input.Field) string {
 		return ""
 	}
 	v, err := jsondoc.Parse([]byte(text))
-	switch held := unwrap(v, input.Object); {
+	switch held := unwrap(v, jsondoc.Object); {
 	case err != nil:
 		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
 	case held.Kind != jsondoc.Object:

@@ -62,7 +62,9 @@ var (
 			`{"position":"scout","agent_name":"dee","allocation":15},` +
 			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
 	}
-	OwnerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+	OwnerEmail = input.Field{
+		Name: "owner_email", Type: input.Email, Aliases: []string{"email"}, Example: `"owner@example.org"`,
+	}
 
 	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
 )

@@ -21,7 +21,9 @@ var (
 		Name: "pubkey", Type: input.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`,
 		Placeholder: "<your own public key>",
 	}
-	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
+	ownerEmail = input.Field{
+		Name: "owner_email", Type: input.Email, Aliases: []string{"email"}, Example: `"owner@example.org"`,
+	}
 
 	Fields = []input.Field{agentName, pubkey, ownerEmail}
 	AnyOf  = []string{agentName.Name, pubkey.Name}

@@ -116,9 +116,9 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
 	for _, names := range [][]string{
 		read,
-		slices.Concat(read, api.QueryHeaders, api.KeyHeaders),
-		slices.Concat(written, api.KeyHeaders),
-		slices.Concat(written, api.KeyHeaders, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
+		slices.Concat(read, api.QueryHeaders),
+		written,
+		slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
 	} {
 		list(&c, &names, minText, (*codec).text)
 	}
