@@ -10,6 +10,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/turn"
 	"anteroom/generator"
 	"anteroom/generator/contract"
@@ -110,6 +111,7 @@ func TestToolsAreShort(t *testing.T) {
 
 // The names have the prefix of the content everywhere.
 func TestToolPrefix(t *testing.T) {
+	generate(t, overlay(t, edits{"service.yaml": replace("tool_prefix: service_", "tool_prefix: "+strings.Repeat("x", 31)+"_")}))
 	o := generate(t, overlay(t, edits{"service.yaml": replace("tool_prefix: service_", "tool_prefix: lobby_")}))
 	for _, id := range []string{api.MCPServer, api.MCPTools, api.MCPPrompts, api.MCPInstall, api.MCPPrompt + "onboard"} {
 		if doc := string(o.Snapshot.Documents[id]); strings.Contains(doc, "service_") || !strings.Contains(doc, "lobby_") {
@@ -205,6 +207,7 @@ func TestToolSchemas(t *testing.T) {
 			if strings.Contains(arguments, "canonical") && (member(answer, "valid") != true || len(member(answer, "problems").([]any)) > 0) {
 				t.Errorf("%s %s: %v", tool.Name, arguments, answer)
 			}
+			checkDeclared(t, tool.Name, value(t, string(tool.OutputSchema)), answer)
 			for name := range answer.(map[string]any) {
 				if !known[name] {
 					t.Errorf("%s gives %s, which no schema of %s names", tool.Name, name, op.ID)
@@ -223,6 +226,47 @@ func TestToolSchemas(t *testing.T) {
 			}
 			if result := callTool(t, h, o, tool.Name, arguments); !result.IsError {
 				t.Errorf("%s %s: %s", tool.Name, arguments, result.StructuredContent)
+			}
+		}
+	}
+}
+
+// Every document that names revisions of the protocol names all of them.
+func TestRevisions(t *testing.T) {
+	o := generate(t, shippedContent)
+	for _, path := range []string{"/openapi.json", "/endpoints/mcp.html.md", "/mcp.html.md", "/manifest.json", "/.well-known/mcp/server-card.json"} {
+		for _, revision := range append([]string{protocol.Stateless}, protocol.Versions...) {
+			if !bytes.Contains(document(t, o, path), []byte(revision)) {
+				t.Errorf("%s lacks %s", path, revision)
+			}
+		}
+	}
+}
+
+// open are the objects of results whose members no schema lists.
+var open = []string{"enforcement", "prohibited", "steps", "completion", "rules", "post_template", "holidays_skipped", "how_to_call"}
+
+// checkDeclared reports the members of a result that its schema does not declare with their types.
+func checkDeclared(t *testing.T, where string, schema, v any) {
+	t.Helper()
+	properties, _ := member(schema, "properties").(map[string]any)
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			declared := properties[name]
+			if strings.HasPrefix(name, "update_") {
+				continue // a text under the date of a board
+			}
+			if member(declared, "type") == nil {
+				t.Errorf("%s %s: its type is not declared", where, name)
+			} else if !slices.Contains(open, name) {
+				checkDeclared(t, where+" "+name, declared, inner)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if _, is := item.(map[string]any); is {
+				checkDeclared(t, where+" []", member(schema, "items"), item)
 			}
 		}
 	}

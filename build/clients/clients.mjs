@@ -81,7 +81,7 @@ async function weigh(most) {
 }
 
 const url = new URL(endpoint);
-await weigh(40_000);
+await weigh(42_000);
 await walk('TypeScript SDK 1', '2025-11-25', new Client(me), new StreamableHTTPClientTransport(url));
 await walk('TypeScript SDK 2', '2025-11-25', new v2.Client(me), new v2.StreamableHTTPClientTransport(url));
 await walk('TypeScript SDK 2, no handshake', '2026-07-28', new v2.Client(me, { versionNegotiation: { mode: 'auto' } }), new v2.StreamableHTTPClientTransport(url));

@@ -17,9 +17,10 @@ quiet() {
 
 quiet openapi-typescript "$openapi" -o out/types.ts
 quiet openapi-ts -i "$openapi" -o out/sdk --silent
+quiet node tools.mjs "$address"
 quiet tsc
 node out/js/calls.js "$address"
-echo "openapi-typescript, @hey-api/openapi-ts: compiled, called"
+echo "openapi-typescript, @hey-api/openapi-ts, json-schema-to-typescript, Ajv: compiled, called"
 
 go tool ogen --config ogen.yml --target out/ogen --package ogen "$openapi" >out/ogen.log 2>&1 || { cat out/ogen.log; exit 1; }
 mkdir out/api

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,7 +20,7 @@ import (
 
 // MaxTools bounds the bytes of tools/list, which begins conversations. maxEnvelope of them are for
 // the members around the list.
-const MaxTools, maxEnvelope = 14_336, 128
+const MaxTools, maxEnvelope = 16_384, 128
 
 func (g *Answers) mcp() error {
 	words, service := &g.Site.MCP, &g.Site.Service
@@ -41,8 +42,7 @@ func (g *Answers) mcp() error {
 		tool := g.toolEntry(&api.Tools[i])
 		if _, op := api.Find(api.Tools[i].Operation); op.Document != nil {
 			document := g.Snapshot.Documents[op.Document.ID]
-			required := tool.Get("outputSchema").(object).Get("required").([]string)
-			if result := toolResult(document, required); !bytes.Equal(result, document) {
+			if result := toolResult(document); !bytes.Equal(result, document) {
 				g.Snapshot.Documents[api.MCPResult+op.Document.ID] = result
 			}
 		}
@@ -72,6 +72,7 @@ func (g *Answers) mcp() error {
 		{"endpoint", g.URL(protocol.Path)},
 		{"install", installBlocks(words.Install[:min(1, len(words.Install))])},
 		{"tools", names},
+		{"more", g.URL("/mcp.html")},
 	})
 	return nil
 }
@@ -88,7 +89,7 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 		{"inputSchema", g.ToolInput(t, op)},
 		{"outputSchema", g.toolOutput(op)},
 		{"annotations", object{
-			{"title", words.Title},
+			{"title", words.Title}, // where the directory of Anthropic reads it
 			{"readOnlyHint", !op.Writes},
 			{"destructiveHint", false},
 			{"idempotentHint", !op.Writes},
@@ -133,22 +134,21 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 }
 
 // Some providers of models refuse every tool of a request that has another keyword. They take
-// pattern too, which only costs space.
+// pattern, maxLength, minItems and maxItems too, which only cost space.
 var argumentKeywords = []string{
-	"type", "description", "properties", "required", "items", "enum",
-	"minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength",
+	"type", "description", "properties", "required", "items", "enum", "minimum", "maximum", "minLength",
 }
 
 func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	switch {
 	case f.Name == api.DryRun.Name:
-		schema.Set("description", "With true, nothing is written.")
+		return object{{"type", "boolean"}}
 	case f.Name == api.KeyArgument:
-		return object{{"type", "string"}, {"description", "A UUID: with it, a repeated call is made once."}}
+		return object{{"type", "string"}, {"description", "A UUID: a repeat is made once."}}
 	case f.Type == input.List: // some models cannot fill in two types
 		return object{
 			{"type", "string"},
-			{"description", "One of " + strings.Join(f.Values, ", ") + "; or several, joined with commas."},
+			{"description", strings.Join(f.Values, ", ") + "; or several with commas."},
 		}
 	case f.Type == input.Date:
 		schema.Set("description", "YYYY-MM-DD. "+schema.Get("description").(string))
@@ -164,21 +164,13 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	return only(schema, argumentKeywords...)
 }
 
+// answerMembers returns the members of an answer that are never null, except arrays.
 func (g *Answers) answerMembers(op *api.Operation) object {
-	answer, members := Inline(g.AnswerTypes(op)[0]), object{}
-	for _, name := range answer.Get("required").([]string) {
-		member := only(answer.Get("properties").(object).Get(name).(object), "type")
-		switch kind := member.Get("type").(type) {
-		case string:
-			if kind == "array" {
-				continue
-			}
-		case []string:
-			member = object{{"type", kind[0]}, {"description", "Omit if null."}}
-		}
-		members.Set(name, member)
-	}
-	return members
+	members := memberTypes(Inline(g.AnswerTypes(op)[0]), "type").Get("properties").(object)
+	return slices.DeleteFunc(members, func(m output.Member) bool {
+		kind, one := m.Value.(object).Get("type").(string)
+		return !one || kind == "array"
+	})
 }
 
 // FirstSentence returns the first sentence of a text.
@@ -189,25 +181,65 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// toolOutput returns the schema of a tool's structured content. It requires the members of every
-// answer and types all but texts; other members are allowed and not named.
-func (g *Answers) toolOutput(op *api.Operation) object {
-	answer := Inline(g.AnswerTypes(op)[0])
-	required := slices.DeleteFunc(answer.Get("required").([]string), func(name string) bool {
-		return slices.Contains(api.Omitted, name) || slices.Contains(ContractMembers(), name)
-	})
-	typed := object{}
-	for _, m := range answer.Get("properties").(object) {
-		if schema := m.Value.(object); slices.Contains(required, m.Name) && schema.Get("type") != nil && !isText(schema) {
-			typed.Set(m.Name, only(schema, "type", "enum"))
-		}
-	}
-	return object{{"type", "object"}, {"properties", typed}, {"required", required}}
+// described are the members of results whose own members the schema of a result has.
+var described = []string{
+	"registration", "charter", "roster", "promise", "pilot_waitlist", "orgs", "suggestions", "excluded_from_counts",
+	"observed_attention", "result",
 }
 
-func toolResult(document []byte, required []string) []byte {
+// toolOutput returns the schema of a tool's structured content: the types of its members and, for
+// the scoreboard, whose counts must all be there, the required ones.
+func (g *Answers) toolOutput(op *api.Operation) object {
+	answer := Inline(g.AnswerTypes(op)[0])
+	schema := memberTypes(answer, "type", "enum")
+	if op.Document != nil && op.Document.Check != nil {
+		schema.Set("required", slices.DeleteFunc(answer.Get("required").([]string), isLeftOut))
+	}
+	return schema
+}
+
+func isLeftOut(name string) bool {
+	return slices.Contains(api.Omitted, name) || slices.Contains(ContractMembers(), name)
+}
+
+func memberTypes(schema object, keywords ...string) object {
+	typed, properties := object{}, schema.Get("properties").(object)
+	required, _ := schema.Get("required").([]string)
+	for _, m := range properties {
+		list, total := strings.CutSuffix(m.Name, "_total")
+		total = total && properties.Get(list) != nil && !slices.Contains(required, m.Name) // of a list that is cut short
+		if !total && !isLeftOut(m.Name) {
+			typed.Set(m.Name, memberType(m.Value.(object), slices.Contains(described, m.Name), keywords))
+		}
+	}
+	return object{{"type", "object"}, {"properties", typed}}
+}
+
+func memberType(schema object, whole bool, keywords []string) object {
+	items := schema.Get("items")
+	if choices, is := schema.Get("oneOf").([]object); is { // clients drop a tool for the keyword
+		kinds := []string{}
+		for _, choice := range choices {
+			kinds = append(kinds, choice.Get("type").(string))
+			items = cmp.Or(items, choice.Get("items"))
+		}
+		schema = object{{"type", kinds}}
+	}
+	short := only(slices.Clone(schema), keywords...)
+	if values, _ := short.Get("enum").([]string); len(values) == 1 {
+		short = only(short, "type")
+	}
+	if element, is := items.(object); whole && is && element.Get("properties") != nil {
+		short.Set("items", memberTypes(element, "type"))
+	} else if whole && schema.Get("properties") != nil {
+		return memberTypes(schema, "type")
+	}
+	return short
+}
+
+func toolResult(document []byte) []byte {
 	v, _ := jsondoc.Parse(document)
-	v.Members = slices.DeleteFunc(v.Members, func(m jsondoc.Member) bool { return !slices.Contains(required, m.Name) })
+	v.Members = slices.DeleteFunc(v.Members, func(m jsondoc.Member) bool { return isLeftOut(m.Name) })
 	return output.Compact(withoutOmitted(&v))
 }
 
@@ -238,11 +270,6 @@ var ContractMembers = sync.OnceValue(func() (names []string) {
 	}
 	return names
 })
-
-func isText(schema object) bool {
-	kinds, _ := schema.Get("type").([]string)
-	return schema.Get("enum") == nil && (schema.Get("type") == "string" || slices.Equal(kinds, []string{"string", "null"}))
-}
 
 func only(schema object, keywords ...string) object {
 	return slices.DeleteFunc(schema, func(m output.Member) bool { return !slices.Contains(keywords, m.Name) })

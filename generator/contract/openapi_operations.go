@@ -38,8 +38,10 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 		example = jsondoc.AppendString(nil, f.Values[0])
 	}
 	switch f.Type {
-	case input.List:
-		shape = d.listItems(f)
+	case input.List: // some generated clients send an array as several parameters
+		shape = object{{"type", "string"}}
+		meaning += " One of " + strings.Join(f.Values, ", ") + "."
+		example = jsondoc.AppendString(nil, strings.Join(f.Values[:2], ","))
 	case input.Switch:
 		shape = object{{"type", "string"}, {"enum", f.Values}}
 	}
@@ -53,10 +55,6 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 		described.Set("required", true)
 	}
 	described.Set("schema", shape)
-	if f.Type == input.List { // its values are joined with commas
-		described.Set("style", "form")
-		described.Set("explode", false)
-	}
 	if len(example) > 0 {
 		described.Set("example", example)
 	}
@@ -218,7 +216,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
 	case 405:
 		headers, required = append(headers, "Allow"), []string{"contract"}
-	case 413, 414, 415:
+	case 413, 414, 415, 425:
 		required = []string{"errors"}
 	case 429:
 		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}

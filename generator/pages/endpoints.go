@@ -47,7 +47,7 @@ func (g *family) addEndpointPages() {
 		isCounted := e.Main.Rule != "" && slices.Contains(answer, slipRow{Name: "recorded", Value: "true"})
 		g.addDerived(&draft{
 			Page: &site.Page{
-				Name: contract.EndpointPage(route), Title: routeTitle(route), Description: g.Summary(route.ID),
+				Name: contract.EndpointPage(route), Title: routeTitle(route) + " endpoint", Description: g.Summary(route.ID),
 			},
 			heading: route.Path,
 			parent:  g.pageLinks([]string{referencePage})[0],

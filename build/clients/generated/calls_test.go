@@ -29,8 +29,8 @@ func TestCalls(t *testing.T) {
 	}
 	name := "ledger-lark"
 
-	year, op := int32(2026), api.GetBusinessDaysParamsOpHolidays
-	days, err := c.GetBusinessDaysWithResponse(ctx, &api.GetBusinessDaysParams{Op: &op, Calendar: &[]api.CalendarValue{api.Fr, api.De}, Year: &year})
+	year, op, calendars := int32(2026), api.GetBusinessDaysParamsOpHolidays, "fr,de"
+	days, err := c.GetBusinessDaysWithResponse(ctx, &api.GetBusinessDaysParams{Op: &op, Calendar: &calendars, Year: &year})
 	if closed, err := answer(t, "read holidays", days.JSON200, days.Body, err).AsComputeBusinessDaysAnswer(); err != nil || closed.Op != "holidays" {
 		t.Errorf("read holidays: %v, %s", err, days.Body)
 	}

@@ -99,7 +99,7 @@ func TestOgen(t *testing.T) {
 		t.Errorf("the calendars: %+v", r)
 	}
 	holidays, err := c.GetBusinessDays(ctx, ogen.GetBusinessDaysParams{
-		Op: ogen.NewOptGetBusinessDaysOp("holidays"), Calendar: []ogen.CalendarValue{"fr", "de"}, Year: ogen.NewOptInt32(2026),
+		Op: ogen.NewOptGetBusinessDaysOp("holidays"), Calendar: ogen.NewOptString("fr,de"), Year: ogen.NewOptInt32(2026),
 	})
 	if r := got[ogen.GetBusinessDaysOKHeaders](t, "list holidays", holidays, err); len(r.Response.ComputeBusinessDaysAnswer.Result.BizdayHolidayArray) == 0 {
 		t.Errorf("holidays: %+v", r)
