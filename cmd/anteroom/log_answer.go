@@ -139,6 +139,7 @@ func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) b
 		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
 	}
 	if !isTime("2006-01-02T15:04:05Z", about.RecordedAt) || !isTime(time.DateOnly, about.CountedBy) ||
+		about.CountedBy < about.RecordedAt[:len(time.DateOnly)] ||
 		about.IssuedBy == "" || (about.Log == "") != (about.Root == "") || canon.Promise(&about) != text {
 		return false
 	}

@@ -206,7 +206,7 @@ func failing(out string) string {
 
 // Each program is short, and its lines are.
 func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 264, "verify.mjs": 329} {
+	for name, most := range map[string]int{"verify.py": 269, "verify.mjs": 334} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +221,7 @@ func TestShort(t *testing.T) {
 // Both programs give the verdict of the service on every kind of input, and print the same.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t), ofPromises(t))
+	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t), ofPromises(t), texts(t))
 	outcomes := map[int]int{}
 	for _, q := range questions {
 		outcomes[q.status]++
@@ -543,6 +543,62 @@ func ofPromises(t *testing.T) (questions []question) {
 			status := map[string]int{"valid": 0, "invalid": 1, "unverified": 2}[v.Verdict]
 			questions = append(questions, question{name: "promise, " + v.Name, input: edited(t, p.Answer, changes...), status: status})
 		}
+	}
+	return questions
+}
+
+// texts are promises whose texts the key has signed, and which are not the canonical ones of their
+// records, or stand in an answer that says something else.
+func texts(t *testing.T) (questions []question) {
+	whole := post(t, "/api/waitlist", map[string]string{"agent_name": odd})
+	var members struct{ Promise map[string]json.RawMessage }
+	if err := json.Unmarshal(whole, &members); err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := json.Unmarshal(members.Promise["text"], &text); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(text string, changes ...string) []byte {
+		promise := maps.Clone(members.Promise)
+		promise["text"] = json.RawMessage(quoted(text))
+		promise["signature"] = json.RawMessage(quoted(base64.StdEncoding.EncodeToString(ed25519.Sign(edgetest.Key, []byte(text)))))
+		whole, _ := json.Marshal(promise)
+		return edited(t, edited(t, whole, changes...), "x", "")
+	}
+	add := func(name string, status int, promise []byte, changes ...string) {
+		q := question{name: "signed text, " + name, input: edited(t, whole, append([]string{"promise", string(promise)}, changes...)...), status: status}
+		if status == 1 {
+			q.failed = "promise"
+		}
+		questions = append(questions, q)
+	}
+	add("as received", 0, answer(text))
+	due := regexp.MustCompile(`"counted_by":"[^"]*"`).FindString(text)
+	for name, replaced := range map[string]string{
+		"a day that is a number": strings.Replace(text, due, `"counted_by":5`, 1), "a day that is null": strings.Replace(text, due, `"counted_by":null`, 1),
+		"a line feed more": text + "\n", "an escape in the day": strings.Replace(text, due, `"counted_by":"2026-12-20\u001b[1m"`, 1),
+		"the day twice": strings.Replace(text, due, due+`,"counted_by":"2030-01-01"`, 1), "an eleventh member": strings.TrimSuffix(text, "}") + `,"x":1}`,
+		"without a log": strings.Replace(text, `,"log":null`, "", 1), "a size without a log": strings.Replace(text, `"size":null`, `"size":5`, 1),
+		"a day that does not exist": strings.Replace(text, due, `"counted_by":"2026-02-30"`, 1), "no day": strings.Replace(text, due, `"counted_by":"soon"`, 1),
+		"another order":      strings.Replace(strings.Replace(text, `"size":null,`, "", 1), `"root":null`, `"root":null,"size":null`, 1),
+		"a log that is true": strings.Replace(text, `"log":null,"size":null,"root":null`, `"log":true,"size":1,"root":""`, 1), "no object": "[]", "no JSON": "soon",
+	} {
+		if replaced == text {
+			t.Fatalf("%s changes nothing", name)
+		}
+		add(name, 1, answer(replaced))
+	}
+	add("a day before the record", 1, answer(strings.Replace(text, due, `"counted_by":"2020-01-01"`, 1)))
+	for _, spec := range []string{"", `"other"`, "7", "null"} {
+		add("spec "+spec, 0, answer(text, "spec", spec))
+	}
+	for _, key := range []string{"", "null", `""`, "7", "[]", `"\u00a0"`} {
+		add("public_key_b64 "+key, 2, answer(text, "public_key_b64", key))
+	}
+	add("not recorded", 0, answer(text), "recorded", "false")
+	for _, promise := range []string{"7", `"x"`, "[]", "true", `{}`} {
+		add("promise "+promise, 1, []byte(promise))
 	}
 	return questions
 }

@@ -62,7 +62,8 @@ export function promised({ kind, o }) {
     const isLog = log === null ? size === null && root === null
       : log && typeof log === "string" && size >= 0 && strict(root).length === 32;
     const good = /^[0-9a-f]{32}$/.test(record_id) && issued_by && typeof issued_by === "string" &&
-      isTime(recorded_at) && isTime(`${counted_by}T00:00:00Z`) && isLog;
+      isTime(recorded_at) && isTime(`${counted_by}T00:00:00Z`) && isLog &&
+      recorded_at.slice(0, 10) <= counted_by;
     return good && written === text ? { issued_by, counted_by, log, size, root } : {};
   } catch {
     return {};
@@ -98,13 +99,15 @@ export async function check({ kind, o, whole }, keys, tell, { vkey, by, read } =
     }
   }
   if (!keys.every((k) => KEY.test(k))) throw new Error("a key has 32 bytes, in base64");
-  if (!keys.length && !read) throw new Error("no key to check against: give one with --receipt-key");
+  const none = "no key to check against: give public_key_b64 of [[base_url]]/api/receipt";
+  if (!keys.length && !read) throw new Error(`${none} with --receipt-key`);
   const entries = read ? await read() : [];
   if (!entries) return false;
   const { public_key_b64: named, signature } = signer;
   const over = isReceipt ? message : bytes(signer.text);
   const given = listed(keys), [current = ""] = [...given].find(([, days]) => !days) ?? [];
-  const key = isText(named) && /[^\p{White_Space}\p{DI}\u2800]/u.test(named) ? named : current;
+  const shows = isText(named) && /[^\p{White_Space}\p{DI}\u2800]/u.test(named);
+  const key = shows ? named : isReceipt ? current : "";
   const { who, gone } = judge(entries, key, at, given, by);
   if (!read && !current && !given.has(key)) {
     throw new Error("unverified: the documents of this service do not name its key");
@@ -310,7 +313,9 @@ if (isProgram) {
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
     const [file] = positionals;
     if (values.help || positionals.length > 1) throw new Error(`${usage}. [[kit_exit]]`);
-    const answer = read(textOf(files.readFileSync(file ?? 0), false));
+    const data = files.readFileSync(file ?? 0), start = data.subarray(0, 2).toString("latin1");
+    if (/^(\xff\xfe|\xfe\xff|.?\0)/.test(start)) throw new Error("UTF-16, want UTF-8");
+    const answer = read(textOf(data, false));
     const { log } = values, keys = values["receipt-key"]?.split(",").filter(Boolean);
     if (values.counted || log !== undefined) {
       const found = await counted(answer, { log, keys, logKey: values["log-key"] }, show);

@@ -30,6 +30,7 @@ def signed(key, message, signature):  # without cofactor: S*B - k*A must encode 
     x, y = x * pow(z, P - 2, P) % P, y * pow(z, P - 2, P) % P
     return (y | x % 2 << 255).to_bytes(32, "little") == r
 def refuse(why): raise ValueError(why)
+def strange(constant): refuse(constant + " is not JSON")
 def text(v, nullable=False):
     return v if v is None and nullable or type(v) is str and (v or not nullable) else refuse("")
 def seat(s, position):
@@ -56,6 +57,7 @@ def promised(kind, o, digest):  # what a promise says, if its text is exactly th
     c.update((k, said[k]) for k in ("issued_by", "counted_by", "log", "size", "root"))
     good = re.fullmatch("[0-9a-f]{32}", c["record_id"]) and text(c["issued_by"])
     good = good and iso(c["recorded_at"], "%Y-%m-%dT%H:%M:%SZ") and iso(c["counted_by"], "%Y-%m-%d")
+    good = good and c["recorded_at"][:10] <= c["counted_by"]
     if c["log"] is None: good = good and c["size"] is c["root"] is None
     else: good = good and text(c["log"]) and c["size"] >= 0 and len(strict(c["root"])) == 32
     same = json.dumps(c, separators=(",", ":"), ensure_ascii=False) == o["promise"]["text"]
@@ -196,13 +198,15 @@ def main():
     try:
         data = (open(args.file, "rb") if args.file else sys.stdin.buffer).read(MOST + 1)
         if len(data) > MOST: refuse("larger than 1 MiB")
-        hooks = {"object_pairs_hook": unique, "parse_constant": refuse, "parse_int": whole}
+        if 0 in data[:2] or data[:2] in (b"\xff\xfe", b"\xfe\xff"): refuse("UTF-16, want UTF-8")
+        hooks = {"object_pairs_hook": unique, "parse_constant": strange, "parse_int": whole}
         o = json.loads(data.decode("utf-8-sig"), **hooks)
         if levels(o) > LEVELS: refuse("nested deeper than %d levels" % LEVELS)
         json.dumps(o, ensure_ascii=False).encode("utf-8")  # refuses unpaired surrogates
-        if "verify" not in o and "receipt_spec" not in o:
+        if type(o) is dict and "verify" not in o and "receipt_spec" not in o:
             kind = next((k for k in ("registration", "charter") if k in o), kind)
-        o = dict(o.get("verify", o).items())
+        o = o.get("verify", o) if type(o) is dict else o
+        type(o) is dict or refuse("not an object")
         keys = dict(k.partition("@")[::2] for k in args.receipt_key.split(",") if k)
         good = all(re.fullmatch("[A-Za-z0-9+/]{43}=", k) for k in keys)
         good or refuse("a key has 32 bytes, in base64")
@@ -235,8 +239,9 @@ def main():
         if kind == "receipt" or said:
             named = by.get("public_key_b64")
             current = next((k for k in keys if not keys[k]), "")
-            if not keys and not count: refuse("no key to check against: give one with --receipt-key")
-            if type(named) is not str or not INK.search(named): named = current
+            if not keys and not count: refuse("no key to check against: give public_key_b64 of "
+                                              "https://www.anteroom.example/api/receipt with --receipt-key")
+            if type(named) is not str or not INK.search(named): named = "" if said else current
             given = "this program" if args.receipt_key == "FoUN+HAAMZm6qQxwf51oQfavAeWJKDhGEYIClXvpvD8=@2026-11-01..2026-11-20" else "--receipt-key"
             who, revoked = judge(entries, named, at, keys, given)
             if not (count or current or named in keys):
