@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 # git clones no folder of another user, as this one is in a container.
 git bundle create -q "$folder/repository" HEAD --tags
 for copy in a some/longer/name; do
-  git clone -q "$folder/repository" "$folder/$copy"
+  git -c advice.detachedHead=false clone -q "$folder/repository" "$folder/$copy"
   # What was fetched and compiled already serves the copies too, but the second compiles the edge
   # core again.
   mkdir -p "$folder/$copy/build/cache"
