@@ -159,7 +159,10 @@ func TestGroup(t *testing.T) {
 				if r.Failure != want {
 					t.Errorf("failure %q, want %q", r.Failure, want)
 				}
-				if got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id)); (got.Rows[0][0][0] == int64(1)) != (want == turn.None) {
+				got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id))
+				if got.Failure != turn.None {
+					t.Errorf("read: failure %q", got.Failure)
+				} else if (got.Rows[0][0][0] == int64(1)) != (want == turn.None) {
 					t.Errorf("failure %q, and the row is there: %v", want, got.Rows)
 				}
 			}
