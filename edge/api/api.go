@@ -23,14 +23,11 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Cache is a Cache-Control header field.
-type Cache string
-
-// The cache policies of answers.
+// The Cache-Control header fields of answers.
 const (
-	NoStore  Cache = "no-store"
-	Constant Cache = "public, max-age=300, stale-while-revalidate=86400" // changes with the content
-	Spec     Cache = "public, max-age=60"                                // changes with the receipt key too
+	NoStore  = "no-store"
+	Constant = "public, max-age=300, stale-while-revalidate=86400" // changes with the content
+	Spec     = "public, max-age=60"                                // changes with the receipt key too
 )
 
 // The request header fields that an answer may depend on, with those that are LikeKey. A host
@@ -86,15 +83,15 @@ type Route struct {
 
 // Operation is an operation of a route.
 type Operation struct {
-	ID      string        // "registerAgent": key of its texts in the content
-	Methods []string      // "GET", "POST"
-	Fields  []input.Field // of the query of a GET or the body of a POST
-	Example string        // JSON text of a body; "" if the examples of Fields make one
-	AnyOf   []string      // fields of which at least one is required
-	Strict  bool          // it refuses unknown fields
-	Writes  bool          // it stores, sends or signs: counted by the rate limiter
-	DryRun  bool          // it makes a record: it also reads DryRun and an idempotency key
-	Cache   Cache
+	ID      string                 // "registerAgent": key of its texts in the content
+	Methods []string               // "GET", "POST"
+	Fields  []input.Field          // of the query of a GET or the body of a POST
+	Example string                 // JSON text of a body; "" if the examples of Fields make one
+	AnyOf   []string               // fields of which at least one is required
+	Strict  bool                   // it refuses unknown fields
+	Writes  bool                   // it stores, sends or signs: counted by the rate limiter
+	DryRun  bool                   // it makes a record: it also reads DryRun and an idempotency key
+	Cache   string                 // Cache-Control
 	Errors  []*respond.ProblemType // further problems than every endpoint has
 	Rule    string                 // the rule of the canonical string in its answer, or ""
 
@@ -255,7 +252,7 @@ func reading(id string, op *Operation) *Route {
 // anything chooses an operation for any parameter, so that a mistyped one is refused.
 func anything(in *input.Input) bool { return in.Names() > 0 }
 
-func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, string(NoStore)) }
+func none(*turn.Turn, *input.Input) *turn.Response { return respond.Empty(204, NoStore) }
 
 func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefix + id} }
 

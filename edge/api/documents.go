@@ -60,7 +60,7 @@ func (a *API) Undocumented(t *turn.Turn, path string) turn.Outcome {
 	html := wishFor("text/html", accept)
 	prefersTwin := wishFor("text/markdown", accept).over(html) || wishFor("text/plain", accept).over(html)
 	reads := method == "GET" || method == "HEAD"
-	r := respond.Empty(404, string(NoStore))
+	r := respond.Empty(404, NoStore)
 	switch {
 	case reads && prefersTwin && a.hasTwin(path):
 		r = respond.Empty(200, "private, max-age=300")

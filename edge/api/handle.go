@@ -94,7 +94,7 @@ func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	}
 	needsEffects := len(o.Effects) > 0
 	if head && needsEffects {
-		o = turn.Outcome{Response: respond.JSON(200, respond.MediaJSON, string(NoStore), nil)}
+		o = turn.Outcome{Response: respond.JSON(200, respond.MediaJSON, NoStore, nil)}
 	}
 	r := o.Response
 	if r == nil {
@@ -313,11 +313,11 @@ func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
 		made = a.text(t, op)
 	}
 	if fresh {
-		return respond.JSON(200, respond.MediaJSON, string(NoStore), made.body)
+		return respond.JSON(200, respond.MediaJSON, NoStore, made.body)
 	}
-	r := respond.JSON(200, respond.MediaJSON, string(op.Cache), made.body)
+	r := respond.JSON(200, respond.MediaJSON, op.Cache, made.body)
 	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r = respond.Empty(304, string(op.Cache))
+		r = respond.Empty(304, op.Cache)
 	}
 	r.Set("etag", made.etag)
 	return r
@@ -357,7 +357,7 @@ func redirect(t *turn.Turn, path string) *turn.Response {
 	if !ok || plain == path || find(plain) == nil {
 		return nil
 	}
-	r := respond.Empty(307, string(NoStore))
+	r := respond.Empty(307, NoStore)
 	r.Set("location", plain+t.Request.Target[len(path):])
 	return r
 }

@@ -147,10 +147,6 @@ func WriteReplayed(w *jsondoc.Writer, replayed bool) {
 	}
 }
 
-// UnlessUsed ends the SQL of an insert whose first argument is the id of a record. The insert then
-// does nothing if the id is used up.
-const UnlessUsed = outbox.UnlessUsed
-
 // Record is a registration or a charter to be stored.
 type Record struct {
 	Kind    *Kind
@@ -182,11 +178,11 @@ func store(t *turn.Turn, in *input.Input, r *Record) (stored *Stored, refusal *t
 	stored = &Stored{ID: id, At: now, Emailed: r.Address != "", sum: r.Hash, countedBy: countedBy}
 	statements := []turn.Statement{{
 		SQL: "INSERT INTO " + r.Kind.table + " (record_id, recorded_at, counted_by, " + r.Columns + ", payload_sha256)" +
-			" SELECT ?, ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + UnlessUsed,
+			" SELECT ?, ?, ?" + strings.Repeat(", ?", len(r.Values)+1) + outbox.UnlessUsed,
 		Args: slices.Concat([]any{id, now, countedBy}, r.Values, []any{r.Hash}),
 	}}
 	if r.Address != "" {
-		contact := "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + UnlessUsed
+		contact := "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + outbox.UnlessUsed
 		statements = append(statements, turn.SQL(contact, id, r.Address, now), outbox.Enqueue(t, r.Kind.Name, id, r.Address))
 	}
 	failure, earlier, ok := Insert(t, call, statements)
@@ -236,7 +232,7 @@ func (stored *Stored) sign(t *turn.Turn, kind *Kind) (ok bool) {
 }
 
 // Insert runs the inserts of one record. Their first argument is its id, and they end with
-// UnlessUsed. ok is as in Turn.Do.
+// outbox.UnlessUsed. ok is as in Turn.Do.
 //
 // Under a caller's key the transaction also uses the id up. If an earlier call has done so, the
 // inserts do nothing. On a dry run, or if the limiter has refused the turn, only an earlier call is
@@ -264,7 +260,7 @@ func Insert(
 			first = slices.Concat(first, inserts, []turn.Statement{c.use()})
 		}
 	}
-	stored, ok := t.Do(turn.Exec{Statements: first})
+	stored, ok := t.Exec(first...)
 	if !ok || stored.Failure != turn.Timeout {
 		return stored.Failure, c.previous(stored), ok
 	}
@@ -276,7 +272,7 @@ func Insert(
 			" WHERE record_id = ? AND seq > coalesce(("+older+"), 0)", c.ID, civil.FormatTime(t.Now-60))
 		again = slices.Concat([]turn.Statement{useUp}, inserts, []turn.Statement{c.use()})
 	}
-	if stored, ok = t.Do(turn.Exec{Statements: again}); !ok {
+	if stored, ok = t.Exec(again...); !ok {
 		return turn.None, nil, false
 	}
 	if t.StoreDown = stored.Failure != turn.None; t.StoreDown {
@@ -293,7 +289,7 @@ func Insert(
 // use uses the id of a record up: the newest of its table.
 func (c *Call) use() turn.Statement {
 	return turn.SQL("INSERT INTO used_ids (record_id, call, seq) "+
-		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+c.kind.table+")"+UnlessUsed, c.ID, c.fingerprint)
+		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+c.kind.table+")"+outbox.UnlessUsed, c.ID, c.fingerprint)
 }
 
 func (c *Call) keyed() bool { return c.fingerprint != "" }
@@ -368,10 +364,10 @@ func NewClaim(t *turn.Turn, c Call) (claim Claim, ok bool) {
 	}
 	statements := []turn.Statement{c.find()}
 	if t.Refusal == nil && !c.dry {
-		insert := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + UnlessUsed
+		insert := "INSERT INTO used_ids (record_id, call, claimed_at) SELECT ?1, ?2, ?3" + outbox.UnlessUsed
 		statements = append(statements, turn.SQL(insert, c.ID, c.fingerprint, t.Now))
 	}
-	claimed, ok := t.Do(turn.Exec{Statements: statements})
+	claimed, ok := t.Exec(statements...)
 	t.StoreDown = ok && claimed.Failure == turn.Timeout
 	found := c.previous(claimed)
 	if !ok || claimed.Failure != turn.None || found == nil {
@@ -390,9 +386,7 @@ func NewClaim(t *turn.Turn, c Call) (claim Claim, ok bool) {
 	}
 	const takeOver = "UPDATE used_ids SET call = ?, claimed_at = ? WHERE record_id = ? AND seq IS NULL" +
 		" AND relayed_at IS NULL AND claimed_at = ? RETURNING record_id"
-	over, ok := t.Do(turn.Exec{Statements: []turn.Statement{
-		turn.SQL(takeOver, c.fingerprint, t.Now, c.ID, found.claimedAt),
-	}})
+	over, ok := t.Exec(turn.SQL(takeOver, c.fingerprint, t.Now, c.ID, found.claimedAt))
 	if ok && over.Failure == turn.None && len(over.Rows[0]) == 0 {
 		return Claim{State: Taken, Wait: ClaimSeconds}, true
 	}

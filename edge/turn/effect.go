@@ -16,6 +16,9 @@ type Statement struct {
 	Args []any
 }
 
+// SQL returns a statement.
+func SQL(text string, args ...any) Statement { return Statement{SQL: text, Args: args} }
+
 // TextOrNull returns a text as an argument of a statement: nil (NULL) for "".
 func TextOrNull(s string) any {
 	if s == "" {
@@ -49,19 +52,16 @@ const MaxReason = 200
 // Message is plain text for the operator. The snapshot has its sender and recipient.
 type Message struct {
 	ID      string // the same for every attempt
-	List    List   // its kind
+	List    string // its kind: the first part of a List-Id (RFC 2919), by which mail programs sort
 	Subject string // never contains a caller's words
 	Text    string // UTF-8, lines end in LF
 	After   string // ID of the message that mail programs show it under, or ""
 }
 
-// List is a kind of message: the first part of a List-Id (RFC 2919), by which mail programs sort.
-type List string
-
 // The kinds of messages.
 const (
-	Suggestions List = "suggestions"
-	Contacts    List = "contacts" // the e-mail addresses of registrations and charters
+	Suggestions = "suggestions"
+	Contacts    = "contacts" // the e-mail addresses of registrations and charters
 )
 
 // Fetch sends an HTTP request to an address in the snapshot or, with Self, to this service. It

@@ -209,7 +209,7 @@ type Response struct {
 // Observation is one action of an MCP client.
 type Observation struct {
 	Client string // the client's name for itself, a stranger's text, or ""
-	Kind   string // one of protocol.SeenKinds
+	Kind   string // see package protocol
 }
 
 // Get returns the value of the response's header field with this lower-case name, or "".
@@ -234,6 +234,11 @@ func (t *Turn) Do(effect Effect) (result Result, ok bool) {
 		return Result{}, false
 	}
 	return results[0], true
+}
+
+// Exec is Do for an Exec.
+func (t *Turn) Exec(statements ...Statement) (result Result, ok bool) {
+	return t.Do(Exec{Statements: statements})
 }
 
 // DoAll is Do for effects that do not depend on each other: the host performs them concurrently.

@@ -61,7 +61,7 @@ func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 		return answer(t, nil)
 	}
 	results, ok := t.DoAll(
-		turn.Exec{Statements: []turn.Statement{{SQL: try, Args: []any{t.Now}}, {SQL: "SELECT id FROM store"}}},
+		turn.Exec{Statements: []turn.Statement{turn.SQL(try, t.Now), turn.SQL("SELECT id FROM store")}},
 		turn.Fetch{Self: true, Method: "GET", URL: t.Origin() + Manifest, MaxBytes: maxManifest, TimeoutMillis: timeout},
 	)
 	if !ok {

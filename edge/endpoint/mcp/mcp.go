@@ -100,11 +100,11 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	var r *turn.Response
 	switch {
 	case !a.valid:
-		return respond.JSON(400, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+		return respond.JSON(400, respond.MediaJSON, api.NoStore, a.w.Buf)
 	case !a.any: // notifications and responses have no answer
-		r = respond.Empty(202, string(api.NoStore))
+		r = respond.Empty(202, api.NoStore)
 	default:
-		r = respond.JSON(a.status, respond.MediaJSON, string(api.NoStore), a.w.Buf)
+		r = respond.JSON(a.status, respond.MediaJSON, api.NoStore, a.w.Buf)
 		r.Log = strings.Join(a.logs, "; ")
 	}
 	r.Observed = observe(t, a.taken)
@@ -138,7 +138,7 @@ func Refused(r *api.Refusal) *turn.Response {
 func refuse(status int, id []byte, fault *failure) *turn.Response {
 	w := jsondoc.Writer{}
 	writeError(&w, id, fault)
-	return respond.JSON(status, respond.MediaJSON, string(api.NoStore), w.Buf)
+	return respond.JSON(status, respond.MediaJSON, api.NoStore, w.Buf)
 }
 
 func idOf(messages []message, batch bool) []byte {

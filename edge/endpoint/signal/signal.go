@@ -112,7 +112,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 			respond.WriteCapped(w, "ignored_fields", in.Ignored())
 		})
 	}
-	begun, ok := t.Do(begin(t))
+	begun, ok := t.Exec(begin(t)...)
 	switch {
 	case !ok:
 		return nil
@@ -132,7 +132,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 		return nil
 	}
 	o := outcomeOf(t, fault, answers)
-	stored, ok := t.Do(o.end(t, begun.Rows[0][0][0]))
+	stored, ok := t.Exec(o.end(t, begun.Rows[0][0][0])...)
 	if !ok {
 		return nil
 	}
@@ -208,16 +208,16 @@ func writeReport(t *turn.Turn, w *jsondoc.Writer, fault string) {
 
 // begin inserts a run, unless another one for the same host and addresses is under way or in its
 // pause, and reads the newest such run, in one transaction: two callers cannot both send.
-func begin(t *turn.Turn) turn.Exec {
+func begin(t *turn.Turn) []turn.Statement {
 	hash := sha256.HexOf(t.ServedFrom() + "\n" + strings.Join(t.Snapshot.Sitemap, "\n"))
 	const current = " FROM signal_runs WHERE urls_sha256 = ? AND started_at > ? AND started_at > ? - CASE outcome " +
 		"WHEN 'fired' THEN ? WHEN 'failed' THEN coalesce(body ->> 'pause', ?) ELSE ? END"
 	args := []any{hash, t.Now - maxPause, t.Now, int64(FiredPause), int64(FailedPause), int64(lease)}
-	return turn.Exec{Statements: []turn.Statement{
+	return []turn.Statement{
 		turn.SQL("INSERT INTO signal_runs (urls_sha256, started_at) SELECT ?, ? WHERE NOT EXISTS (SELECT 1"+current+
 			") RETURNING id", append([]any{hash, t.Now}, args...)...),
 		turn.SQL("SELECT started_at, outcome, body"+current+" ORDER BY id DESC LIMIT 1", args...),
-	}}
+	}
 }
 
 // outcome is the outcome of this run, or of an earlier one.
@@ -322,15 +322,15 @@ func describe(r *turn.Result) string {
 	return text
 }
 
-func (o *outcome) end(t *turn.Turn, run any) turn.Exec {
+func (o *outcome) end(t *turn.Turn, run any) []turn.Statement {
 	name := "failed"
 	if o.fired {
 		name = "fired"
 	}
-	return turn.Exec{Statements: []turn.Statement{
+	return []turn.Statement{
 		turn.SQL("UPDATE signal_runs SET finished_at = ?, outcome = ?, body = ? WHERE id = ?", o.started, name, o.body, run),
 		turn.SQL("DELETE FROM signal_runs WHERE started_at < ?", t.Now-KeepDays*24*3600),
-	}}
+	}
 }
 
 func replay(t *turn.Turn, in *input.Input, rows [][]any) *turn.Response {

@@ -13,6 +13,7 @@ import (
 	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/sha256"
+	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
 )
 
@@ -107,7 +108,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 				"It was not recorded.")
 		case relayed.Failure != turn.None:
 			if in.Key != "" {
-				if _, ok := t.Do(turn.Exec{Statements: []turn.Statement{record.Unclaim(id)}}); !ok {
+				if _, ok := t.Exec(record.Unclaim(id)); !ok {
 					return nil
 				}
 			}
@@ -116,7 +117,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 	}
 	now := civil.FormatTime(t.Now)
 	insert := []turn.Statement{turn.SQL("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256)"+
-		" SELECT ?, ?, ?, ?, ?"+record.UnlessUsed, id, now, filedAs, kind, hash)}
+		" SELECT ?, ?, ?, ?, ?"+outbox.UnlessUsed, id, now, filedAs, kind, hash)}
 	if in.Key != "" {
 		insert = append([]turn.Statement{record.Unclaim(id)}, insert...)
 	}
@@ -129,7 +130,7 @@ func Send(t *turn.Turn, in *input.Input) *turn.Response {
 		return answer(stored)
 	}
 	if in.Key != "" { // the store may take this a moment later
-		if _, ok := t.Do(turn.Exec{Statements: []turn.Statement{record.MarkRelayed(t, id)}}); !ok {
+		if _, ok := t.Exec(record.MarkRelayed(t, id)); !ok {
 			return nil
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"anteroom/edge/edgetest"
-	"anteroom/edge/record"
+	"anteroom/edge/store/outbox"
 	"anteroom/edge/turn"
 )
 
@@ -26,9 +26,9 @@ func TestRegistration(t *testing.T) {
 		t.Error("the address is echoed")
 	}
 	want := []turn.Statement{
-		{SQL: "INSERT INTO registrations (record_id, recorded_at, counted_by, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + record.UnlessUsed, Args: []any{id, "2026-11-20T12:00:00Z", "2026-12-20", " ada ", nil, body["payload_sha256"]}},
-		{SQL: "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + record.UnlessUsed, Args: []any{id, "ada@example.org", "2026-11-20T12:00:00Z"}},
-		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + record.UnlessUsed, Args: []any{id, "registration", `{"address":"ada@example.org"}`, edgetest.Now}},
+		{SQL: "INSERT INTO registrations (record_id, recorded_at, counted_by, agent_name, pubkey, payload_sha256) SELECT ?, ?, ?, ?, ?, ?" + outbox.UnlessUsed, Args: []any{id, "2026-11-20T12:00:00Z", "2026-12-20", " ada ", nil, body["payload_sha256"]}},
+		{SQL: "INSERT INTO contacts (record_id, address, created_at) SELECT ?, ?, ?" + outbox.UnlessUsed, Args: []any{id, "ada@example.org", "2026-11-20T12:00:00Z"}},
+		{SQL: "INSERT INTO outbox (record_id, kind, payload, created_at, next_try_at) SELECT ?, ?, ?, ?, 0" + outbox.UnlessUsed, Args: []any{id, "registration", `{"address":"ada@example.org"}`, edgetest.Now}},
 	}
 	if !reflect.DeepEqual(h.Statements, want) {
 		t.Errorf("statements\n%v\n%v", h.Statements, want)

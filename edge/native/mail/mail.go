@@ -139,7 +139,7 @@ func compose(m turn.Message, s *snapshot.Snapshot, now time.Time) (*gomail.Msg, 
 	msg.SetDateWithValue(now)
 	msg.SetMessageIDWithValue(m.ID + "@" + s.CanonicalHost)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
-	msg.SetGenHeader("List-Id", "<"+string(m.List)+"."+s.CanonicalHost+">")
+	msg.SetGenHeader("List-Id", "<"+m.List+"."+s.CanonicalHost+">")
 	if m.After != "" {
 		msg.SetGenHeader(gomail.HeaderReferences, "<"+m.After+"@"+s.CanonicalHost+">")
 	}

@@ -106,7 +106,7 @@ func TestCopies(t *testing.T) {
 		names, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 		return names
 	}
-	send := func(list turn.List, reply string) turn.Result {
+	send := func(list string, reply string) turn.Result {
 		server := smtptest.Start(t, smtptest.Properties{Replies: map[string]string{".": reply}})
 		relay, err := Open("smtp://"+server.Address+"?tls=none", dir)
 		must(t, err)
@@ -115,7 +115,7 @@ func TestCopies(t *testing.T) {
 		return relay.Send(t.Context(), m, mailSnapshot, time.Now())
 	}
 	for _, c := range []struct {
-		list  turn.List
+		list  string
 		reply string
 		want  int
 	}{

@@ -56,7 +56,8 @@ WHERE id IN (SELECT id FROM batch) RETURNING record_id, kind, payload, created_a
 		"tries = tries - ?4, state = iif(tries - ?4 >= ?5, 'dead', 'pending')" + held
 )
 
-// UnlessUsed is record.UnlessUsed, which says why.
+// UnlessUsed ends the SQL of an insert whose first argument is the id of a record. The insert then
+// does nothing if the id is used up.
 const UnlessUsed = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
 
 // Enqueue returns the statement that adds the address of a record to the outbox, in the transaction
@@ -75,7 +76,7 @@ func Enqueue(t *turn.Turn, kind, recordID, address string) turn.Statement {
 // message, 503 if the store fails.
 func Deliver(t *turn.Turn) *turn.Response {
 	lease := t.Now + LeaseSeconds
-	claimed, ok := t.Do(turn.Exec{Statements: []turn.Statement{turn.SQL(claim, t.Now, t.NewID(), lease, int64(maxRecords))}})
+	claimed, ok := t.Exec(turn.SQL(claim, t.Now, t.NewID(), lease, int64(maxRecords)))
 	switch {
 	case !ok:
 		return nil
@@ -111,7 +112,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 		next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
 		marking = turn.SQL(release, again, reason(&sent), next, untried, int64(maxTries), lease, id)
 	}
-	marked, ok := t.Do(turn.Exec{Statements: []turn.Statement{marking}})
+	marked, ok := t.Exec(marking)
 	switch {
 	case !ok:
 		return nil
@@ -134,7 +135,7 @@ func reason(sent *turn.Result) string {
 
 func digest(service, id string, rows [][]any, addresses bool) turn.Message {
 	m := turn.Message{
-		ID: id, List: turn.Contacts, After: string(turn.Contacts),
+		ID: id, List: turn.Contacts, After: turn.Contacts,
 		Subject: "[" + service + "] contacts: " + strconv.Itoa(len(rows)) + " with consent to be written to",
 	}
 	var b strings.Builder

@@ -241,7 +241,7 @@ func (c *codec) effect(e *turn.Effect) {
 	case kindRelay:
 		as(c, e, func(x *turn.Relay) {
 			c.text(&x.Message.ID)
-			c.text((*string)(&x.Message.List))
+			c.text(&x.Message.List)
 			c.text(&x.Message.Subject)
 			c.text(&x.Message.Text)
 			c.text(&x.Message.After)

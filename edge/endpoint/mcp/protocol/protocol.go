@@ -10,17 +10,15 @@ const (
 	Stateless     = "2026-07-28" // the revision without a handshake
 )
 
-// The kinds of turn.Observation. A request that gets an error is not observed. Only an initialize,
-// a server/discover and requests of the stateless revision name the client.
+// The kinds of turn.Observation, in the order of a client's requests. A request that gets an error
+// is not observed. Only an initialize, a server/discover and requests of the stateless revision
+// name the client.
 const (
 	SeenInitialize = "initialize"
 	SeenDiscover   = "discover"
 	SeenHandshake  = "handshake" // another request with MCP-Protocol-Version, known from an earlier answer
 	SeenCall       = "tools/call"
 )
-
-// SeenKinds lists the kinds in the order of a client's requests.
-var SeenKinds = []string{SeenInitialize, SeenDiscover, SeenHandshake, SeenCall}
 
 // Versions lists the revisions with a handshake, the newest first. A client that asks for another
 // one is offered the first.
