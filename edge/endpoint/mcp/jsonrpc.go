@@ -28,7 +28,6 @@ type message struct {
 	writes bool // the call writes: its answer is never refused
 }
 
-// failure is a JSON-RPC error.
 type failure struct {
 	Code    int
 	Message string

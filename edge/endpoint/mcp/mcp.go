@@ -24,34 +24,22 @@ import (
 type Server struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
-	tools    []tool
 }
 
-// call is a call of a tool.
 type call struct {
-	tool  *tool
-	in    *input.Input
-	fault *failure
-}
-
-type tool struct {
-	*api.Tool
 	route     *api.Route
 	operation *api.Operation
+	in        *input.Input
+	fault     *failure
 }
 
 // Load returns the state that all requests share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
-	server := &Server{snapshot: s, api: a}
 	needed := []string{api.MCPServer, api.MCPTools, api.MCPPrompts}
 	for i := range api.Prompts {
 		needed = append(needed, api.MCPPrompt+api.Prompts[i].Name)
 	}
-	for i := range api.Tools {
-		route, operation := api.Find(api.Tools[i].Operation)
-		server.tools = append(server.tools, tool{&api.Tools[i], route, operation})
-	}
-	return server, s.Require(needed...)
+	return &Server{s, a}, s.Require(needed...)
 }
 
 // Handle responds to a POST. The body of an answer that is not 2xx is a JSON-RPC error.
@@ -159,20 +147,19 @@ func checkVersion(t *turn.Turn, messages []message) *failure {
 	return unsupported(protocol.InvalidRequest, version)
 }
 
-// readCalls reads the calls of tools, and refuses a batch whose calls may not all be made.
 func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) (writes int64, fault *failure) {
 	for i := range messages {
 		m := &messages[i]
 		if m.Kind != request || m.Method != "tools/call" {
 			continue
 		}
-		m.call.tool, m.call.in, m.call.fault = s.call(t, m)
-		switch called := m.call.tool; {
-		case m.call.fault != nil:
-		case batch && called.operation.DryRun && api.HasKeyHeader(t):
+		m.call = s.call(t, m)
+		switch c := &m.call; {
+		case c.fault != nil:
+		case batch && c.operation.DryRun && api.HasKeyHeader(t):
 			return 0, notValid("the header Idempotency-Key cannot stand for the calls of a batch: " +
 				"send the argument " + api.KeyArgument + " with each; no call was made")
-		case called.operation.Writes && !m.call.in.DryRun:
+		case c.operation.Writes && !c.in.DryRun:
 			m.writes = true
 			writes++
 		}
@@ -184,7 +171,6 @@ func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) (writes
 		strconv.FormatInt(s.snapshot.BatchWrites, 10) + "; none was made")
 }
 
-// answers collects the responses to the messages of a request.
 type answers struct {
 	w         jsondoc.Writer
 	most      int  // bytes that the answers to reads may reach
@@ -217,7 +203,6 @@ func (a *answers) fail(m *message, fault *failure) {
 // the body that they repeat.
 const writeRoom, errorRoom = 32 << 10, 512
 
-// bound replaces an answer that is too large by an error, unless the call writes.
 func (a *answers) bound(m *message, begin int) {
 	end := len(a.w.Buf)
 	if !m.writes && (end > begin+turn.MaxAnswer || end > a.most) {
@@ -277,7 +262,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 			a.fail(m, c.fault)
 			break
 		}
-		r := s.api.Call(t, c.tool.route, c.tool.operation, c.in)
+		r := s.api.Call(t, c.route, c.operation, c.in)
 		if r == nil {
 			return false
 		}
@@ -326,38 +311,39 @@ func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
 	return sent.Text, arguments, nil
 }
 
-func (s *Server) call(request *turn.Turn, m *message) (called *tool, in *input.Input, fault *failure) {
+func (s *Server) call(t *turn.Turn, m *message) call {
 	name, arguments, fault := named(m)
 	if fault != nil {
-		return nil, nil, fault
+		return call{fault: fault}
 	}
-	for i := range s.tools {
-		if t := &s.tools[i]; name == s.snapshot.ToolPrefix+t.Name {
-			in = input.New(t.sent(arguments.Members))
-			in.Fields = t.operation.Fields
-			in.Rename(t.Renames, t.As)
-			api.ReadDryRun(t.operation, in, nil)
-			api.ReadToolKey(request, t.operation, in)
-			for j := range in.Fields {
-				switch f := &in.Fields[j]; {
-				case f.Name == t.Omits:
-					in.Hide(f)
-				case f.Name == t.Requires && !in.Sent(f):
-					in.Missing(f.Name+" is missing or blank: this tool needs it", f)
-				}
-			}
-			return t, in, nil
+	i := slices.IndexFunc(api.Tools, func(tool api.Tool) bool { return name == s.snapshot.ToolPrefix+tool.Name })
+	if i < 0 {
+		return call{fault: invalid(m, "unknown tool "+input.TruncateRunes(name)+"; tools/list lists every tool")}
+	}
+	tool := &api.Tools[i]
+	route, op := api.Find(tool.Operation)
+	in := input.New(sent(tool, op.Fields, arguments.Members))
+	in.Fields = op.Fields
+	in.Rename(tool.Renames, tool.As)
+	api.ReadDryRun(op, in, nil)
+	api.ReadToolKey(t, op, in)
+	for i := range in.Fields {
+		switch f := &in.Fields[i]; {
+		case f.Name == tool.Omits:
+			in.Hide(f)
+		case f.Name == tool.Requires && !in.Sent(f):
+			in.Missing(f.Name+" is missing or blank: this tool needs it", f)
 		}
 	}
-	return nil, nil, invalid(m, "unknown tool "+input.TruncateRunes(name)+"; tools/list lists every tool")
+	return call{route: route, operation: op, in: in}
 }
 
-func (t *tool) sent(arguments []jsondoc.Member) []jsondoc.Member {
+func sent(tool *api.Tool, fields []input.Field, arguments []jsondoc.Member) []jsondoc.Member {
 	sent := make([]jsondoc.Member, 0, len(arguments))
 	for _, m := range arguments {
-		for i := range t.operation.Fields {
-			f := &t.operation.Fields[i]
-			if m.Name == f.Name && f.Name != t.Renames || m.Name == t.As && f.Name == t.Renames {
+		for i := range fields {
+			f := &fields[i]
+			if m.Name == f.Name && f.Name != tool.Renames || m.Name == tool.As && f.Name == tool.Renames {
 				m.Value = argument(m.Value, f)
 			}
 		}
