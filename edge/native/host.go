@@ -105,7 +105,7 @@ type Host struct {
 	store     *sqlite.Store
 	extent    *records.Extent // of the store when it was opened
 	relay     *mail.Relay     // nil for none
-	limiter   *limiter
+	limiter   limiter
 	fetches   shared[turn.Result]
 	readiness shared[*turn.Response] // so that not every check writes to the store
 	reader    *sqlite.Reader         // of the metrics, so that no write waits for them; nil without metrics
@@ -159,10 +159,7 @@ func Open(c Config) (*Host, error) {
 	for _, name := range c.Hosts {
 		h.config.Hosts = append(h.config.Hosts, hostName(name))
 	}
-	h.limiter = newLimiter(func() time.Time { return h.now() })
-	if c.Key != nil {
-		h.public = receiptkey.Public(c.Key)
-	} else {
+	if h.public = receiptkey.Public(c.Key); h.public == "" {
 		h.log.Info("no receipt key: receipts are not signed, and signed is false")
 	}
 	h.server = &http.Server{

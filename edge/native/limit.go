@@ -14,10 +14,8 @@ const (
 
 // limiter counts writes in fixed windows. Each key has its own window, which begins with the key's
 // first write. Beyond limitKeys keys the limiter forgets the oldest windows. It lives in memory: a
-// restart forgives.
+// restart forgives. The zero value is ready.
 type limiter struct {
-	now func() time.Time
-
 	mu      sync.Mutex
 	windows map[string]*window
 	oldest  []string // the keys of windows, in the order of their ends
@@ -28,14 +26,12 @@ type window struct {
 	used int64
 }
 
-func newLimiter(now func() time.Time) *limiter {
-	return &limiter{now: now, windows: map[string]*window{}}
-}
-
-func (l *limiter) take(key string, limit int64) turn.Result {
+func (l *limiter) take(key string, limit int64, now time.Time) turn.Result {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	if l.windows == nil {
+		l.windows = map[string]*window{}
+	}
 	for len(l.oldest) > 0 && !now.Before(l.windows[l.oldest[0]].end) {
 		l.drop()
 	}

@@ -10,52 +10,52 @@ import (
 
 func TestLimiter(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	l := newLimiter(func() time.Time { return now })
+	l := new(limiter)
 	for i, want := range []int64{2, 1, 0} {
-		if r := l.take("a", 3); !r.OK || r.Remaining != want || r.Reset != 60 {
+		if r := l.take("a", 3, now); !r.OK || r.Remaining != want || r.Reset != 60 {
 			t.Errorf("write %d: %+v", i, r)
 		}
 	}
 	now = now.Add(59*time.Second + time.Millisecond)
-	if r := l.take("a", 3); r.OK || r.Remaining != 0 || r.Reset != 1 {
+	if r := l.take("a", 3, now); r.OK || r.Remaining != 0 || r.Reset != 1 {
 		t.Errorf("one too many: %+v", r)
 	}
-	if r := l.take("b", 3); !r.OK || r.Remaining != 2 {
+	if r := l.take("b", 3, now); !r.OK || r.Remaining != 2 {
 		t.Errorf("another key: %+v", r)
 	}
 	now = now.Add(time.Second)
-	if r := l.take("a", 3); !r.OK || r.Remaining != 2 || r.Reset != 60 {
+	if r := l.take("a", 3, now); !r.OK || r.Remaining != 2 || r.Reset != 60 {
 		t.Errorf("the next window: %+v", r)
 	}
-	if r := l.take("b", 3); !r.OK || r.Remaining != 1 || r.Reset != 59 {
+	if r := l.take("b", 3, now); !r.OK || r.Remaining != 1 || r.Reset != 59 {
 		t.Errorf("the other key still has its window: %+v", r)
 	}
 	for i := range limitKeys + 10 {
-		l.take(strconv.Itoa(i), 3)
+		l.take(strconv.Itoa(i), 3, now)
 	}
 	if len(l.windows) != limitKeys || len(l.oldest) != limitKeys {
 		t.Errorf("%d keys and %d entries are remembered, want %d", len(l.windows), len(l.oldest), limitKeys)
 	}
-	if r := l.take("b", 3); r.Remaining != 2 {
+	if r := l.take("b", 3, now); r.Remaining != 2 {
 		t.Errorf("the oldest key was not forgotten: %+v", r)
 	}
 	now = now.Add(time.Hour)
-	if l.take("z", 3); len(l.windows) != 1 {
+	if l.take("z", 3, now); len(l.windows) != 1 {
 		t.Errorf("%d keys are remembered after an hour", len(l.windows))
 	}
 }
 
 // TestLimiterAtOnce: of many writes at once exactly as many are let through as the limit says.
 func TestLimiterAtOnce(t *testing.T) {
-	l := newLimiter(time.Now)
+	l := new(limiter)
 	const callers, each, limit = 8, 5000, 100
 	var passed atomic.Int64
 	var all sync.WaitGroup
 	for caller := range callers {
 		all.Go(func() {
 			for i := range each {
-				l.take(strconv.Itoa(caller*each+i), limit) // a key of its own: the map grows
-				if l.take("shared", limit).OK {
+				l.take(strconv.Itoa(caller*each+i), limit, time.Now()) // a key of its own: the map grows
+				if l.take("shared", limit, time.Now()).OK {
 					passed.Add(1)
 				}
 			}

@@ -23,7 +23,6 @@ func (h *Host) turn(on *site, request turn.Request) *turn.Turn {
 	return t
 }
 
-// relayer is sendMail or sendSoon.
 type relayer func(*site, turn.Message) turn.Result
 
 // run runs a turn to its end, and returns nil if that failed. Effects are not bound to the request:
@@ -102,7 +101,7 @@ func (h *Host) performOne(on *site, effect turn.Effect, relay relayer) turn.Resu
 					"(check --client-ip-header)", "field", h.config.ClientIPHeader)
 			})
 		}
-		return h.limiter.take(e.Key, limit)
+		return h.limiter.take(e.Key, limit, h.now())
 	case turn.Fetch:
 		fetch := func() turn.Result {
 			began := time.Now()
