@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,34 +131,20 @@ func addFields(header http.Header, fields []turn.Header) {
 	}
 }
 
-// commonFields are respond.CommonHeaders, and requestFields api.RequestHeaders, with the names of
-// net/http, each of which costs an allocation to make.
-var (
-	commonFields  = http.Header{}
-	requestFields = make([]string, len(api.RequestHeaders))
-)
+// commonFields are respond.CommonHeaders with the names of net/http, each of which costs an
+// allocation to make.
+var commonFields = http.Header{}
 
-func init() {
-	for _, field := range respond.CommonHeaders {
-		commonFields.Add(field.Name, field.Value)
-	}
-	for i, name := range api.RequestHeaders {
-		requestFields[i] = http.CanonicalHeaderKey(name)
-	}
-}
+func init() { addFields(commonFields, respond.CommonHeaders) }
 
 func (h *Host) dynamic(w http.ResponseWriter, r *http.Request, on *site, t *turn.Turn, path string) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, turn.MaxBody+1))
 	request := &t.Request
 	request.Body, request.Incomplete, t.Host.Client = body, err != nil && len(body) <= turn.MaxBody, h.callerAddress(r)
-	for i, name := range api.RequestHeaders {
-		if lines := r.Header[requestFields[i]]; len(lines) > 0 {
-			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
-		}
-	}
-	for name, lines := range r.Header {
-		if name = strings.ToLower(name); api.LikeKey(name) && !request.Has(name) {
-			request.Header = append(request.Header, turn.Header{Name: name, Value: strings.Join(lines, ", ")})
+	for _, field := range slices.Sorted(maps.Keys(r.Header)) {
+		if name := strings.ToLower(field); slices.Contains(api.RequestHeaders, name) || api.LikeKey(name) {
+			value := strings.Join(r.Header[field], ", ")
+			request.Header = append(request.Header, turn.Header{Name: name, Value: value})
 		}
 	}
 	send(w, r, h.answer(on, t, path))

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/static"
 	"anteroom/edge/respond"
@@ -38,7 +39,7 @@ func TestRequest(t *testing.T) {
 		"DELETE /v1 HTTP/1.1\r\nHost: a\r\n":                                         "DELETE /v1 host=a",
 		"PUT /api?x HTTP/1.1\r\nHost: a\r\n":                                         "PUT /api?x host=a",
 		"GET http://b.example:99/v1/x?y HTTP/1.1\r\nHost: a\r\n":                     "GET /v1/x?y host=b.example",
-		"GET /api/x HTTP/1.1\r\nHost: a\r\nPurpose: prefetch\r\nSec-Purpose: a\r\nCookie: c\r\nSEC-PURPOSE: b\r\nUser-Agent: u\r\n": "header=[{user-agent u} {purpose prefetch} {sec-purpose a, b}] body=0",
+		"GET /api/x HTTP/1.1\r\nHost: a\r\nPurpose: prefetch\r\nSec-Purpose: a\r\nCookie: c\r\nSEC-PURPOSE: b\r\nUser-Agent: u\r\n": "header=[{purpose prefetch} {sec-purpose a, b} {user-agent u}] body=0",
 		"GET /api/" + strings.Repeat("x", 20<<10) + " HTTP/1.1\r\nHost: a\r\n":                                                      "xx host=a",
 		"GET /api/x HTTP/1.1\r\nHost: a\r\n ": "extra=[extra.example]",
 	} {
@@ -50,7 +51,7 @@ func TestRequest(t *testing.T) {
 	for size, want := range map[int]int{0: 0, turn.MaxBody: turn.MaxBody, turn.MaxBody + 1: turn.MaxBody + 1, 3 * turn.MaxBody: turn.MaxBody + 1} {
 		answer, err := http.Post("http://"+address+"/api/x", "application/json", bytes.NewReader(make([]byte, size)))
 		must(t, err)
-		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{user-agent Go-http-client/1.1} {content-type application/json}] body=%d ", want)) {
+		if got := bodyOf(answer); !strings.Contains(got, fmt.Sprintf("header=[{content-type application/json} {user-agent Go-http-client/1.1}] body=%d ", want)) {
 			t.Errorf("body of %d: %q", size, got)
 		}
 	}
@@ -108,7 +109,7 @@ func TestResponse(t *testing.T) {
 // Every refusal is a problem document that a page of any origin can read, whatever the path and the
 // reason are: an error of the host itself too. Every path has a preflight.
 func TestRefusals(t *testing.T) {
-	documents, err := static.New([]static.File{
+	documents, err := static.New([]assets.File{
 		{Path: "/llms.txt", MediaType: "text/plain", Bytes: []byte("hello")},
 		{Path: "/index.html", MediaType: "text/html", Bytes: []byte("<p>")},
 		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/mcp /api/mcp 308\n")},
