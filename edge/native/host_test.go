@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"anteroom/content"
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
@@ -235,7 +236,7 @@ func TestPublish(t *testing.T) {
 	make1 := func(version string) (*snapshot.Snapshot, *static.Documents) {
 		s := edgetest.Snapshot()
 		s.Version = version
-		documents, err := static.New([]static.File{{Path: "/v", Bytes: []byte(version)}})
+		documents, err := static.New([]assets.File{{Path: "/v", Bytes: []byte(version)}})
 		must(t, err)
 		return s, documents
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/static"
@@ -12,7 +13,7 @@ import (
 
 // TestMetrics: what a host does is counted under the right names.
 func TestMetrics(t *testing.T) {
-	documents, err := static.New([]static.File{{Path: "/llms.txt", Bytes: []byte("hello")}})
+	documents, err := static.New([]assets.File{{Path: "/llms.txt", Bytes: []byte("hello")}})
 	must(t, err)
 	limit, m := int64(2), metrics.New("", "")
 	h, _ := open(t, Config{Metrics: m, WritesPerMinute: &limit, Documents: documents, Key: edgetest.Key}, fake{})

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/sqlite"
@@ -23,7 +24,7 @@ import (
 // manifestOf are documents of which the manifest names a content.
 func manifestOf(t *testing.T, version string) *static.Documents {
 	t.Helper()
-	documents, err := static.New([]static.File{{Path: "/manifest.json", Bytes: []byte(`{"content_version":"` + version + `"}`)}})
+	documents, err := static.New([]assets.File{{Path: "/manifest.json", Bytes: []byte(`{"content_version":"` + version + `"}`)}})
 	must(t, err)
 	return documents
 }

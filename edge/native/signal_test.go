@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/static"
 )
@@ -29,7 +30,7 @@ func TestSignalIsSentOnce(t *testing.T) {
 	})
 	published := edgetest.Snapshot()
 	published.WritesPerMinute, published.IndexNowURLs = 0, []string{slow}
-	documents, err := static.New([]static.File{{Path: "/" + published.IndexNowKey + ".txt", Bytes: []byte(published.IndexNowKey)}})
+	documents, err := static.New([]assets.File{{Path: "/" + published.IndexNowKey + ".txt", Bytes: []byte(published.IndexNowKey)}})
 	must(t, err)
 	h, _ := open(t, Config{Snapshot: published, Documents: documents}, fake{})
 	address, _ := serve(t, h)

@@ -3,8 +3,6 @@
 package static
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,9 +12,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/assets"
 )
-
-// File is a published file.
-type File = assets.File
 
 // Documents is an http.Handler of published documents. For an unknown path it returns 404 and the
 // document /404.html. The zero value has no documents.
@@ -33,9 +28,9 @@ type page struct {
 }
 
 // New makes Documents from files. The error names what is wrong with _headers or _redirects.
-func New(files []File) (*Documents, error) {
+func New(files []assets.File) (*Documents, error) {
 	d := &Documents{pages: map[string]*page{}}
-	byPath := map[string]*File{}
+	byPath := map[string]*assets.File{}
 	for i := range files {
 		var err error
 		switch f := &files[i]; f.Path {
@@ -61,10 +56,8 @@ func New(files []File) (*Documents, error) {
 	return d, nil
 }
 
-func (d *Documents) page(f *File, at string) *page {
-	body := f.Bytes
-	sum := sha256.Sum256(body)
-	p := &page{header: http.Header{}, body: body, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+func (d *Documents) page(f *assets.File, at string) *page {
+	p := &page{header: http.Header{}, body: f.Bytes, etag: `"` + assets.SumOf(f.Bytes)[:32] + `"`}
 	if f.MediaType != "" {
 		p.header.Set("Content-Type", f.MediaType)
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"anteroom/edge/assets"
 )
 
 const headersFile = `/*
@@ -31,7 +33,7 @@ func testDocuments(t *testing.T) *Documents {
 	t.Helper()
 	long := strings.Repeat("long text ", 300)
 	const html, text = "text/html; charset=utf-8", "text/plain; charset=utf-8"
-	s, err := New([]File{
+	s, err := New([]assets.File{
 		{Path: "/_headers", Bytes: []byte(headersFile)},
 		{Path: "/_redirects", Bytes: []byte("/ /index.html 200\n/moved /llms.txt 308\n/old /llms.txt?v=2 302\n/short /llms.txt 200\n")},
 		{Path: "/index.html", MediaType: html, Bytes: []byte("<p>index")},
@@ -117,7 +119,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	s, err := New([]File{
+	s, err := New([]assets.File{
 		{Path: "/_headers", Bytes: []byte("/a\n  Cache-Control: no-store\n")},
 		{Path: "/a", MediaType: "text/plain", Cache: "public", Bytes: []byte("A")},
 		{Path: "/b", MediaType: "text/plain", Cache: "public"},
@@ -134,7 +136,7 @@ func TestNew(t *testing.T) {
 		return strconv.Itoa(w.Code) + " " + w.Body.String()
 	}
 	for _, path := range []string{"/_headers", "/_redirects"} {
-		if _, err := New([]File{{Path: path, Bytes: []byte("x\n")}}); err == nil || !strings.HasPrefix(err.Error(), path[1:]+": ") {
+		if _, err := New([]assets.File{{Path: path, Bytes: []byte("x\n")}}); err == nil || !strings.HasPrefix(err.Error(), path[1:]+": ") {
 			t.Errorf("a faulty %s: %v", path, err)
 		}
 	}
