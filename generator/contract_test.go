@@ -44,7 +44,7 @@ func TestFaultsAreShort(t *testing.T) {
 				t.Errorf("%s %s %s: the contract has %q", method, target, body, members)
 			}
 			// Without the name that chooses an operation, a request asks for another one.
-			asked := route.Operation(strings.Trim(string(problem.Contract["id"]), `"`))
+			_, asked := api.Find(strings.Trim(string(problem.Contract["id"]), `"`))
 			if asked == nil || !slices.Contains(asked.Methods, method) {
 				t.Fatalf("%s %s %s: the contract is that of %s", method, target, body, problem.Contract["id"])
 			}

@@ -132,10 +132,8 @@ var (
 	getPost = []string{"GET", "POST"}
 )
 
-// storing lists the problems of an operation that writes into the store.
 var storing = []*respond.ProblemType{respond.KeyReused, respond.TooManyWrites, respond.StoreUnavailable}
 
-// recording lists the problems of an operation that writes by GET.
 var recording = append([]*respond.ProblemType{respond.TooEarly}, storing...)
 
 // Routes is the route table, in the order of the documentation.
@@ -261,9 +259,7 @@ func (op *Operation) Contract() *Document { return contract(op.ID) }
 
 // Answers reports whether a route has an operation of a method. HEAD and OPTIONS have none.
 func (r *Route) Answers(method string) bool {
-	return slices.ContainsFunc(r.Operations, func(op *Operation) bool {
-		return slices.Contains(op.Methods, method)
-	})
+	return choose(r, method, &input.Input{}) != nil
 }
 
 // Methods returns the methods of a route, without HEAD and OPTIONS.
@@ -285,24 +281,4 @@ func (r *Route) Documents() []*Document {
 		}
 	}
 	return documents
-}
-
-// Protocol returns the operation of a method that is a Protocol, or nil.
-func (r *Route) Protocol(method string) *Operation {
-	for _, op := range r.Operations {
-		if op.Protocol && slices.Contains(op.Methods, method) {
-			return op
-		}
-	}
-	return nil
-}
-
-// Operation returns the operation of a route with an ID, or nil.
-func (r *Route) Operation(id string) *Operation {
-	for _, op := range r.Operations {
-		if op.ID == id {
-			return op
-		}
-	}
-	return nil
 }

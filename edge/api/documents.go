@@ -37,7 +37,6 @@ func TakesPage(accept string) bool {
 // Published is the header field a host adds to a request for the path of a document.
 var Published = turn.Header{Name: "published", Value: "1"}
 
-// documentMethods is the Allow header field of a document.
 const documentMethods = "GET, HEAD, OPTIONS"
 
 // Undocumented responds to a request for a path that is not dynamic:

@@ -26,8 +26,7 @@ const (
 // API responds to requests from one snapshot. No request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
-	prerendered map[*Document]text   // documents without a Tail, on the canonical host; nil before Prerender
-	weakTags    map[*Document]string // of the documents that are OfNow
+	prerendered map[*Document]text // documents without a Tail, on the canonical host; nil before Prerender
 	links       string
 	policy      string
 	protocol    func(*turn.Turn) *turn.Response // answers requests for an operation that is a Protocol
@@ -43,7 +42,7 @@ type text struct {
 func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
-		snapshot: s, weakTags: map[*Document]string{},
+		snapshot: s,
 		links: "<" + base + `/openapi.json>; rel="service-desc"; type="application/json", <` +
 			base + `/field-guide.html>; rel="service-doc"; type="text/html", <` +
 			base + `/.well-known/api-catalog>; rel="api-catalog"`,
@@ -56,12 +55,8 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 			documents = append(documents, op.Contract())
 		}
 		for _, d := range documents {
-			if d == nil {
-				continue
-			}
-			needed = append(needed, d.ID)
-			if d.OfNow {
-				a.weakTags[d] = "W/" + tagOf(s.Documents[d.ID])
+			if d != nil {
+				needed = append(needed, d.ID)
 			}
 		}
 	}
@@ -124,8 +119,8 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	}
 	t.ContractURL = route.Path
 	method := t.Request.Method
-	switch {
-	case route.Protocol(method) != nil:
+	switch op := choose(route, method, &input.Input{}); {
+	case op != nil && op.Protocol:
 		return a.protocol(t)
 	case method == "HEAD":
 		method = "GET"
@@ -274,21 +269,18 @@ func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Respon
 	return r
 }
 
-// limit counts a write of the caller, and returns the refusal of one beyond the allowance, or nil.
-// ok is as in Turn.Do.
 func (a *API) limit(t *turn.Turn) (refusal *turn.Response, ok bool) {
 	if !t.Host.Limiter {
 		return nil, true
 	}
-	limit := turn.Limit{Key: callerKey(t.Host.Client), Policy: policyName}
-	left, ok := t.Do(limit)
+	left, ok := t.Do(turn.Limit{Key: callerKey(t.Host.Client)})
 	if !ok || left.Failure != turn.None { // if the limiter fails, the write is allowed
 		return nil, ok
 	}
-	t.SetHeader("ratelimit-policy", a.policy)
+	t.SetHeader("ratelimit-policy", a.policy) // draft-ietf-httpapi-ratelimit-headers
 	if left.Remaining >= 0 {
-		field := limit.RateLimit(&left)
-		t.SetHeader(field.Name, field.Value)
+		remaining, reset := strconv.FormatInt(left.Remaining, 10), strconv.FormatInt(left.Reset, 10)
+		t.SetHeader("ratelimit", `"`+policyName+`";r=`+remaining+";t="+reset)
 	}
 	if left.OK {
 		return nil, true
@@ -333,7 +325,7 @@ func (d *Document) check(t *turn.Turn) *turn.Response {
 func (a *API) text(t *turn.Turn, op *Operation) text {
 	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
 	if op.Document.OfNow {
-		return text{body, a.weakTags[op.Document]}
+		return text{body, "W/" + tagOf(a.snapshot.Documents[op.Document.ID])}
 	}
 	return text{body, tagOf(body)}
 }
@@ -415,15 +407,8 @@ var PreviewAgents = []string{
 	"LinkedInBot", "SkypeUriPreview", "Iframely", "redditbot", "Applebot", "BingPreview",
 }
 
-// previews reports whether a User-Agent field names one of PreviewAgents.
-func previews(agent string) bool {
-	between := func(r rune) bool { return strings.ContainsRune(" /;,()+", r) }
-	products := strings.FieldsFunc(lower(agent), between)
-	return slices.ContainsFunc(PreviewAgents, func(known string) bool { return slices.Contains(products, lower(known)) })
-}
-
 // speculative reports whether a GET is a browser's guess (Sec-Purpose and its forerunners), was
-// sent for a resource embedded in a page (Sec-Fetch-Mode), or previews a link.
+// sent for a resource embedded in a page (Sec-Fetch-Mode), or previews a link (PreviewAgents).
 func speculative(r *turn.Request) bool {
 	for _, name := range purposes {
 		value := lower(r.Get(name))
@@ -434,7 +419,10 @@ func speculative(r *turn.Request) bool {
 		}
 	}
 	mode, _ := r.Single("sec-fetch-mode")
-	return lower(mode) == "no-cors" || previews(r.Get("user-agent"))
+	between := func(r rune) bool { return strings.ContainsRune(" /;,()+", r) }
+	products := strings.FieldsFunc(lower(r.Get("user-agent")), between)
+	named := func(agent string) bool { return slices.Contains(products, lower(agent)) }
+	return lower(mode) == "no-cors" || slices.ContainsFunc(PreviewAgents, named)
 }
 
 // lower returns a text with its ASCII letters in lower case. The tables of strings.ToLower would

@@ -72,8 +72,10 @@ const (
 // Find returns the operation with an ID and its route, or nil.
 func Find(id string) (*Route, *Operation) {
 	for _, route := range Routes {
-		if op := route.Operation(id); op != nil {
-			return route, op
+		for _, op := range route.Operations {
+			if op.ID == id {
+				return route, op
+			}
 		}
 	}
 	return nil, nil

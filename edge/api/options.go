@@ -122,7 +122,6 @@ func refuseKeyHeader(t *turn.Turn, in *input.Input, why string) {
 	}
 }
 
-// readKeyHeader is ReadKey for the header field of a request. An empty one is too short.
 func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 	if !op.DryRun || !t.Request.Has(keyHeader) {
 		return
@@ -138,7 +137,6 @@ func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
 	}
 }
 
-// severalValues is the fault of a header field that must have one value.
 const severalValues = "has several different values: send one"
 
 func unquote(s string) (text string, ok bool) {

@@ -1,7 +1,5 @@
 package turn
 
-import "strconv"
-
 // Effect is an I/O operation a host performs for the core: Exec, Relay, Fetch, Sign, Verify or
 // Limit.
 type Effect interface{ effect() }
@@ -89,14 +87,7 @@ type Verify struct{ Message, PublicKey, Signature []byte }
 
 // Limit counts one write against the allowance of a key. Result: OK (it was within the allowance),
 // Remaining (-1 if unknown) and Reset.
-type Limit struct{ Key, Policy string }
-
-// RateLimit returns the header field with the remaining allowance
-// (draft-ietf-httpapi-ratelimit-headers).
-func (l Limit) RateLimit(left *Result) Header {
-	remaining, reset := strconv.FormatInt(left.Remaining, 10), strconv.FormatInt(left.Reset, 10)
-	return Header{"ratelimit", `"` + l.Policy + `";r=` + remaining + ";t=" + reset}
-}
+type Limit struct{ Key string }
 
 func (Exec) effect()   {}
 func (Relay) effect()  {}

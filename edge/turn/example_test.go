@@ -10,7 +10,7 @@ import (
 // greet is a core with one answer, for which it needs one effect.
 func greet(t *turn.Turn) turn.Outcome {
 	t.Begin(&snapshot.Snapshot{})
-	left, ok := t.Do(turn.Limit{Key: t.Host.Client, Policy: "greetings"})
+	left, ok := t.Do(turn.Limit{Key: t.Host.Client})
 	switch {
 	case !ok:
 		return t.Outcome(nil)
@@ -30,7 +30,7 @@ func ExampleRun() {
 	answer := turn.Run(current, greet, limit)
 	fmt.Printf("%d %s\n", answer.Status, answer.Body)
 	// Output:
-	// asked for [{Key:192.0.2.1 Policy:greetings}]
+	// asked for [{Key:192.0.2.1}]
 	// 200 hello
 }
 

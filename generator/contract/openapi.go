@@ -143,7 +143,7 @@ func (d *description) operation(route *api.Route, method string) object {
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		described.Set("parameters", parameters)
 	}
-	if op := route.Protocol(method); op != nil {
+	if op := operations[0]; op.Protocol {
 		d.jsonRPCOperation(&described, op)
 		return described
 	}

@@ -236,7 +236,7 @@ func writingTools() (n int) {
 // RoutesWithoutTool returns the endpoints that no MCP tool calls, except the MCP server.
 func RoutesWithoutTool() (routes []*api.Route) {
 	for _, route := range api.Routes {
-		isCalled := func(t api.Tool) bool { return route.Operation(t.Operation) != nil }
+		isCalled := func(t api.Tool) bool { of, _ := api.Find(t.Operation); return of == route }
 		if route.Path != protocol.Path && !slices.ContainsFunc(api.Tools, isCalled) {
 			routes = append(routes, route)
 		}
