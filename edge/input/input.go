@@ -244,12 +244,13 @@ func (in *Input) Text(f *Field) string {
 		if i >= 0 {
 			name = f.Aliases[i]
 		}
-		text, present := in.text(name, in.Member(name))
-		switch {
-		case !present:
+		switch v := in.Member(name); {
+		case v.Kind == jsondoc.Absent, v.Kind == jsondoc.Null, v.Kind == jsondoc.String && quote.Blank(v.Text):
+		case v.Kind != jsondoc.String:
+			in.Mistyped(name, "a string", v.Kind)
 		case from == "":
-			value, from = text, name
-		case text != value:
+			value, from = v.Text, name
+		case v.Text != value:
 			in.Add(name, ConflictingAlias, name+" and "+from+" are the same field and disagree: send one of them")
 		}
 	}
@@ -263,17 +264,6 @@ func (in *Input) Text(f *Field) string {
 		return ""
 	}
 	return value
-}
-
-func (in *Input) text(field string, v *jsondoc.Value) (text string, present bool) {
-	switch v.Kind {
-	case jsondoc.Absent, jsondoc.Null:
-		return "", false
-	case jsondoc.String:
-		return v.Text, !quote.Blank(v.Text)
-	}
-	in.Mistyped(field, "a string", v.Kind)
-	return "", false
 }
 
 // CheckText checks a text against a field's limits, and adds its faults under the given name.

@@ -73,7 +73,6 @@ func (f *Field) each(do func(name string)) {
 	}
 }
 
-// far is the distance of unrelated names.
 const far = 3
 
 // distance returns 0 for a name in another spelling, its number of edits, 2 for a whole word of the
