@@ -94,7 +94,6 @@ func authorities(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// session is a connection to a mail server.
 type session struct {
 	*smtp.Client
 	plain net.Conn // below TLS
@@ -156,34 +155,30 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 
 // envelope needs no parameters, whatever the server offers, as a message has seven bits and its
 // addresses are ASCII (RFC 6152, section 3; RFC 6531, section 3.4).
-func (s *session) envelope(from string, to ...string) error {
-	if err := s.command("MAIL FROM:<%s>", from); err != nil {
-		return s.failed("MAIL FROM", err)
-	}
-	for _, address := range to {
-		if err := s.command("RCPT TO:<%s>", address); err != nil {
-			return s.failed("RCPT TO", err)
-		}
-	}
-	return nil
-}
-
-func (s *session) command(format string, address string) error {
-	id, err := s.Text.Cmd(format, address)
-	if err != nil {
+func (s *session) envelope(from, to string) error {
+	if err := s.name("MAIL FROM", from); err != nil {
 		return err
 	}
-	s.Text.StartResponse(id)
-	defer s.Text.EndResponse(id)
-	const done = 25 // 250 or 251
-	_, _, err = s.Text.ReadResponse(done)
-	return err
+	return s.name("RCPT TO", to)
+}
+
+func (s *session) name(command, address string) error {
+	id, err := s.Text.Cmd("%s:<%s>", command, address)
+	if err == nil {
+		const done = 25 // 250 or 251
+		s.Text.StartResponse(id)
+		_, _, err = s.Text.ReadResponse(done)
+		s.Text.EndResponse(id)
+	}
+	if err != nil {
+		return s.failed(command, err)
+	}
+	return nil
 }
 
 // maxReplies is the bound of all replies of a session, with the handshake of TLS, in bytes.
 const maxReplies = 256 << 10
 
-// bounded is a connection that ends after so many bytes.
 type bounded struct {
 	net.Conn
 	left int
@@ -295,8 +290,8 @@ func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout t
 		defer s.close()
 		defer context.AfterFunc(ctx, s.close)()
 		if err = s.envelope(on.RelayBounces, on.RelayTo); err == nil && on.RelayBounces != on.RelayTo {
-			if refused := s.command("RCPT TO:<%s>", on.RelayBounces); refused != nil {
-				err = fmt.Errorf("%w: %w", ErrBounces, s.failed("RCPT TO", refused))
+			if refused := s.name("RCPT TO", on.RelayBounces); refused != nil {
+				err = fmt.Errorf("%w: %w", ErrBounces, refused)
 			}
 		}
 	}
