@@ -23,7 +23,6 @@ const (
 	busyTimeout = "busy_timeout(5000)"   // milliseconds that a statement waits for another process
 )
 
-// job is an Exec on its way through the writer.
 type job struct {
 	statements []turn.Statement
 	state      atomic.Int32 // waiting, begun or withdrawn
@@ -77,8 +76,6 @@ func (s *Store) perform(statements []turn.Statement) (rows [][][]any, changes []
 	return j.rows, j.changes, j.failure
 }
 
-// write is the writer. It begins a transaction when a job comes, and commits all jobs that have
-// come by then as a group.
 func (s *Store) write() {
 	defer close(s.stopped)
 	for {
@@ -121,7 +118,6 @@ func (s *Store) group(first *job) {
 	}
 }
 
-// take returns the queued jobs that are not withdrawn.
 func (s *Store) take(j *job) (group []*job) {
 	for {
 		if j.state.CompareAndSwap(waiting, begun) {

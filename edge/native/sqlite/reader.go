@@ -59,25 +59,17 @@ func OpenBackup(path string) (*Reader, error) {
 			return nil, fmt.Errorf("found %s: the database is in use, or an incomplete copy (use anteroom backup)", path+suffix)
 		}
 	}
-	if is, err := IsDatabase(path); err != nil {
+	f, err := assets.Open(path)
+	if err != nil {
 		return nil, err
-	} else if !is {
+	}
+	head := make([]byte, len(migrations.Magic))
+	io.ReadFull(f, head) // a shorter file does not match
+	if f.Close(); string(head) != migrations.Magic {
 		return nil, errors.New("not a database (name a file made by anteroom backup)")
 	}
 	r := &Reader{}
 	return r, r.connect(path, immutable)
-}
-
-// IsDatabase reports whether the file at path begins as a database does.
-func IsDatabase(path string) (bool, error) {
-	f, err := assets.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	head := make([]byte, len(migrations.Magic))
-	io.ReadFull(f, head) // a shorter file does not match
-	return string(head) == migrations.Magic, nil
 }
 
 var immutable = url.Values{"mode": {"ro"}, "immutable": {"1"}}
@@ -146,10 +138,13 @@ func (r *Reader) CheckSchema() error {
 			err = made.script(string(text))
 		}
 	}
+	var ours [][][]any
+	if err == nil {
+		ours, _, err = made.run(turn.SQL(objects))
+	}
 	if err != nil {
 		return err
 	}
-	ours, _, err := made.run(turn.SQL(objects))
 	wanted := map[any]any{}
 	for _, object := range ours[0] {
 		wanted[object[0]] = object[1]

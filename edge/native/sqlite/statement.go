@@ -60,7 +60,6 @@ func (c *connection) disconnect() error {
 	return err
 }
 
-// prepared is a statement that the database has parsed.
 type prepared struct {
 	stmt    statement
 	columns int // of its rows; 0 if it returns none

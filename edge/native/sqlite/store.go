@@ -170,8 +170,6 @@ func checkLog(path string) error {
 		"(move the log away, or bring the former database back)", path+logSuffix, path)
 }
 
-// migrate applies the missing migrations in the open transaction, to a database that it copies
-// first, or with create to a new one.
 func (s *Store) migrate(create bool) error {
 	made, lacking, err := s.schema()
 	switch {
