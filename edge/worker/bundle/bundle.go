@@ -40,11 +40,8 @@ const (
 
 // Files returns the carried files by name, and whether this program carries any.
 func Files() (map[string][]byte, bool) {
-	if carried == nil {
-		return nil, false
-	}
 	files, _ := read(carried, filesFolder+"/*") // embedded
-	return files, true
+	return files, len(files) > 0
 }
 
 func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
@@ -60,9 +57,6 @@ func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
 
 // Toolchain returns the version of the compiler of the carried edge.wasm, or "".
 func Toolchain() string {
-	if carried == nil {
-		return ""
-	}
 	files, _ := read(carried, toolchainFile) // embedded
 	return strings.TrimSpace(string(files[toolchainFile]))
 }

@@ -2,6 +2,9 @@
 
 package bundle
 
-import "io/fs"
+import (
+	"embed"
+	"io/fs"
+)
 
-var carried fs.FS
+var carried fs.FS = embed.FS{}
