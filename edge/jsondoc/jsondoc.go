@@ -144,7 +144,6 @@ func (p *parser) unexpected(want string) {
 	p.fail(ErrSyntax, p.at, p.found(p.at)+", want "+want)
 }
 
-// found describes the text at an offset.
 func (p *parser) found(at int) string {
 	rest, word := p.copy[at:], 0
 	if rest == "" {

@@ -19,7 +19,6 @@ func (u *unread) watch(c net.Conn, state http.ConnState) {
 	}
 }
 
-// wait returns once each of them has sent a request, or after a second.
 func (u *unread) wait() {
 	const patience, pause = time.Second, 20 * time.Millisecond
 	left := true

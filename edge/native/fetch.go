@@ -69,7 +69,6 @@ func (h *Host) fetchSelf(ctx context.Context, r *http.Request, maxBytes int) tur
 	}
 }
 
-// inMemory is an http.ResponseWriter that keeps the answer.
 type inMemory struct {
 	header http.Header
 	status int

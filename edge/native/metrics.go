@@ -71,7 +71,6 @@ func (h *Host) readStore(add func(*metrics.Series, float64, ...string)) error {
 	return nil
 }
 
-// failing returns the checks of /readyz that fail.
 func (h *Host) failing() []string {
 	on := h.site.Load()
 	t := h.turn(on, turn.Request{Method: http.MethodGet, Target: health.Ready, Host: on.snapshot.CanonicalHost})

@@ -11,7 +11,6 @@ import (
 
 const tallyPause = time.Minute // between two writes of the tally
 
-// seen is the key of a row of the table observed.
 type seen struct{ day, client, kind string }
 
 // tally counts observations in memory until they are written to the store, so that no request waits

@@ -286,7 +286,6 @@ func Insert(
 	return turn.None, earlier, true
 }
 
-// use uses the id of a record up: the newest of its table.
 func (c *Call) use() turn.Statement {
 	return turn.SQL("INSERT INTO used_ids (record_id, call, seq) "+
 		"SELECT ?1, nullif(?2, ''), (SELECT max(seq) FROM "+c.kind.table+")"+outbox.UnlessUsed, c.ID, c.fingerprint)
@@ -312,7 +311,6 @@ func (c *Call) find() turn.Statement {
 		" FROM used_ids LEFT JOIN "+c.kind.table+" USING (seq) WHERE used_ids.record_id = ?", c.ID)
 }
 
-// previous returns the result of find, or nil.
 func (c *Call) previous(r turn.Result) *Earlier {
 	if !c.keyed() || len(r.Rows) == 0 || len(r.Rows[0]) == 0 || len(r.Rows[0][0]) != 8 {
 		return nil

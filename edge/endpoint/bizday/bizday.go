@@ -159,7 +159,6 @@ func opNames() (names []string) {
 	return names
 }
 
-// query is a computation: its inputs and its result.
 type query struct {
 	book
 	op                     *Operation // nil if invalid
@@ -408,8 +407,6 @@ func (q *query) found(in *input.Input, field *input.Field, day int, ok bool) boo
 	return ok
 }
 
-// write writes the members of Computed. left is the number of holidays that the answer may still
-// list.
 func (q *query) write(w *jsondoc.Writer, left *int) {
 	w.Str("op", q.op.Name)
 	w.Begin("calendar", '[')

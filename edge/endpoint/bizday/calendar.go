@@ -222,8 +222,6 @@ func (b *book) count(start, end int) (n int) {
 	return n
 }
 
-// add returns the n-th business day after a day, or before it if n is negative. ok is false if that
-// is outside the range.
 func (b *book) add(day, n int) (result int, ok bool) {
 	step := 1
 	if n < 0 {

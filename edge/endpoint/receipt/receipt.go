@@ -199,7 +199,6 @@ func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	return c.answer(t, in)
 }
 
-// otherThan names the thing that was sent instead of a receipt, or returns "".
 func otherThan(sent *jsondoc.Value) string {
 	switch {
 	case sent.Get("receipt_spec").Kind != jsondoc.Absent:
@@ -238,7 +237,6 @@ func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	return ""
 }
 
-// checks holds the results of the checks of a receipt.
 type checks struct {
 	receipt                          *jsondoc.Value
 	lenient                          bool // nulls may be absent, as the schema of a tool has none
@@ -250,7 +248,7 @@ type checks struct {
 	key                              string
 	recomputed                       string
 	problems                         []string
-	other                            string // result of otherThan
+	other                            string // the thing that was sent instead, or ""
 }
 
 func (c *checks) answer(t *turn.Turn, in *input.Input) *turn.Response {
@@ -322,7 +320,6 @@ func (c *checks) text(name string) (text string, ok bool) {
 	return v.Text, true
 }
 
-// identifiers lists the members that identify the kind of a receipt, and their values.
 var identifiers = [][2]string{
 	{"action", minted},
 	{"canonicalization", canon.ReceiptRule},

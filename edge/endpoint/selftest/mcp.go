@@ -134,7 +134,6 @@ func runMCP(t *turn.Turn) *turn.Response {
 	})
 }
 
-// reply holds the results in the endpoint's answer, and their faults.
 type reply struct {
 	initialize, called *jsondoc.Value // of kind Absent without a result
 	tools, prompts     []jsondoc.Value

@@ -147,6 +147,7 @@ func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 // and elsewhere if all endpoints are on this machine, as in a test.
 func whyNotHere(t *turn.Turn) string {
 	s := t.Snapshot
+	isElsewhere := func(url string) bool { return !strings.HasPrefix(url, "http://") } // http is for this machine only
 	switch {
 	case s.IndexNowKey == "" || len(s.IndexNowURLs) == 0:
 		return noKey
@@ -157,10 +158,6 @@ func whyNotHere(t *turn.Turn) string {
 }
 
 const noKey = "This service has no key for search engines, so it submits no addresses."
-
-// isElsewhere reports whether an endpoint is on another machine. The content has http only for this
-// one.
-func isElsewhere(url string) bool { return !strings.HasPrefix(url, "http://") }
 
 func keyFile(origin, key string) string { return origin + "/" + key + ".txt" }
 
@@ -220,7 +217,6 @@ func begin(t *turn.Turn) []turn.Statement {
 	}
 }
 
-// outcome is the outcome of this run, or of an earlier one.
 type outcome struct {
 	body     string // JSON text of an object: detail, submitted, accepted_by, rejected_by, results, pause
 	fired    bool

@@ -32,7 +32,6 @@ const (
 	NotFound = "not_found"
 )
 
-// other is the label of an unexpected method or status code.
 const other = "other"
 
 var methods = []string{
@@ -42,7 +41,6 @@ var methods = []string{
 
 var failures = []turn.Failure{turn.Refused, turn.Timeout, turn.Unavailable}
 
-// sent is the outcome of a message without a failure.
 const sent = "sent"
 
 // Metrics are the counts of one host. They may be used concurrently. A nil *Metrics counts nothing.

@@ -72,7 +72,6 @@ func readList(file string) ([]string, error) {
 	return strings.Fields(strings.Join(recordID.FindAllString(string(text), -1), "")), nil
 }
 
-// knownErased returns the records in the lists of folders and in named lists.
 func knownErased(folders, named []string) (ids []string, err error) {
 	for _, folder := range folders {
 		found, err := ReadErased(folder)
