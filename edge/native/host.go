@@ -301,7 +301,8 @@ func (h *Host) Serve(ctx context.Context, listener net.Listener) error {
 	background, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { h.deliver(background) })
-	all.Go(func() { h.keepTally(background) })
+	all.Go(func() { repeat(background, h.tallyPause, nil, h.writeTally) })
+	all.Go(func() { repeat(background, copiesPause, nil, h.expireCopies) })
 	failed := make(chan error, 1)
 	go func() { failed <- h.server.Serve(listener) }()
 	var err error
@@ -356,25 +357,16 @@ func repeat(ctx context.Context, pause time.Duration, wake <-chan struct{}, f fu
 }
 
 func (h *Host) deliver(ctx context.Context) {
-	expired := time.Time{}
 	repeat(ctx, h.deliveryPause, h.wake, func() {
-		h.deliverDue(ctx)
-		if now := h.now(); now.Sub(expired).Abs() > copiesPause {
-			expired = now
-			h.expireCopies(now)
+		for n := 0; n < outbox.MaxDigests && ctx.Err() == nil && h.deliverOne(); n++ {
 		}
 	})
 }
 
-func (h *Host) expireCopies(now time.Time) {
+func (h *Host) expireCopies() {
 	days := int(h.site.Load().snapshot.CopyDays)
-	if err := h.relay.Expire(now.AddDate(0, 0, -days)); err != nil {
+	if err := h.relay.Expire(h.now().AddDate(0, 0, -days)); err != nil {
 		h.log.Error("copies of suggestions stay longer than published", "folder", h.config.Copies, "reason", err)
-	}
-}
-
-func (h *Host) deliverDue(ctx context.Context) {
-	for n := 0; n < outbox.MaxDigests && ctx.Err() == nil && h.deliverOne(); n++ {
 	}
 }
 

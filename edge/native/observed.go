@@ -53,8 +53,6 @@ func (h *Host) observe(observed []turn.Observation) {
 	}
 }
 
-func (h *Host) keepTally(ctx context.Context) { repeat(ctx, h.tallyPause, nil, h.writeTally) }
-
 const addObserved = "INSERT INTO observed (day, client, kind, n) VALUES (?, ?, ?, ?) " +
 	"ON CONFLICT (day, client, kind) DO UPDATE SET n = n + excluded.n"
 

@@ -27,37 +27,30 @@ func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	default:
 		return turn.Result{Failure: turn.Refused, Data: []byte("too many under way")}
 	}
-	ended, late := make(chan turn.Result), make(chan struct{})
+	ended := make(chan turn.Result, 1)
 	go func() {
-		defer func() { <-h.relaying }() // after the last line of the log
 		result := turn.Result{Failure: turn.Timeout, Data: []byte("broke off")}
-		defer func() {
-			select {
-			case ended <- result:
-			case <-late:
-				h.logLate(m, result)
-			}
-		}()
+		defer func() { ended <- result }()
 		defer h.recovered("relay", func() {})
 		result = h.sendMail(on, m)
 	}()
 	select {
 	case result := <-ended:
+		<-h.relaying
 		return result
 	case <-time.After(h.relayPause):
 	}
 	h.log.Warn("the relay is slow: it continues, after its request was answered", "message", m.ID)
-	close(late)
+	go func() {
+		switch result := <-ended; result.Failure {
+		case turn.None:
+			h.log.Error("relay arrived late: count it by hand", "message", m.ID)
+		case turn.Refused:
+			h.log.Error("relay was refused after all", "message", m.ID)
+		}
+		<-h.relaying
+	}()
 	return turn.Result{Failure: turn.Timeout, Data: []byte("timed out")}
-}
-
-func (h *Host) logLate(m turn.Message, result turn.Result) {
-	switch result.Failure {
-	case turn.None:
-		h.log.Error("relay arrived late: count it by hand", "message", m.ID)
-	case turn.Refused:
-		h.log.Error("relay was refused after all", "message", m.ID)
-	}
 }
 
 func (h *Host) endRelays() {
