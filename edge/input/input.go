@@ -154,12 +154,12 @@ func (in *Input) find(name string) int {
 // Sent reports whether a field has a value, valid or not. Null is no value. A blank text is one
 // only as a JSON string for an integer.
 func (in *Input) Sent(f *Field) (sent bool) {
-	f.each(func(name string) {
+	for _, name := range f.names() {
 		if in.Has(name) {
 			v := &in.members[in.find(name)].Value
 			sent = sent || v.Kind != jsondoc.String || f.Type == Integer && !in.FromQuery || !quote.Blank(v.Text)
 		}
-	})
+	}
 	return sent
 }
 
@@ -189,16 +189,14 @@ func (in *Input) SentAs(field string) string {
 
 // Hide makes a field unreadable: it is ignored, and listed if it was sent.
 func (in *Input) Hide(f *Field) {
-	f.each(func(name string) {
-		i := in.find(name)
-		if i < 0 {
-			return
-		}
-		if in.members[i].Value.Kind != jsondoc.Null {
+	for _, name := range f.names() {
+		if in.Has(name) {
 			in.ignored = append(in.ignored, name)
 		}
-		in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
-	})
+		if i := in.find(name); i >= 0 {
+			in.members, in.used = slices.Delete(in.members, i, i+1), slices.Delete(in.used, i, i+1)
+		}
+	}
 }
 
 // Member returns the value sent under a name, null included, or an Absent one. It marks the name as
@@ -239,11 +237,7 @@ func (in *Input) Ignored() []string {
 // verbatim, or "" if the field is absent, blank or invalid.
 func (in *Input) Text(f *Field) string {
 	value, from, before := "", "", in.Total
-	for i := -1; i < len(f.Aliases); i++ {
-		name := f.Name
-		if i >= 0 {
-			name = f.Aliases[i]
-		}
+	for _, name := range f.names() {
 		switch v := in.Member(name); {
 		case v.Kind == jsondoc.Absent, v.Kind == jsondoc.Null, v.Kind == jsondoc.String && quote.Blank(v.Text):
 		case v.Kind != jsondoc.String:

@@ -15,12 +15,12 @@ func (in *Input) Missing(detail string, fields ...*Field) {
 			continue
 		}
 		for _, f := range fields {
-			f.each(func(name string) {
+			for _, name := range f.names() {
 				name = in.SentAs(name)
 				if d := distance(name, sent); d < best {
 					best, meant = d, `; "`+TruncateBytes(sent)+`" `+notAField+didYouMean(name)
 				}
-			})
+			}
 		}
 	}
 	in.add(in.SentAs(fields[0].Name), Required, detail+meant)
@@ -45,7 +45,9 @@ func (in *Input) knows(sent string) (known bool) {
 	for i := range in.Fields {
 		f := &in.Fields[i]
 		known = known || slices.Contains(f.QueryNames, sent)
-		f.each(func(name string) { known = known || in.SentAs(name) == sent })
+		for _, name := range f.names() {
+			known = known || in.SentAs(name) == sent
+		}
 	}
 	return known
 }
@@ -57,21 +59,16 @@ func didYouMean(name string) string { return ": did you mean " + name + "?" }
 func (in *Input) meant(sent string) (question string) {
 	best := far
 	for i := range in.Fields {
-		in.Fields[i].each(func(name string) {
+		for _, name := range in.Fields[i].names() {
 			if d := distance(name, sent); d < best {
 				best, question = d, didYouMean(name)
 			}
-		})
+		}
 	}
 	return question
 }
 
-func (f *Field) each(do func(name string)) {
-	do(f.Name)
-	for _, alias := range f.Aliases {
-		do(alias)
-	}
-}
+func (f *Field) names() []string { return append([]string{f.Name}, f.Aliases...) }
 
 const far = 3
 
