@@ -37,14 +37,11 @@ func ValidDomain(s string) bool {
 }
 
 func consistsOf(s, others string) bool {
-	for i := range len(s) {
-		if !alphanumeric(s[i]) && strings.IndexByte(others, s[i]) < 0 {
+	for _, c := range []byte(s) {
+		alphanumeric := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !alphanumeric && strings.IndexByte(others, c) < 0 {
 			return false
 		}
 	}
 	return true
-}
-
-func alphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

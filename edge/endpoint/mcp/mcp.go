@@ -60,7 +60,11 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 		writes, fault = s.readCalls(t, messages, batch)
 	}
 	if fault != nil {
-		return refuse(400, idOf(messages, batch), fault)
+		var id []byte
+		if !batch && len(messages) == 1 {
+			id = messages[0].ID
+		}
+		return refuse(400, id, fault)
 	}
 	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, room(messages))}}
 	a.most = turn.MaxAnswers - len(t.Request.Body) - errorRoom*len(messages) - writeRoom*int(writes)
@@ -129,13 +133,6 @@ func refuse(status int, id []byte, fault *failure) *turn.Response {
 	return respond.JSON(status, respond.MediaJSON, api.NoStore, w.Buf)
 }
 
-func idOf(messages []message, batch bool) []byte {
-	if batch || len(messages) != 1 {
-		return nil
-	}
-	return messages[0].ID
-}
-
 // checkVersion refuses a version header that names no supported revision. With an initialize a
 // client may name a newer one: the answer has the revision to use.
 func checkVersion(t *turn.Turn, messages []message) *failure {
@@ -193,8 +190,12 @@ func (a *answers) result(m *message, write func(w *jsondoc.Writer)) {
 }
 
 func (a *answers) fail(m *message, fault *failure) {
-	if a.any = true; a.stateless {
-		a.status = statusOf(fault.Code)
+	a.any = true
+	switch {
+	case a.stateless && fault.Code == protocol.MethodNotFound:
+		a.status = 404
+	case a.stateless:
+		a.status = 400
 	}
 	writeError(&a.w, m.ID, fault)
 }

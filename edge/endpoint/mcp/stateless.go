@@ -138,10 +138,3 @@ func lifetime(w *jsondoc.Writer) {
 	w.Int("ttlMs", listLifetime)
 	w.Str("cacheScope", "public")
 }
-
-func statusOf(code int) int {
-	if code == protocol.MethodNotFound {
-		return 404
-	}
-	return 400
-}

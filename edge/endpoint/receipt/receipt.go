@@ -212,13 +212,6 @@ func otherThan(sent *jsondoc.Value) string {
 	return ""
 }
 
-// keys returns the published keys, the current one first. If none is current, the host's key
-// counts; without that, the first one is "".
-func keys(t *turn.Turn) []snapshot.Key {
-	current := cmp.Or(t.Snapshot.CurrentKey, t.Host.PublicKey)
-	return append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
-}
-
 // MaxAhead bounds the time of a receipt to so many seconds in the future.
 const MaxAhead = 5 * 60
 
@@ -366,7 +359,8 @@ func (c *checks) checkFields() string {
 
 func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Verify) {
 	named, signature, signed := c.receipt.Get("public_key_b64"), c.receipt.Get("signature"), c.receipt.Get("signed")
-	published := keys(t)
+	current := cmp.Or(t.Snapshot.CurrentKey, t.Host.PublicKey) // "" if neither has one
+	published := append([]snapshot.Key{{PublicKey: current}}, t.Snapshot.RetiredKeys...)
 	ours := slices.IndexFunc(published, func(k snapshot.Key) bool { return k.PublicKey == named.Text })
 	used := &published[max(ours, 0)]
 	c.key = used.PublicKey

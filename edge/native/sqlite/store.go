@@ -133,17 +133,13 @@ func Exists(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, notOurs(err)
+		return false, fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 	}
 	if info, err := os.Stat(path + logSuffix); err == nil && info.Size() > 0 {
 		return false, fmt.Errorf("%s has records, but its database is missing or empty "+
 			"(bring the database back)", path+logSuffix)
 	}
 	return false, nil
-}
-
-func notOurs(err error) error {
-	return fmt.Errorf("%w (run this as the user of the service: sudo -u anteroom …)", err)
 }
 
 // checkLog refuses a log next to a file whose header declares none (byte 18;

@@ -99,6 +99,10 @@ func Deliver(t *turn.Turn) *turn.Response {
 		var again any // the digest is taken apart, unless it may have arrived
 		untried := int64(0)
 		status = 502
+		why := string(sent.Failure)
+		if len(sent.Data) > 0 {
+			why += ": " + string(sent.Data)
+		}
 		switch sent.Failure {
 		case turn.Timeout:
 			again, status = id, 200
@@ -110,7 +114,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 			tries = max(tries, turn.Integer(row[5])-untried)
 		}
 		next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
-		marking = turn.SQL(release, again, reason(&sent), next, untried, int64(maxTries), lease, id)
+		marking = turn.SQL(release, again, why, next, untried, int64(maxTries), lease, id)
 	}
 	marked, ok := t.Exec(marking)
 	switch {
@@ -124,13 +128,6 @@ func Deliver(t *turn.Turn) *turn.Response {
 
 func failed(fault string, r *turn.Result) *turn.Response {
 	return &turn.Response{Status: 503, Log: "outbox: " + fault + ": " + string(r.Failure)}
-}
-
-func reason(sent *turn.Result) string {
-	if len(sent.Data) == 0 {
-		return string(sent.Failure)
-	}
-	return string(sent.Failure) + ": " + string(sent.Data)
 }
 
 func digest(service, id string, rows [][]any, addresses bool) turn.Message {
