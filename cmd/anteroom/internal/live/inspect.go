@@ -21,7 +21,6 @@ type Options struct {
 	// Wait limits the time until the service, and each document, shows the generated version: a CDN
 	// serves old and new ones while it is updated.
 	Wait    time.Duration
-	Pause   time.Duration     // between two tries; 0 is a second
 	Timeout time.Duration     // for one response; 0 is Timeout
 	Waiting func(what string) // called when the reason to wait changes; may be nil
 }
@@ -108,7 +107,7 @@ type inspection struct {
 // cannot be compared, and wraps ErrNothing, ErrUnreachable or errForeign, or is the error of ctx.
 func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Options) (*Report, error) {
 	i := &inspection{
-		asker: s.asker(cmp.Or(o.Timeout, Timeout), o.Pause), artifact: artifact, options: o,
+		asker: s.asker(cmp.Or(o.Timeout, Timeout)), artifact: artifact, options: o,
 		deadline: time.Now().Add(o.Wait),
 	}
 	r := &Report{URL: s.String(), OK: true, Wanted: artifact.Snapshot.ShortVersion()}
@@ -150,17 +149,16 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 			i.options.Waiting(missing)
 		}
 		said = missing
-		if !sleep(ctx, i.pause) {
+		if !sleep(ctx) {
 			return ctx.Err()
 		}
 	}
 }
 
-func (i *inspection) time() bool { return time.Now().Add(i.pause).Before(i.deadline) }
+func (i *inspection) time() bool { return time.Now().Add(pause).Before(i.deadline) }
 
 func orNone(s string) string { return cmp.Or(s, "unknown") }
 
-// run performs all requests, and returns the checks that they belong to.
 func (i *inspection) run(ctx context.Context) []Check {
 	all := i.requests()
 	found := make([][]string, len(all))
@@ -202,7 +200,6 @@ func (i *inspection) run(ctx context.Context) []Check {
 	return report
 }
 
-// versions compares the content that documents and endpoints name.
 func (i *inspection) versions() (differences []Difference) {
 	want := i.artifact.Snapshot.ShortVersion()
 	for _, shown := range []struct{ path, wrong, content string }{

@@ -115,7 +115,6 @@ func serve(t *testing.T, h http.Handler, with tamper) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pause = time.Millisecond
 	return s
 }
 
@@ -157,7 +156,9 @@ func answered(path string, status int, text string) tamper {
 	}
 }
 
-var quick = Options{Pause: time.Millisecond, Timeout: 10 * time.Second}
+var quick = Options{Timeout: 10 * time.Second}
+
+func init() { pause = time.Millisecond }
 
 func inspect(t *testing.T, s *Service, a *output.Artifact, o Options, name string) (*Report, Check) {
 	t.Helper()
@@ -313,7 +314,8 @@ func TestPlainHTTP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Client = secure.Client()
+		s.client = secure.Client()
+		s.client.CheckRedirect = defaultClient.CheckRedirect
 		server := httptest.NewServer(plain)
 		defer server.Close()
 		if s.plain, err = url.Parse(server.URL); plain == nil {
@@ -409,7 +411,7 @@ func TestUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(c.address, ".invalid") {
-			s.Client = resolver
+			s.client = resolver
 		}
 		o := quick
 		if strings.Contains(says, "200ms") {
@@ -547,8 +549,7 @@ func FuzzInspect(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		service.pause = time.Nanosecond
-		service.Client = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+		service.client = &http.Client{CheckRedirect: defaultClient.CheckRedirect, Transport: roundTrip(func(r *http.Request) *http.Response {
 			code, text := status, answer
 			switch r.URL.Path {
 			case "/manifest.json":
@@ -559,7 +560,7 @@ func FuzzInspect(f *testing.F) {
 			header := http.Header{"Content-Type": {kind}, "Location": {answer}}
 			return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader(text)), Request: r}
 		})}
-		if r, err := service.Inspect(t.Context(), a, Options{Pause: time.Nanosecond}); (r == nil) == (err == nil) || r != nil && r.OK {
+		if r, err := service.Inspect(t.Context(), a, Options{}); (r == nil) == (err == nil) || r != nil && r.OK {
 			t.Errorf("%+v, %v", r, err)
 		}
 		service.Facts(t.Context())

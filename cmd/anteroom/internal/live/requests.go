@@ -67,8 +67,6 @@ func accept(types string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Accept", types) }
 }
 
-// requests returns the requests of all checks, with the answers that the generated files and the
-// core give to them.
 func (i *inspection) requests() []request {
 	all := slices.Concat(i.documents(), i.endpoints(), i.redirects(), i.plainHTTP(), i.apex())
 	add := func(r request) { all = append(all, r) }
@@ -151,7 +149,6 @@ func (i *inspection) endpoints() []request {
 	return all
 }
 
-// fromCore returns a request that is to be answered as the core does.
 func (i *inspection) fromCore(check, method, target, body string) request {
 	r := request{check: check, method: method, target: target, body: body}
 	r.judge = func(got *answer) []string {
@@ -324,7 +321,7 @@ func (i *inspection) perform(ctx context.Context, r *request) (differences []str
 			differences = some("cannot be read: " + err.Error())
 		}
 		changes := r.check == documents || r.check == endpoints
-		if len(differences) == 0 || !changes || !i.time() || !sleep(ctx, i.pause) {
+		if len(differences) == 0 || !changes || !i.time() || !sleep(ctx) {
 			return differences
 		}
 	}

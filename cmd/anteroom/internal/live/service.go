@@ -40,12 +40,11 @@ var errBroken = errors.New("the response broke off")
 
 // Service is a running service. Its methods may be called concurrently.
 type Service struct {
-	Base   *url.URL     // scheme and host, such as https://www.anteroom.example
-	Client *http.Client // nil for a default one; its CheckRedirect is not used
-	Host   string       // the Host header field; "" for the host of Base
+	Base *url.URL // scheme and host, such as https://www.anteroom.example
+	Host string   // the Host header field; "" for the host of Base
 
-	plain *url.URL      // for plain HTTP; nil is the usual port of the host
-	pause time.Duration // between two tries, unless Options has one; 0 is the default
+	client *http.Client // nil for defaultClient
+	plain  *url.URL     // for plain HTTP; nil is the usual port of the host
 }
 
 // New returns the service at an address of a scheme (http or https) and a host.
@@ -91,35 +90,32 @@ const (
 	tries        = 3        // of a request that fails temporarily
 
 	Timeout = 15 * time.Second // default for one response
-	pause   = time.Second      // default between two tries
 
 	userAgent = "anteroom-live"
 )
 
-var defaultClient = &http.Client{Transport: &http.Transport{
-	Proxy:               http.ProxyFromEnvironment,
-	DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-	TLSHandshakeTimeout: 10 * time.Second,
-	ForceAttemptHTTP2:   true,
-	MaxIdleConnsPerHost: atOnce,
-	IdleConnTimeout:     30 * time.Second,
-}}
+var pause = time.Second // between two tries; tests shorten it
+
+var defaultClient = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Transport: &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: atOnce,
+		IdleConnTimeout:     30 * time.Second,
+	},
+}
 
 type asker struct {
 	*Service
-	client  http.Client
 	timeout time.Duration
-	pause   time.Duration
 	slots   chan struct{}
 }
 
-func (s *Service) asker(timeout, wait time.Duration) *asker {
-	a := &asker{
-		Service: s, client: *cmp.Or(s.Client, defaultClient), timeout: timeout, pause: cmp.Or(wait, s.pause, pause),
-		slots: make(chan struct{}, atOnce),
-	}
-	a.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return a
+func (s *Service) asker(timeout time.Duration) *asker {
+	return &asker{s, timeout, make(chan struct{}, atOnce)}
 }
 
 func (a *asker) get(ctx context.Context, target string) (*answer, error) {
@@ -132,19 +128,17 @@ func (a *asker) ask(ctx context.Context, method, target, body string, edit func(
 	for n := 1; ; n++ {
 		got, err = a.askOnce(ctx, method, target, body, edit)
 		passing := err == nil && got.failing() || errors.Is(err, errBroken)
-		if !passing || n == tries || !sleep(ctx, a.pause) {
+		if !passing || n == tries || !sleep(ctx) {
 			return got, err
 		}
 	}
 }
 
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
+func sleep(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(pause):
 		return true
 	}
 }
@@ -171,7 +165,7 @@ func (a *asker) askOnce(ctx context.Context, method, target, body string, edit f
 	if edit != nil {
 		edit(r)
 	}
-	resp, err := a.client.Do(r)
+	resp, err := cmp.Or(a.client, defaultClient).Do(r)
 	if err != nil {
 		return nil, a.unanswered(ctx, r.URL, err)
 	}
@@ -228,7 +222,6 @@ func (a *answer) wrong() string {
 	return ""
 }
 
-// unready describes a response to GET /readyz by which the service cannot work, or returns "".
 func (a *answer) unready() string {
 	var said liveness
 	if a.status == http.StatusServiceUnavailable && json.Unmarshal(a.body, &said) == nil && len(said.Failing) > 0 {
@@ -252,7 +245,7 @@ func (a *answer) object(into any) string {
 
 // File returns a published file. The error wraps fs.ErrNotExist if the service has no such file.
 func (s *Service) File(ctx context.Context, path string) ([]byte, error) {
-	a, err := s.asker(Timeout, 0).get(ctx, path)
+	a, err := s.asker(Timeout).get(ctx, path)
 	switch {
 	case err != nil:
 		return nil, err
@@ -283,7 +276,7 @@ type keys struct {
 // before a first deployment. After any other error the facts are unknown.
 func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
 	facts := continuity.Facts{Documents: map[string]string{}, Checkpoints: map[string][]byte{}}
-	a := s.asker(Timeout, 0)
+	a := s.asker(Timeout)
 	p, err := a.identify(ctx)
 	if err != nil {
 		return facts, err
