@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
@@ -186,10 +187,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a copy of the log alone
 	}
-	var named struct {
-		Host string `json:"canonical_host"`
-		Key  string `json:"receipt_key"`
-	}
+	var named continuity.Manifest
 	if err == nil {
 		err = json.Unmarshal(text, &named)
 	}
@@ -200,7 +198,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 		what.Service = named.Host
 	}
 	if !local || strings.EqualFold(o.host, named.Host) { // anything may listen on loopback
-		what.ServiceKey = named.Key
+		what.ServiceKey = named.ReceiptKey
 	}
 	return nil
 }

@@ -262,19 +262,25 @@ func isCheckpoint(p string) bool {
 	return p == tlog.CheckpointPath || path.Dir(p) == tlog.Folder+"/checkpoints"
 }
 
+// Manifest is the part of manifest.json that commands rely on, of any version of this software.
+type Manifest struct {
+	Host      string `json:"canonical_host"`
+	Documents []struct {
+		Path      string `json:"path"`
+		MediaType string `json:"media_type"`
+		SHA256    string `json:"sha256"`
+	} `json:"documents"`
+	ReceiptKey string `json:"receipt_key"`
+	Content    string `json:"content_version"`
+}
+
 func (f *Facts) addManifest(text []byte) error {
-	var manifest struct {
-		ReceiptKey string `json:"receipt_key"`
-		Documents  []struct {
-			Path string `json:"path"`
-			Hash string `json:"sha256"`
-		} `json:"documents"`
-	}
+	var manifest Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil {
 		return fmt.Errorf("read %s: %w", manifestPath, err)
 	}
 	for _, d := range manifest.Documents {
-		f.Documents[d.Path] = d.Hash
+		f.Documents[d.Path] = d.SHA256
 	}
 	if key := manifest.ReceiptKey; key != "" && !slices.Contains(f.Keys, key) {
 		f.Keys = append(f.Keys, key)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge"
 	"anteroom/edge/endpoint/health"
 	"anteroom/generator/output"
@@ -95,7 +96,7 @@ type inspection struct {
 	*asker
 	artifact  *output.Artifact
 	core      *edge.Edge
-	generated manifest // of the artifact
+	generated continuity.Manifest // of the artifact
 	options   Options
 	deadline  time.Time // for repeated requests
 	unasked   int       // documents of a log that are not requested
@@ -218,20 +219,10 @@ func (i *inspection) versions() (differences []Difference) {
 }
 
 type published struct {
-	manifest      manifest
+	manifest      continuity.Manifest
 	manifestWrong string // why it cannot be used, after its path
 	live          liveness
 	liveWrong     string // why it cannot be used
-}
-
-type manifest struct {
-	Documents []struct {
-		Path      string `json:"path"`
-		MediaType string `json:"media_type"`
-		SHA256    string `json:"sha256"`
-	} `json:"documents"`
-	ReceiptKey string `json:"receipt_key"`
-	Content    string `json:"content_version"`
 }
 
 type liveness struct {
@@ -259,7 +250,7 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	case wrong == "" && p.manifest.Content == "":
 		wrong = "names no " + health.Version
 	case len(p.manifest.Documents) > maxDocuments:
-		wrong, p.manifest = fmt.Sprintf("lists more than %d documents", maxDocuments), manifest{}
+		wrong, p.manifest = fmt.Sprintf("lists more than %d documents", maxDocuments), continuity.Manifest{}
 	}
 	p.manifestWrong = wrong
 	answer, wrong, err := read(health.Live, &p.live)
