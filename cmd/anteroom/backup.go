@@ -75,7 +75,6 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// warnOfLoss warns if verified records are gone.
 func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) error {
 	s, err := loadContent(content, t.Now())
 	if err != nil {

@@ -249,7 +249,6 @@ func (d *doctor) checkBackups() {
 	}
 }
 
-// checkReplica reports how old the copy is that Litestream keeps elsewhere.
 func (d *doctor) checkReplica(ctx context.Context) {
 	const check, stale = "replica", time.Minute
 	if d.host.Replica == "" || d.store.remote != "" {
@@ -266,7 +265,6 @@ func (d *doctor) checkReplica(ctx context.Context) {
 	}
 }
 
-// checkStore reports what anteroom inbox and audit know about the store.
 func (d *doctor) checkStore(ctx context.Context) {
 	const check = "store"
 	remote, verified := d.store.remote != "", ""

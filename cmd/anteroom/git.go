@@ -66,8 +66,6 @@ func withoutRepository(environment []string) []string {
 	})
 }
 
-// committed returns a commit that changes a file, or "" without one. known is false if git was not
-// asked.
 func committed(ctx context.Context, file string) (hash string, known bool, err error) {
 	tree, err := findWorkTree(ctx, filepath.Dir(file))
 	if tree == nil || err != nil {
@@ -90,7 +88,6 @@ func underGit(folder string) bool {
 	}
 }
 
-// run runs git in the folder and returns its standard output without white space around it.
 func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", w.folder}, args...)...)
 	command.Env = w.environment
@@ -137,7 +134,6 @@ func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == 0 })
 }
 
-// shellWords returns words as a POSIX shell reads them.
 func shellWords(words ...string) string {
 	text := make([]string, len(words))
 	for i, word := range words {

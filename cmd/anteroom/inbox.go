@@ -56,7 +56,6 @@ func outboxFlag(flags *pflag.FlagSet, folder *string) {
 		"the Maildir `folder` of the mail or copies that serve writes (default mail in the data folder)")
 }
 
-// mail returns the folder with the texts of suggestions.
 func (s *storeFlags) mail(outbox string) string {
 	return cmp.Or(outbox, filepath.Join(s.data, native.MailFolder))
 }

@@ -265,7 +265,6 @@ func (o *logCheck) keep(seen *seenLog, r *tlog.Report) error {
 	return os.Rename(next, o.state)
 }
 
-// age reads a number of days, such as 35d; zero if it is empty.
 func age(text string) (time.Duration, error) {
 	days, inDays := strings.CutSuffix(text, "d")
 	if n, err := strconv.Atoi(days); inDays && err == nil && n > 0 && n < 1e5 {

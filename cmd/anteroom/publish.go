@@ -302,7 +302,6 @@ func (p *publication) alsoLive(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// first joins the first names of a list, and counts the others.
 func first(names []string) string {
 	more := ""
 	if n := len(names) - maxNamed; n > 0 {

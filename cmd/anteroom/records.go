@@ -178,7 +178,6 @@ func (l *listing) check(names, args []string) (err error) {
 	return errors.Join(err, checkDays(l.days), checkRecordIDs(args[1:]))
 }
 
-// rows returns the rows of the list, or of some records.
 func (l *listing) rows(ctx context.Context, r records.Reader, query records.List, ids []string) iter.Seq2[[]any, error] {
 	var rows [][]any
 	var err error
@@ -332,7 +331,6 @@ func recordsRetryCommand(work *storeWork) *cobra.Command {
 	}
 }
 
-// claimText describes a claim, and where its text may be.
 func claimText(c *records.Claim, now time.Time) string {
 	where := "your inbox may have it, or not"
 	if c.Relayed {

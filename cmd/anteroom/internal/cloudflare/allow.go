@@ -42,7 +42,6 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 	return list, nil
 }
 
-// refuse returns the regressions that are not allowed as an error.
 func refuse(found []continuity.Regression, allowances []Allowance) error {
 	var allowed []string
 	for _, a := range allowances {
@@ -76,7 +75,6 @@ func CheckPlace(location, jurisdiction string) error {
 	return nil
 }
 
-// note describes a version, for whoever rolls back: its facts and the allowances.
 func (d *Deployment) note() (string, error) {
 	all, err := migrations.Missing(nil)
 	if err != nil {

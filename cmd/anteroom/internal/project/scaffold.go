@@ -247,7 +247,6 @@ func quoted(text string) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// firstBoard returns a shipped board with zeros.
 func firstBoard(text []byte, today string) ([]byte, error) {
 	board, err := site.ParseBoard("", text)
 	if err != nil {

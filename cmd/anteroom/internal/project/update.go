@@ -28,7 +28,6 @@ var neutral string
 // written are lines that init or a command writes, which are no edits.
 var written = regexp.MustCompile(`(?m)^(name|updated|as_of|since): .*$`)
 
-// neutralLine returns the line of neutral for a text of a service.
 func (s *Service) neutralLine(name string, text []byte) string {
 	text = []byte(strings.ReplaceAll(string(written.ReplaceAll(text, nil)), s.Host, "HOST"))
 	return assets.SumOf(text) + "  " + name + "\n"

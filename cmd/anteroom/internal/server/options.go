@@ -96,7 +96,6 @@ var fieldName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]*$") // RFC 9110,
 // An error does not repeat a text of another form, which may contain a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
-// smtpFile returns the file that SMTP names, or "".
 func (o *Options) smtpFile() string {
 	if !strings.HasPrefix(o.SMTP, "/") && (strings.Contains(o.SMTP, "@") || strings.Contains(o.SMTP, "://")) {
 		return ""

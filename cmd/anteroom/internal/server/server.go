@@ -151,7 +151,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	return err
 }
 
-// measure has the metrics show what the host does not know.
 func (s *server) measure() {
 	m := s.monitor.metrics
 	m.Collect(func(add func(*metrics.Series, float64, ...string)) error {
@@ -315,7 +314,6 @@ type monitor struct {
 	running  sync.WaitGroup
 }
 
-// newMonitor listens at the address of metrics. The caller closes it.
 func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 	m := &monitor{metrics: metrics.New(o.Version, o.Commit), log: log, stop: func() {}}
 	if o.MetricsAddress == "" {
@@ -347,7 +345,6 @@ func (m *monitor) start(ctx context.Context, host *native.Host, version string) 
 	})
 }
 
-// ready shows the version of the content, in systemctl status too.
 func (m *monitor) ready(version string) { m.warn(notify.Ready("content " + version)) }
 
 func (m *monitor) warn(err error) {

@@ -70,7 +70,6 @@ var aboutMembers = map[string][]string{
 	site.Suggestion:   {"record_id"},
 }
 
-// about returns the members that name the records of the answer, with their values.
 func (a *answer) about() map[string]string {
 	members := map[string]string{
 		"agent": a.Agent, "agent_name": a.AgentName, "pubkey": a.PublicKey, "org_name": a.OrgName, "record_id": a.RecordID,

@@ -377,7 +377,6 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	return public.InFolder, nil
 }
 
-// names returns whom a decision about registrations is about.
 func (v *survey) names(hashes string) string {
 	var names []string
 	for _, r := range v.kinds[0].all {

@@ -39,7 +39,6 @@ func (v *survey) derive(clients []string) map[string]int {
 	return numbers
 }
 
-// decision is the decision about a record with the answers.
 func (r *row) decision() string {
 	if r.answer != nil {
 		return r.answer.Decision

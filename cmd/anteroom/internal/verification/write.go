@@ -54,7 +54,6 @@ func write(folder string, files []file) error {
 	return nil
 }
 
-// remove removes the files that exist.
 func remove(folder string, files []file) (err error) {
 	for _, file := range files {
 		path := inside(folder, file.name)
