@@ -14,6 +14,7 @@ import (
 	"anteroom/edge/canon"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/jsondoc"
+	"anteroom/edge/native/disk"
 	"anteroom/generator/tlog"
 )
 
@@ -31,10 +32,21 @@ var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // the canonical texts of both, as the verify kit does. Whether the key of the promise counts is
 // decided by the log. "-" is stdin.
 func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
-	answer, err := cli.ReadObject(stdin, name, maxLogInput, wholeAnswer)
+	text, err := cli.ReadFile(stdin, name, maxLogInput)
 	if err != nil {
 		return nil, err
 	}
+	var whole jsondoc.Value
+	if text, err = disk.PlainText(text); err == nil {
+		whole, err = jsondoc.Parse(text)
+	}
+	if err == nil && whole.Kind != jsondoc.Object {
+		err = fmt.Errorf("got %s, want an object", whole.Kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (%s)", name, err, wholeAnswer)
+	}
+	answer := &whole
 	for _, wrapping := range []string{"result", "structuredContent"} {
 		if inner := answer.Get(wrapping); inner.Kind == jsondoc.Object {
 			answer = inner

@@ -229,7 +229,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p.close = append(p.close, func() error { unlock(); return nil })
+	p.close = append(p.close, unlock)
 	p.site = s
 	address, err := p.at.service(p.store.remote)
 	if err != nil {

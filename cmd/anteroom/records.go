@@ -46,30 +46,18 @@ type storeWork struct {
 
 type runE = func(*cobra.Command, []string) error
 
-// reads runs work on a store that it only reads. check, which may be nil, refuses arguments and
-// flags before the store is opened.
-func (w *storeWork) reads(check func(args []string) error,
-	work func(context.Context, records.Reader, []string) error,
-) runE {
-	return onStore(w.flags.reader, check, work)
+func (w *storeWork) reads(work func(context.Context, records.Reader, []string) error) runE {
+	return onStore(w.flags.reader, work)
 }
 
-func (w *storeWork) changes(check func(args []string) error,
-	work func(context.Context, records.Store, []string) error,
-) runE {
-	open := func(ctx context.Context) (records.Store, error) { return w.flags.store(ctx, w.t.Logger()) }
-	return onStore(open, check, work)
+func (w *storeWork) changes(work func(context.Context, records.Store, []string) error) runE {
+	return onStore(func(ctx context.Context) (records.Store, error) { return w.flags.store(ctx, w.t.Logger()) }, work)
 }
 
-func onStore[S records.Reader](open func(context.Context) (S, error), check func([]string) error,
-	work func(context.Context, S, []string) error,
+func onStore[S records.Reader](
+	open func(context.Context) (S, error), work func(context.Context, S, []string) error,
 ) runE {
 	return func(cmd *cobra.Command, args []string) error {
-		if check != nil {
-			if err := check(args); err != nil {
-				return cli.Usage(err)
-			}
-		}
 		s, err := open(cmd.Context())
 		if err != nil {
 			return err
@@ -91,7 +79,7 @@ func checkDays(days records.Days) error {
 	return errors.Join(faults...)
 }
 
-func checkRecordIDs(args []string) error {
+func checkRecordIDs(_ *cobra.Command, args []string) error {
 	var faults []error
 	for _, id := range args {
 		faults = append(faults, records.CheckID(id))
@@ -129,23 +117,23 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	l := listing{t: work.t}
 	names := append(records.ListNames(), otherLists[0].Name, otherLists[1].Name)
 	cmd := &cobra.Command{
-		Use: "list LIST [RECORD_ID...]",
-		RunE: work.reads(func(args []string) error { return l.check(names, args) },
-			func(ctx context.Context, r records.Reader, args []string) error {
-				if l.out != "" {
-					err := disk.Create(l.out, func(w io.Writer) error { return l.write(ctx, r, w, args[1:]) })
-					if errors.Is(err, fs.ErrExist) {
-						err = errors.New("file exists (name another one)")
-					}
-					if err != nil {
-						err = fmt.Errorf("write %s: %w", l.out, err)
-					}
-					return err
+		Use:     "list LIST [RECORD_ID...]",
+		PreRunE: func(_ *cobra.Command, args []string) error { return l.check(names, args) },
+		RunE: work.reads(func(ctx context.Context, r records.Reader, args []string) error {
+			if l.out != "" {
+				err := disk.Create(l.out, func(w io.Writer) error { return l.write(ctx, r, w, args[1:]) })
+				if errors.Is(err, fs.ErrExist) {
+					err = errors.New("file exists (name another one)")
 				}
-				f, is := l.t.Stdout.(*os.File)
-				l.visible = l.format == tabs || is && isatty.IsTerminal(f.Fd())
-				return l.write(ctx, r, l.t.Out, args[1:])
-			}),
+				if err != nil {
+					err = fmt.Errorf("write %s: %w", l.out, err)
+				}
+				return err
+			}
+			f, is := l.t.Stdout.(*os.File)
+			l.visible = l.format == tabs || is && isatty.IsTerminal(f.Fd())
+			return l.write(ctx, r, l.t.Out, args[1:])
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&l.days.Since, "since", "", "only records from this `date` on (UTC, YYYY-MM-DD)")
@@ -175,7 +163,7 @@ func (l *listing) check(names, args []string) (err error) {
 	if l.out != "" {
 		err = errors.Join(err, refusePublic("--out", l.out, publicFolder))
 	}
-	return errors.Join(err, checkDays(l.days), checkRecordIDs(args[1:]))
+	return errors.Join(err, checkDays(l.days), checkRecordIDs(nil, args[1:]))
 }
 
 func (l *listing) rows(ctx context.Context, r records.Reader, query records.List, ids []string) iter.Seq2[[]any, error] {
@@ -308,8 +296,9 @@ func defused(v any) string {
 func recordsRetryCommand(work *storeWork) *cobra.Command {
 	t := work.t
 	return &cobra.Command{
-		Use: "retry [RECORD_ID...]",
-		RunE: work.changes(checkRecordIDs, func(ctx context.Context, store records.Store, args []string) error {
+		Use:     "retry [RECORD_ID...]",
+		PreRunE: checkRecordIDs,
+		RunE: work.changes(func(ctx context.Context, store records.Store, args []string) error {
 			ids, err := findRecords(ctx, store, args)
 			if err != nil {
 				return err
@@ -356,12 +345,13 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
 		Use: "erase [RECORD_ID...]",
-		RunE: work.changes(func(args []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if (address == "") == (len(args) == 0) {
 				return errors.New("want record identifiers, or --email ADDRESS")
 			}
-			return checkRecordIDs(args)
-		}, func(ctx context.Context, store records.Store, args []string) (err error) {
+			return checkRecordIDs(cmd, args)
+		},
+		RunE: work.changes(func(ctx context.Context, store records.Store, args []string) (err error) {
 			ids, err := findRecords(ctx, store, args)
 			if err == nil && address != "" {
 				var named int64
@@ -455,7 +445,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	var content string
 	cmd := &cobra.Command{
 		Use: "audit",
-		RunE: work.reads(nil, func(ctx context.Context, store records.Reader, _ []string) error {
+		RunE: work.reads(func(ctx context.Context, store records.Reader, _ []string) error {
 			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err

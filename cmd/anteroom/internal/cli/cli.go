@@ -8,9 +8,6 @@ import (
 	"io"
 	"os"
 
-	"anteroom/edge/jsondoc"
-	"anteroom/edge/native/disk"
-
 	"github.com/spf13/cobra"
 )
 
@@ -33,10 +30,9 @@ func (f Failure) Unwrap() error { return f.Err }
 // ErrSilent ends a command that has printed its own errors.
 var ErrSilent = errors.New("")
 
-type usageError struct{ Err error }
+type usageError struct{ error }
 
-func (e usageError) Error() string { return e.Err.Error() }
-func (e usageError) Unwrap() error { return e.Err }
+func (e usageError) Unwrap() error { return e.error }
 
 // WithExitCode makes work the RunE of a command, whose errors end the program with ExitFailure
 // unless they are usage errors or have another code.
@@ -74,23 +70,4 @@ func ReadFile(stdin io.Reader, name string, most int) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d bytes", name, most)
 	}
 	return text, err
-}
-
-// ReadObject reads a JSON object like ReadFile. hint explains what to give instead of another text.
-func ReadObject(stdin io.Reader, name string, most int, hint string) (*jsondoc.Value, error) {
-	text, err := ReadFile(stdin, name, most)
-	if err != nil {
-		return nil, err
-	}
-	var value jsondoc.Value
-	if text, err = disk.PlainText(text); err == nil {
-		value, err = jsondoc.Parse(text)
-	}
-	if err == nil && value.Kind != jsondoc.Object {
-		err = fmt.Errorf("got %s, want an object", value.Kind)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w (%s)", name, err, hint)
-	}
-	return &value, nil
 }

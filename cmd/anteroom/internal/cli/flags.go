@@ -244,16 +244,12 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return unknownCommand(cmd, args[0])
+	cmd.SuggestionsMinimumDistance = distance(args[0])
+	return unknown(fmt.Sprintf("unknown command %q", args[0]), cmd, cmd.SuggestionsFor(args[0]))
 }
 
 // distance limits the letters that differ in a mistyped name; fewer in a short one.
 func distance(name string) int { return min(2, len(name)/2) }
-
-func unknownCommand(cmd *cobra.Command, name string) error {
-	cmd.SuggestionsMinimumDistance = distance(name)
-	return unknown(fmt.Sprintf("unknown command %q", name), cmd, cmd.SuggestionsFor(name))
-}
 
 // FlagError adds similar flags to the error about an unknown one.
 func FlagError(cmd *cobra.Command, err error) error {
@@ -262,7 +258,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
-		return unknownCommand(cmd, cmd.Flags().Arg(0)) // the flag likely belongs to the intended command
+		return KnownCommand(cmd, cmd.Flags().Args()) // the flag likely belongs to the intended command
 	}
 	meant := alike(wrong.GetSpecifiedName(), cmd.Flags())
 	for i := range meant {

@@ -18,7 +18,7 @@ type Allowance struct{ Name, Reason string }
 const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
 
 // ReadAllowances pairs each --allow with its --reason.
-func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
+func ReadAllowances(names, reasons []string) ([]Allowance, error) {
 	if len(names) != len(reasons) {
 		return nil, fmt.Errorf("got %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
 	}
@@ -27,8 +27,8 @@ func ReadAllowances(names, reasons, known []string) ([]Allowance, error) {
 		reason := strings.TrimSpace(reasons[i])
 		total += len(reason)
 		switch {
-		case !slices.Contains(known, name):
-			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(known, ", "))
+		case !slices.Contains(Allowances, name):
+			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(Allowances, ", "))
 		case slices.Contains(names[:i], name):
 			return nil, fmt.Errorf("--allow %s is given twice", name)
 		case reason == "" || total > longestReasons:

@@ -21,7 +21,7 @@ func TestReadAllowances(t *testing.T) {
 		{[]string{"key"}, []string{strings.Repeat("x", longestReasons+1)}, "more than 700 bytes"},
 		{[]string{"key"}, []string{"two\nlines"}, "control characters"},
 	} {
-		list, err := ReadAllowances(c.names, c.reasons, Allowances)
+		list, err := ReadAllowances(c.names, c.reasons)
 		if got := fmt.Sprint(list, err); !strings.Contains(got, c.want) {
 			t.Errorf("%q, %q: %s, want %s", c.names, c.reasons, got, c.want)
 		}

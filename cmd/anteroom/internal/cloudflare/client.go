@@ -60,7 +60,7 @@ type client struct {
 
 // connect makes a client from the environment. account is the one in wrangler.toml; if it is "",
 // CLOUDFLARE_ACCOUNT_ID names it, or the token has only one.
-func connect(ctx context.Context, account, permission string) (*client, error) {
+func connect(ctx context.Context, account string) (*client, error) {
 	c := &client{
 		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
 		account: cmp.Or(account, strings.TrimSpace(os.Getenv(accountVariable))),
@@ -74,7 +74,7 @@ func connect(ctx context.Context, account, permission string) (*client, error) {
 	if c.token == "" || strings.ContainsFunc(c.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		faults = append(faults, fmt.Errorf(
 			"%s is not set, or is not a token (create an API token with the permission %s in Cloudflare's dashboard)",
-			TokenVariable, permission))
+			TokenVariable, permissionD1))
 	}
 	if c.account != "" && !accountID.MatchString(c.account) {
 		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", accountVariable, c.account))

@@ -60,7 +60,7 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 	case s.dataset != "" && !datasetName.MatchString(s.dataset):
 		return nil, fmt.Errorf("%s: invalid dataset name %q (use letters, digits and _)", at, s.dataset)
 	}
-	if s.client, err = connect(ctx, e.Account, permissionD1); err != nil {
+	if s.client, err = connect(ctx, e.Account); err != nil {
 		return nil, err
 	}
 	return s, s.checkMigrations(ctx)

@@ -195,7 +195,7 @@ func (d *Deployment) createDatabase(ctx context.Context) error {
 		return nil
 	}
 	e, _ := d.Config.environment(d.Environment)
-	c, err := connect(ctx, e.Account, permissionD1)
+	c, err := connect(ctx, e.Account)
 	if err != nil {
 		return err
 	}

@@ -266,12 +266,6 @@ const (
 	receiptPath = "/api/receipt" // lists the receipt keys
 )
 
-type keys struct {
-	Current string             `json:"public_key_b64"`
-	Retired []model.RetiredKey `json:"retired_keys"`
-	Status  string             `json:"signing_status"`
-}
-
 // Facts reads the published facts that the service may never withdraw. The error wraps ErrNothing
 // before a first deployment. After any other error the facts are unknown.
 func (s *Service) Facts(ctx context.Context) (continuity.Facts, error) {
@@ -310,7 +304,10 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 			facts.AsOf = max(facts.AsOf, board.AsOf)
 		}
 	}
-	var k keys
+	var k struct {
+		Current string             `json:"public_key_b64"`
+		Retired []model.RetiredKey `json:"retired_keys"`
+	}
 	errs = append(errs, a.optional(ctx, receiptPath, &k))
 	if p.manifest.ReceiptKey != "" { // a key that signs while none is published is not promised
 		facts.Keys = append(facts.Keys, p.manifest.ReceiptKey, k.Current)

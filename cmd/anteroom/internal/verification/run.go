@@ -49,19 +49,8 @@ func (o *Options) Check() error {
 	return errors.Join(refused...)
 }
 
-func parseThrough(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	through, err := time.Parse("2006-01-02T15:04:05Z", text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a time such as 2026-11-22T12:00:00Z", text)
-	}
-	return through, nil
-}
-
 // Begin locks a content folder until unlock is called, and loads it.
-func Begin(folder string, now time.Time) (s *site.Site, unlock func(), err error) {
+func Begin(folder string, now time.Time) (s *site.Site, unlock func() error, err error) {
 	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
 		return nil, nil, err
 	}
@@ -212,8 +201,11 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 			return nil, through, err
 		}
 	}
-	if through, err = parseThrough(text); err != nil {
-		err = fmt.Errorf("read answers: through %w", err)
+	if text == "" {
+		return a, through, nil
+	}
+	if through, err = time.Parse("2006-01-02T15:04:05Z", text); err != nil {
+		err = fmt.Errorf("read answers: through %q is not a time such as 2026-11-22T12:00:00Z", text)
 	}
 	return a, through, err
 }

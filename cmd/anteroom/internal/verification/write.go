@@ -12,14 +12,14 @@ import (
 
 // lock keeps other processes from verifying the same content until unlock is called, or the process
 // ends.
-func lock(content string) (unlock func(), err error) {
+func lock(content string) (unlock func() error, err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, fmt.Errorf("lock %s: another anteroom publish is running (end that one first)", content)
 	} else if err != nil {
 		return nil, fmt.Errorf("lock the content: %w", err)
 	}
-	return func() { folder.Close() }, nil
+	return folder.Close, nil
 }
 
 type file struct {
