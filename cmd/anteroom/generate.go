@@ -17,7 +17,6 @@ import (
 	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/worker/bundle"
-	"anteroom/generator"
 	"anteroom/generator/output"
 	"anteroom/generator/site"
 
@@ -79,13 +78,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)",
 			g.public, g.snapshot(), publicFolder)
 	}
-	if s == nil {
-		if s, err = loadContent(g.content, now); err != nil {
-			return nil, err
-		}
-	}
-	output, err := generator.Generate(s)
-	err = project.InFolder(g.content, err)
+	s, output, err := project.Generate(g.content, s, now)
 	if err == nil {
 		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
 	}

@@ -82,11 +82,7 @@ type waitingSuggestion struct {
 }
 
 func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail string, now time.Time) (*inbox, error) {
-	_, covered := s.Covered()
-	extent, err := records.Measure(ctx, r, covered)
-	if err == nil {
-		err = verification.Belongs(extent, s, false)
-	}
+	extent, err := verification.Measure(ctx, r, s, false)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +92,7 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail str
 	}
 	i := slices.IndexFunc(records.Kinds, func(kind records.Kind) bool { return kind.Name == records.Suggestion })
 	if extent.Waiting[i].New > 0 {
+		_, covered := s.Covered()
 		list, err := records.Scan(ctx, r, &records.Kinds[i], covered[i], extent.Last[i])
 		if err != nil {
 			return nil, err

@@ -255,11 +255,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 		return "", err
 	}
 	p.close = append(p.close, p.records.Close)
-	_, after := s.Covered()
-	extent, err := records.Measure(ctx, p.records, after)
-	if err == nil {
-		err = verification.Belongs(extent, s, p.verify.NewStore)
-	}
+	extent, err := verification.Measure(ctx, p.records, s, p.verify.NewStore)
 	if err != nil {
 		return "", err
 	}

@@ -89,8 +89,12 @@ func checkRecordIDs(_ *cobra.Command, args []string) error {
 
 func findRecords(ctx context.Context, r records.Reader, args []string) ([]string, error) {
 	ids, err := records.Find(ctx, r, args...)
+	return unique(ids), err
+}
+
+func unique(ids []string) []string {
 	slices.Sort(ids)
-	return slices.Compact(ids), err
+	return slices.Compact(ids)
 }
 
 // listing is a list of records, and the form in which it is written.
@@ -358,8 +362,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				if ids, named, err = records.WithAddress(ctx, store, address); named > 0 {
 					t.Printf("kept: %d with that address as their name, as registrations and charters are never erased", named)
 				}
-				slices.Sort(ids)
-				ids = slices.Compact(ids)
+				ids = unique(ids)
 			}
 			if err == nil && work.flags.remote == "" {
 				err = backup.NoteErased(work.flags.data, t.Now(), ids)
@@ -402,8 +405,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 
 func (w *storeWork) printLeftovers(store records.Store, ids, messages []string) {
 	w.t.Printf("Your inbox may hold the address too: search it for the record identifier, and delete what you find.")
-	slices.Sort(messages)
-	for _, id := range slices.Compact(messages) {
+	for _, id := range unique(messages) {
 		w.t.Printf("It was sent there in the message %s", id)
 	}
 	if remains := store.RetentionNote(); remains != "" {

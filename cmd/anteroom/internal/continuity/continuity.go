@@ -34,7 +34,6 @@ const (
 	Key      = "key"      // a receipt key vanishes: its receipts would not verify any more
 	Policy   = "policy"   // the rules of the acceptable-use policy change under their version
 	Log      = "log"      // the public log vanishes, or does not extend its signed checkpoints
-	Schema   = "schema"   // the database has migrations that the program does not know
 )
 
 // Facts describe what a service publishes and must not withdraw. The zero value publishes nothing.

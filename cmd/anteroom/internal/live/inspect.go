@@ -56,13 +56,6 @@ type Difference struct {
 	What string `json:"what"` // a predicate whose subject is the path
 }
 
-func (r *Report) Differences() (all []Difference) {
-	for _, c := range r.Checks {
-		all = append(all, c.Differences...)
-	}
-	return all
-}
-
 const shownDifferences = 10 // lines of one check
 
 // Print prints a line for each check, and its differences. folder has the generated documents.
@@ -88,8 +81,12 @@ func (r *Report) Err(folder string) error {
 	if r.OK {
 		return nil
 	}
+	n := 0
+	for _, c := range r.Checks {
+		n += len(c.Differences)
+	}
 	return fmt.Errorf("%s differs from %s: %s (see above; deploy it, or reload its server, whose log names what "+
-		"it refuses)", r.URL, folder, cli.Plural(len(r.Differences()), "difference"))
+		"it refuses)", r.URL, folder, cli.Plural(n, "difference"))
 }
 
 type inspection struct {

@@ -53,10 +53,12 @@ type DateError struct{ error }
 
 func (e DateError) Unwrap() error { return e.error }
 
-func Generate(folder string, now time.Time) (*site.Site, *generator.Output, error) {
-	s, err := Load(folder, now)
-	if err != nil {
-		return nil, nil, err
+// Generate generates the documents of a site, which it loads if s is nil.
+func Generate(folder string, s *site.Site, now time.Time) (_ *site.Site, _ *generator.Output, err error) {
+	if s == nil {
+		if s, err = Load(folder, now); err != nil {
+			return nil, nil, err
+		}
 	}
 	output, err := generator.Generate(s)
 	return s, output, InFolder(folder, err)

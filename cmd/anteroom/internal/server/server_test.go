@@ -51,7 +51,7 @@ func newFolder(t *testing.T) *folder {
 
 func (f *folder) generate() {
 	f.t.Helper()
-	s, output, err := project.Generate(f.content, day)
+	s, output, err := project.Generate(f.content, nil, day)
 	if err == nil {
 		f.output = output
 		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)

@@ -9,7 +9,6 @@ import (
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/store/records"
-	"anteroom/generator/contract"
 	"anteroom/generator/site"
 
 	"golang.org/x/mod/sumdb/note"
@@ -47,7 +46,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	text := d.verification.Encode()
 	s, err := v.site.With(v.name, text, d.board.text)
 	if refused := site.Errors(nil); errors.As(err, &refused) {
-		return nil, v.entered(refused).in(a)
+		return nil, entered(refused).in(a)
 	} else if err != nil {
 		return nil, err
 	}
@@ -55,7 +54,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	if key == nil {
 		return d, nil
 	}
-	if d.log, err = v.appendLog(d, s.Current(), contract.BoardDocument(s.Current()), key); err != nil {
+	if d.log, err = v.appendLog(d, s.Current(), key); err != nil {
 		return nil, err
 	}
 	s.Log = d.log.log
@@ -66,7 +65,7 @@ func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 
 // entered names the operator's answer in place of the number or text of a board that is not written
 // yet.
-func (v *survey) entered(refused site.Errors) (wrong faults) {
+func entered(refused site.Errors) (wrong faults) {
 	for _, e := range refused {
 		path, what, _ := strings.Cut(e.What, " ")
 		path = strings.TrimSuffix(path, ":")

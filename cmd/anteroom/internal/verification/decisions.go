@@ -15,11 +15,7 @@ type Decisions struct {
 
 // DecisionsOf returns the decisions about the records of a store. After an error there are none.
 func DecisionsOf(ctx context.Context, r records.Reader, s *site.Site) (d Decisions, err error) {
-	extent, err := records.Measure(ctx, r, nil)
-	if err == nil {
-		err = Belongs(extent, s, false)
-	}
-	if err == nil {
+	if _, err = Measure(ctx, r, s, false); err == nil {
 		err = records.Behind(ctx, r, s.Segments())
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"anteroom/generator/contract"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 
@@ -19,7 +20,7 @@ type logged struct {
 	lines, checkpoint []byte       // of the stage, as the content has them
 }
 
-func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, signer note.Signer) (*logged, error) {
+func (v *survey) appendLog(d *decided, board *site.Scoreboard, signer note.Signer) (*logged, error) {
 	s := &stage{log: v.site.Log, next: v.site.Log.Size(), logged: v.site.Log.Records()}
 	err := s.records(v, d)
 	if err == nil {
@@ -28,7 +29,7 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, document []byte, 
 	log := v.site.Log.Clone()
 	var lines, checkpoint []byte
 	if err == nil {
-		e := tlog.VerificationOf(v.name, board.AsOf, document)
+		e := tlog.VerificationOf(v.name, board.AsOf, contract.BoardDocument(board))
 		e.ReceiptKeys = v.site.Service.InForce()
 		s.entries = append(s.entries, e)
 		lines, checkpoint, err = log.Append(v.name, s.entries, signer)

@@ -94,12 +94,12 @@ func TestLogRefuses(t *testing.T) {
 			}
 			current := *decided.site.Current()
 			for range 2 { // the log of the site stays as it is
-				if logged, err := found.appendLog(decided, &current, nil, s.key); err != nil || len(logged.added) != 4 || found.site.Log.Size() != before {
+				if logged, err := found.appendLog(decided, &current, s.key); err != nil || len(logged.added) != 4 || found.site.Log.Size() != before {
 					t.Fatalf("unchanged: %v", err)
 				}
 			}
 			c.change(s, found, &current)
-			if _, err := found.appendLog(decided, &current, nil, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := found.appendLog(decided, &current, s.key); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -107,10 +107,7 @@ func nextOfDay(name string) string {
 
 func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) error {
 	all := v.site.SinceLoss()
-	extent, err := records.Measure(ctx, r, nil)
-	if err == nil {
-		err = Belongs(extent, v.site, limits.newStore)
-	}
+	extent, err := Measure(ctx, r, v.site, limits.newStore)
 	if err != nil {
 		return fmt.Errorf("compare the records: %w", err)
 	}
@@ -148,22 +145,26 @@ func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) er
 	return nil
 }
 
-// Belongs refuses a store that the verifications of a site are not about. If begins is true,
-// the store is to replace the verified one.
-func Belongs(extent *records.Extent, s *site.Site, begins bool) error {
+// Measure returns the extent of a store, with what is new to the verifications of a site. It refuses
+// a store that they are not about. If begins is true, the store is to replace the verified one.
+func Measure(ctx context.Context, r records.Reader, s *site.Site, begins bool) (*records.Extent, error) {
 	const hint = "(check --data or --remote"
-	verified, _ := s.Covered()
+	verified, covered := s.Covered()
+	extent, err := records.Measure(ctx, r, covered)
+	if err != nil {
+		return nil, err
+	}
 	same := verified == extent.Store
 	switch host := s.Service.CanonicalHost; {
 	case begins && (verified == "" || same):
-		return fmt.Errorf("verifications already belong to store %s (drop --new-store)", cmp.Or(verified, extent.Store))
+		return nil, fmt.Errorf("verifications already belong to store %s (drop --new-store)", cmp.Or(verified, extent.Store))
 	case !begins && verified != "" && !same:
-		return fmt.Errorf("wrong store: got %s, verifications belong to %s "+hint+"; "+
+		return nil, fmt.Errorf("wrong store: got %s, verifications belong to %s "+hint+"; "+
 			"anteroom restore brings a store back; if it is gone for good, anteroom publish --new-store)", extent.Store, verified)
 	case !same && extent.Host != "" && extent.Host != host:
-		return fmt.Errorf("store belongs to %s, content is for %s "+hint+")", extent.Host, host)
+		return nil, fmt.Errorf("store belongs to %s, content is for %s "+hint+")", extent.Host, host)
 	}
-	return nil
+	return extent, nil
 }
 
 func (v *survey) ownName(names ...string) string {
