@@ -113,7 +113,7 @@ func printBackup(t *cli.Terminal, done, file string, c *backup.Content, restored
 		}
 		if restored {
 			t.Printf("erased again, as %s lists them: the addresses of %s; an address erased later is back",
-				backup.ErasedName, cli.Plural(int(c.Erased), "record"))
+				backup.ErasedName, cli.Plural(c.Erased, "record"))
 		}
 	})
 }

@@ -318,7 +318,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 			h, fix = warning, "run anteroom publish: some have waited for a month"
 		}
 	}
-	d.add("records", h, fix, "to be verified: %s", cli.Plural(int(waiting), "record"))
+	d.add("records", h, fix, "to be verified: %s", cli.Plural(waiting, "record"))
 }
 
 func (d *doctor) checkAudit(ctx context.Context, store records.Reader) {

@@ -103,7 +103,6 @@ func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// changed lists the files at these places that differ from the last commit.
 func (w *workTree) changed(ctx context.Context, places ...string) (files []string, err error) {
 	list, err := w.run(ctx, append([]string{
 		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",

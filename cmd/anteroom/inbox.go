@@ -142,7 +142,7 @@ func (r *inbox) print(t *cli.Terminal) {
 	}
 	for _, kind := range r.New {
 		if kind.New > 0 {
-			t.Printf("%s since %s (%s)", cli.Plural(int(kind.New), "new "+kind.Kind), kind.Oldest, sinceThen(kind.Oldest, r.now))
+			t.Printf("%s since %s (%s)", cli.Plural(kind.New, "new "+kind.Kind), kind.Oldest, sinceThen(kind.Oldest, r.now))
 		}
 	}
 	for _, s := range r.Suggestions[:min(maxShown, len(r.Suggestions))] {
@@ -166,7 +166,7 @@ func (r *inbox) print(t *cli.Terminal) {
 	}
 	if n := r.Seen; n.NamedClientsSeen > 0 || n.ToolCalls > 0 {
 		t.Printf("seen over MCP since the last verification: %s, %s (anteroom records list observed)",
-			cli.Plural(n.NamedClientsSeen, "named client"), cli.Plural(int(n.ToolCalls), "tool call"))
+			cli.Plural(n.NamedClientsSeen, "named client"), cli.Plural(n.ToolCalls, "tool call"))
 	}
 	t.Printf("Next: anteroom publish.")
 }

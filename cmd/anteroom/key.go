@@ -71,8 +71,6 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 	return cmd
 }
 
-// rotateReceipt makes a receipt key in the file out, lists it in service.yaml, the file, and prints
-// the next steps. Commands look for the key there if known is true.
 func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	public, err := keys.RotateReceipt(t, s, file, out, t.Now().UTC().Format(time.DateOnly))
 	if err != nil {
@@ -110,6 +108,7 @@ func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file strin
 	return nil
 }
 
+// keepFile returns a next step. Commands find the key in the file out if known is true.
 func keepFile(out string, known bool, setting string) string {
 	what := fmt.Sprintf("Keep a copy of %s offline, where only you can read it, and never in version control", out)
 	if !known {

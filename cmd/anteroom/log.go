@@ -164,7 +164,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 			return cli.Unusable("check log: %w (anteroom generate makes it; --out names another, --url a service)", err)
 		}
 		what.Read = func(path string) ([]byte, error) {
-			return assets.ReadFile(filepath.Join(o.out, filepath.FromSlash(path)))
+			return assets.ReadFile(filepath.Join(o.out, path))
 		}
 		return nil
 	}
@@ -208,7 +208,6 @@ func isLocal(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// trusted returns the key of --log-key or --state, and "" for the published one.
 func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
 	switch {
 	case o.logKey != "" && seen.Key != "" && o.logKey != seen.Key:
@@ -301,7 +300,7 @@ func (r *logReport) err() error {
 func (r *logReport) print(t *cli.Terminal) {
 	for _, v := range r.Verifications {
 		c := v.Counts
-		t.Printf("%s: %s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(int(v.Size), "entry"),
+		t.Printf("%s: %s: %s, %s, %s, %s, %d of the operator's own%s", v.Name, cli.Plural(v.Size, "entry"),
 			cli.Plural(c.Vouched, "verified conversion"), cli.Plural(c.Registrations, "registration"),
 			cli.Plural(c.Charters, "charter"), cli.Plural(c.Suggestions, "suggestion"), c.Own, cosignedBy(v.Cosigned))
 	}
@@ -338,7 +337,7 @@ func (r *logReport) print(t *cli.Terminal) {
 		verdict = "not ok"
 	}
 	t.Printf("%s: %s: %s of %s, root %s%s; it extends %s", r.Log, verdict,
-		cli.Plural(int(r.Size), "entry"), r.Origin, r.Root, cosignedBy(r.Cosigned), cli.Plural(r.Kept, "kept checkpoint"))
+		cli.Plural(r.Size, "entry"), r.Origin, r.Root, cosignedBy(r.Cosigned), cli.Plural(r.Kept, "kept checkpoint"))
 }
 
 func cosignedBy(all []tlog.Cosignature) (text string) {

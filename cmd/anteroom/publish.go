@@ -183,7 +183,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	_, name := site.LogFiles(stage.Name)
-	file := filepath.Join(p.verify.Content, filepath.FromSlash(name))
+	file := filepath.Join(p.verify.Content, name)
 	asked, text, err := p.site.Log.CosignAll(ctx, &http.Client{})
 	if err == nil && !bytes.Equal(text, stage.Checkpoint) {
 		p.changed, err = true, disk.Replace(file, text)
@@ -265,7 +265,7 @@ func (p *publication) look(ctx context.Context) (string, error) {
 			p.behind = true
 		}
 	}
-	found := cli.Plural(int(p.waiting), "record") + " to be verified"
+	found := cli.Plural(p.waiting, "record") + " to be verified"
 	live, err := p.alsoLive(ctx)
 	return found + live, err
 }

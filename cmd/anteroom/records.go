@@ -119,10 +119,9 @@ var otherLists = []records.List{
 
 func recordsListCommand(work *storeWork) *cobra.Command {
 	l := listing{t: work.t}
-	names := append(records.ListNames(), otherLists[0].Name, otherLists[1].Name)
 	cmd := &cobra.Command{
 		Use:     "list LIST [RECORD_ID...]",
-		PreRunE: func(_ *cobra.Command, args []string) error { return l.check(names, args) },
+		PreRunE: func(_ *cobra.Command, args []string) error { return l.check(args) },
 		RunE: work.reads(func(ctx context.Context, r records.Reader, args []string) error {
 			if l.out != "" {
 				err := disk.Create(l.out, func(w io.Writer) error { return l.write(ctx, r, w, args[1:]) })
@@ -150,13 +149,14 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 	return cmd
 }
 
-func (l *listing) check(names, args []string) (err error) {
+func (l *listing) check(args []string) (err error) {
 	if i := slices.IndexFunc(otherLists, func(o records.List) bool { return o.Name == args[0] }); i >= 0 {
 		if l.list = otherLists[i]; len(args) > 1 {
 			err = fmt.Errorf("%s is listed as a whole", args[0])
 		}
 	} else if l.list, err = records.Named(args[0]); err != nil {
-		err = fmt.Errorf("list: got %q, want one of %s", args[0], strings.Join(names, ", "))
+		err = fmt.Errorf("list: got %q, want one of %s, %s, %s", args[0], strings.Join(records.ListNames(), ", "),
+			otherLists[0].Name, otherLists[1].Name)
 	}
 	if l.t.JSON {
 		l.format = jsonl
@@ -212,7 +212,7 @@ func (l *listing) rows(ctx context.Context, r records.Reader, query records.List
 
 func (l *listing) write(ctx context.Context, r records.Reader, w io.Writer, ids []string) error {
 	query := l.list
-	decide := withDecisions(ctx, l.t, l.content, r, &l.list)
+	decide := l.withDecisions(ctx, r)
 	lines, cells := csv.NewWriter(w), l.list.Names()
 	line := func() error { return lines.Write(cells) }
 	if l.format == tabs {
@@ -257,22 +257,20 @@ func (l *listing) row(w io.Writer, row []any, cells []string, line func() error)
 // withDecisions adds the columns decision and board to a list of records that are verified, and
 // returns what adds their values to a row. The first columns of such a list are the number and the
 // identifier, and the last one is the commitment.
-func withDecisions(ctx context.Context, t *cli.Terminal, content string, r records.Reader,
-	list *records.List,
-) func(row []any) []any {
-	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == list.Name })
+func (l *listing) withDecisions(ctx context.Context, r records.Reader) func(row []any) []any {
+	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == l.list.Name })
 	if i < 0 {
 		return func(row []any) []any { return row }
 	}
-	list.Columns = append(slices.Clone(list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
+	l.list.Columns = append(slices.Clone(l.list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
 	var decisions verification.Decisions
-	s, err := loadContent(content, t.Now())
+	s, err := loadContent(l.content, l.t.Now())
 	if err == nil {
 		decisions, err = verification.DecisionsOf(ctx, r, s)
 	}
 	if err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n") // the first fault of the content
-		t.Warnf("the decisions are not shown: %s", why)
+		l.t.Warnf("the decisions are not shown: %s", why)
 	}
 	return func(row []any) []any {
 		decision, board := decisions.About(records.Kinds[i].Name,
@@ -311,12 +309,12 @@ func recordsRetryCommand(work *storeWork) *cobra.Command {
 			for i, n := range retried {
 				switch {
 				case n.Claims > 0:
-					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(int(n.Claims), "claim"))
+					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(n.Claims, "claim"))
 				case n.Messages == 0 && len(ids) > 0:
 					err = errors.Join(err, fmt.Errorf("no dead message and no claim of %s (anteroom records list outbox, "+
 						"and claims, show all)", ids[i]))
 				default:
-					t.Printf("%s pending again", cli.Plural(int(n.Messages), "message"))
+					t.Printf("%s pending again", cli.Plural(n.Messages, "message"))
 				}
 			}
 			return err
@@ -375,7 +373,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 				defer func() { err = errors.Join(err, store.Forget(ctx)) }()
 			}
 			if observed > 0 {
-				t.Printf("erased observations of clients with that name: %s", cli.Plural(int(observed), "row"))
+				t.Printf("erased observations of clients with that name: %s", cli.Plural(observed, "row"))
 			} else if len(ids) == 0 && err == nil {
 				return errors.New("no record has that address (the contact of a suggestion is in the inbox alone)")
 			}
@@ -386,8 +384,8 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 					missing = append(missing, ids[i])
 					continue
 				}
-				t.Printf("%s: erased %s and %s of the outbox", ids[i], cli.Plural(int(e.Contacts), "contact"),
-					cli.Plural(int(e.Messages), "message"))
+				t.Printf("%s: erased %s and %s of the outbox", ids[i], cli.Plural(e.Contacts, "contact"),
+					cli.Plural(e.Messages, "message"))
 			}
 			if len(missing) < len(ids) {
 				work.printLeftovers(store, ids, messages)

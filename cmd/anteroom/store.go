@@ -52,7 +52,6 @@ func publicFlag(flags *pflag.FlagSet, public *string) {
 	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
 }
 
-// snapshotOf returns the file of the snapshot that was generated with a folder of documents.
 func snapshotOf(public string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(public)), snapshotFile)
 }

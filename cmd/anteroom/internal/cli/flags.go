@@ -135,7 +135,6 @@ var gone = map[string]string{
 	"wrangler":      "it is wrangler.toml",
 }
 
-// isGone refuses a setting of earlier programs, which would otherwise have no effect unseen.
 func isGone(name, place, remove string) error {
 	if instead := gone[name]; instead != "" {
 		return fmt.Errorf("%s is no longer used (%s: %s)", place, remove, instead)

@@ -61,7 +61,7 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	}
 	sent := &counter{Writer: stdout}
 	return &Terminal{
-		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: WithoutSecrets{stderr},
+		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: Filter{stderr, func(p []byte) []byte { return []byte(WithoutSecret(string(p))) }},
 		Interactive: isTerminal(stdin) && isTerminal(stderr), Now: time.Now,
 		Colour: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
@@ -78,21 +78,24 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// WithoutSecrets writes to a writer, and removes secret keys after their prefix.
-type WithoutSecrets struct{ io.Writer }
+// Filter edits what is written to a writer.
+type Filter struct {
+	io.Writer
+	Edit func(p []byte) []byte
+}
+
+func (f Filter) Write(p []byte) (int, error) {
+	if _, err := f.Writer.Write(f.Edit(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 // secretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
 // quotation mark would end a quoted text, and a stranger's words would be read as a part of the
 // log.
 var secretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
 	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
-
-func (w WithoutSecrets) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(w.Writer, WithoutSecret(string(p))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
 
 // WithoutSecret removes secret keys after their prefix. Nearly no text has one.
 func WithoutSecret(text string) string {
@@ -223,12 +226,6 @@ func (t *Terminal) PrintLines(text string) {
 	}
 }
 
-// PrintJSON prints a JSON text. It writes invisible characters as escapes, which mean the same.
-func (t *Terminal) PrintJSON(text []byte) {
-	t.Out.Write(VisibleJSON(text))
-	t.Out.WriteByte('\n')
-}
-
 func (t *Terminal) PrintObject(value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -237,8 +234,8 @@ func (t *Terminal) PrintObject(value any) error {
 	if err := encoder.Encode(value); err != nil {
 		return err
 	}
-	t.PrintJSON(bytes.TrimSpace(text.Bytes()))
-	return nil
+	_, err := t.Out.Write(VisibleJSON(text.Bytes()))
+	return err
 }
 
 // Answer prints value as a JSON object if JSON is set, and calls text otherwise.
@@ -268,7 +265,7 @@ func VisibleJSON(text []byte) []byte {
 func (t *Terminal) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(t.Err, nil)) }
 
 // Plural writes a number with its noun: "1 fault", "2 faults", "2 entries".
-func Plural(n int, noun string) string {
+func Plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -281,7 +278,7 @@ func Plural(n int, noun string) string {
 // ByteSize writes a number of bytes for people.
 func ByteSize(n int64) string {
 	if n < 1000 {
-		return Plural(int(n), "byte")
+		return Plural(n, "byte")
 	}
 	size, unit := float64(n)/1000, 0
 	for ; size >= 1000 && unit < 2; unit++ {
@@ -367,7 +364,7 @@ func (t *Terminal) Edit(file string, line int) error {
 	if terminal, is := t.In.(*os.File); is {
 		command.Stdin = terminal
 	}
-	if w, wrapped := t.Err.(WithoutSecrets); wrapped {
+	if w, wrapped := t.Err.(Filter); wrapped {
 		command.Stderr = w.Writer // the terminal itself
 	}
 	typed := make(chan os.Signal, 1) // at the editor

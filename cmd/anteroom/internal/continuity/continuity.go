@@ -300,7 +300,7 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			return Facts{}, err
 		}
 		for _, name := range names {
-			text, err := assets.ReadFile(filepath.Join(public, filepath.FromSlash(name)))
+			text, err := assets.ReadFile(filepath.Join(public, name))
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}

@@ -117,7 +117,6 @@ func (p *preview) close() error {
 // cacheLines matches the lines of a _headers file that allow a browser to cache.
 var cacheLines = regexp.MustCompile(`(?m)^  Cache-Control: .*$`)
 
-// publish shows the documents, and instead of every page the faults of the content, if any.
 func (p *preview) publish(ctx context.Context, faults error) error {
 	var files []assets.File
 	for _, d := range p.made.Documents {

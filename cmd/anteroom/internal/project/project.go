@@ -152,16 +152,14 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	if err != nil {
 		return nil, err
 	}
-	for i := range plan.Entries {
-		e := &plan.Entries[i]
-		if e.Status == output.Kept && (tlog.IsBoard(e.Path) && slices.Contains(allowed, continuity.Board) ||
-			tlog.Published(e.Path) && slices.Contains(allowed, continuity.Log)) {
-			e.Status = output.Removed
-		}
-	}
 	var foreign []string
-	for _, e := range plan.Entries {
-		if e.Status == output.Kept {
+	for i := range plan.Entries {
+		switch e := &plan.Entries[i]; {
+		case e.Status != output.Kept:
+		case tlog.IsBoard(e.Path) && slices.Contains(allowed, continuity.Board),
+			tlog.Published(e.Path) && slices.Contains(allowed, continuity.Log):
+			e.Status = output.Removed
+		default:
 			foreign = append(foreign, e.Path)
 		}
 	}

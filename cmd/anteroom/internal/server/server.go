@@ -6,7 +6,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -261,12 +260,12 @@ func (s *server) reload() {
 func (o *Options) logger(t *cli.Terminal) *slog.Logger {
 	out := t.Err
 	if os.Getenv("JOURNAL_STREAM") != "" {
-		out = journalLines{out}
+		out = cli.Filter{Writer: out, Edit: forJournal}
 	}
 	if o.LogFormat != logJSON {
 		return slog.New(slog.NewTextHandler(out, nil))
 	}
-	return slog.New(slog.NewJSONHandler(visibleJSONLines{out},
+	return slog.New(slog.NewJSONHandler(cli.Filter{Writer: out, Edit: cli.VisibleJSON},
 		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Value.Kind() == slog.KindDuration {
 				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
@@ -275,13 +274,11 @@ func (o *Options) logger(t *cli.Terminal) *slog.Logger {
 		}}))
 }
 
-// journalLines begins each line with its priority for the journal (sd-daemon(3)).
-type journalLines struct{ io.Writer }
-
-func (w journalLines) Write(p []byte) (int, error) {
-	priority, head := "<6>", p
-	if end := bytes.Index(p, []byte("msg")); end >= 0 {
-		head = p[:end] // time and level
+// forJournal begins a line with its priority for the journal (sd-daemon(3)).
+func forJournal(line []byte) []byte {
+	priority, head := "<6>", line
+	if end := bytes.Index(line, []byte("msg")); end >= 0 {
+		head = line[:end] // time and level
 	}
 	switch {
 	case bytes.Contains(head, []byte(slog.LevelError.String())):
@@ -289,20 +286,7 @@ func (w journalLines) Write(p []byte) (int, error) {
 	case bytes.Contains(head, []byte(slog.LevelWarn.String())):
 		priority = "<4>"
 	}
-	if _, err := w.Writer.Write(append([]byte(priority), p...)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// visibleJSONLines writes the invisible characters of JSON as escapes.
-type visibleJSONLines struct{ io.Writer }
-
-func (w visibleJSONLines) Write(p []byte) (int, error) {
-	if _, err := w.Writer.Write(cli.VisibleJSON(p)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return append([]byte(priority), line...)
 }
 
 // monitor shows metrics, and the server's state to the service manager.

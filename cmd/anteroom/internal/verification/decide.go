@@ -185,7 +185,6 @@ func (v *survey) untouched(k *scanned, a *answer, r *row) bool {
 	return a.Agent+a.RecordID != "" && r.by == "" && a.Decision == decision && a.Reason == reason
 }
 
-// proposal returns the decision about a new record without an answer, and its reason.
 func (v *survey) proposal(k *scanned, r *row) (decision, reason string) {
 	if v.ownRecord(k.kind.Name, r.Record) != "" {
 		return site.Own, ownReason

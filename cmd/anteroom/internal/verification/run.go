@@ -323,7 +323,7 @@ func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 	}
 	var names []string
 	for _, file := range d.files {
-		names = append(names, inside(o.Content, file.name))
+		names = append(names, filepath.Join(o.Content, file.name))
 	}
 	t.Printf("Wrote %s and %s.", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
 	return nil
@@ -351,7 +351,7 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	} else if err != nil {
 		return false, err
 	}
-	commit, known, err := o.Committed(ctx, inside(o.Content, boardFile(name)))
+	commit, known, err := o.Committed(ctx, filepath.Join(o.Content, boardFile(name)))
 	if err != nil {
 		t.Warnf("git was not asked whether %s is committed: %v", name, err)
 	}

@@ -253,8 +253,6 @@ func numbers(kind string, from, to int64, one, several string) string {
 	return fmt.Sprintf("%ss number %d to %d %s", kind, from, to, several)
 }
 
-// matchesCommitment reports whether a record's fields hash to its commitment. The store has no text
-// of a suggestion.
 func matchesCommitment(kind string, r *records.Record) bool {
 	canonical := ""
 	switch kind {
@@ -263,7 +261,7 @@ func matchesCommitment(kind string, r *records.Record) bool {
 	case site.Charter:
 		canonical = canon.Charter(r.Values[0], r.Values[1], r.Values[2])
 	default:
-		return true
+		return true // the store has no text of a suggestion
 	}
 	sum := sha256.Sum256([]byte(canonical))
 	return hex.EncodeToString(sum[:]) == r.SHA256

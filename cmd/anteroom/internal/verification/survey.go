@@ -41,8 +41,6 @@ type scope struct {
 	newStore bool      // it begins with another store, as the verified one is gone for good
 }
 
-// newSurvey finds the records of a store that the verifications of a site do not cover. content is
-// the folder of the site.
 func newSurvey(
 	ctx context.Context, r records.Reader, s *site.Site, content fs.FS, limits scope, now time.Time,
 ) (*survey, error) {

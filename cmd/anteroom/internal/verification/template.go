@@ -56,8 +56,7 @@ func (k *scanned) member() string {
 	return "record_id"
 }
 
-// template returns the file in which an operator decides. It proposes the harmless decisions. Only
-// its comments contain what callers sent.
+// template proposes the harmless decisions. Only its comments contain what callers sent.
 func (v *survey) template() []byte {
 	s := &sheet{}
 	s.note("", "Hand verification %s of %s: everything recorded through %s.\n\n"+

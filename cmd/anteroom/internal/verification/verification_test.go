@@ -319,7 +319,7 @@ func TestUndo(t *testing.T) {
 	files := filesOf(name)[2:] // it has no log
 	there := func() (n int) {
 		for _, file := range files {
-			if _, err := os.Stat(inside(folder, file.name)); err == nil {
+			if _, err := os.Stat(filepath.Join(folder, file.name)); err == nil {
 				n++
 			}
 		}

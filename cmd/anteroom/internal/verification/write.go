@@ -10,8 +10,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// lock keeps other processes from verifying the same content until unlock is called, or the process
-// ends.
 func lock(content string) (unlock func() error, err error) {
 	folder, err := disk.LockFolder(content)
 	if errors.Is(err, disk.ErrLocked) {
@@ -23,11 +21,9 @@ func lock(content string) (unlock func() error, err error) {
 }
 
 type file struct {
-	name string // with slashes, relative to the folder
+	name string // in the folder
 	text []byte
 }
-
-func inside(folder, name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
 
 // write puts the files of a verification into a content folder: all of them or, if it fails, none.
 //
@@ -37,7 +33,7 @@ func inside(folder, name string) string { return filepath.Join(folder, filepath.
 func write(folder string, files []file) error {
 	written := 0
 	for _, file := range files {
-		path := inside(folder, file.name)
+		path := filepath.Join(folder, file.name)
 		err := os.MkdirAll(filepath.Dir(path), 0o777)
 		if err == nil {
 			err = disk.WriteNew(path, file.text)
@@ -56,7 +52,7 @@ func write(folder string, files []file) error {
 
 func remove(folder string, files []file) (err error) {
 	for _, file := range files {
-		path := inside(folder, file.name)
+		path := filepath.Join(folder, file.name)
 		if failed := os.Remove(path); failed == nil {
 			err = errors.Join(err, disk.SyncFolder(filepath.Dir(path)))
 		} else if !errors.Is(failed, os.ErrNotExist) {
