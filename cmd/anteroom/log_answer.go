@@ -15,6 +15,7 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/disk"
+	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
 
@@ -127,11 +128,6 @@ func charterIn(v *jsondoc.Value) string {
 	return canon.Charter(name.Text, leader, canon.Roster(roster))
 }
 
-func isTime(layout, text string) bool {
-	t, err := time.Parse(layout, text)
-	return err == nil && t.Format(layout) == text
-}
-
 // readPromise adds the promise in an answer to its record. It reports whether the text is exactly
 // the canonical one about that record.
 func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) bool {
@@ -150,7 +146,7 @@ func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) b
 		}
 		p.Head = &tlog.Checkpoint{Origin: about.Log, Size: about.Size, Root: root}
 	}
-	if !isTime("2006-01-02T15:04:05Z", about.RecordedAt) || !isTime(time.DateOnly, about.CountedBy) ||
+	if site.Wanted("time", about.RecordedAt) != "" || site.Wanted("date", about.CountedBy) != "" ||
 		about.CountedBy < about.RecordedAt[:len(time.DateOnly)] ||
 		about.IssuedBy == "" || (about.Log == "") != (about.Root == "") || canon.Promise(&about) != text {
 		return false

@@ -43,14 +43,14 @@ import (
 type Terminal struct {
 	In          io.Reader
 	Out         *bufio.Writer
-	Stdout      io.Writer // to which Out writes, through sent
-	sent        *counter
+	Stdout      io.Writer // to which Out writes
 	Err         io.Writer
 	Interactive bool // In and Err are terminals
 	Colour      bool // Out may show colours
 	JSON        bool // print JSON
 	Now         func() time.Time
 
+	sent       bool           // whether Out has written to Stdout
 	interrupts chan os.Signal // for Context
 }
 
@@ -59,23 +59,17 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 		f, ok := stream.(*os.File)
 		return ok && isatty.IsTerminal(f.Fd())
 	}
-	sent := &counter{Writer: stdout}
-	return &Terminal{
-		In: stdin, Out: bufio.NewWriter(sent), Stdout: stdout, sent: sent, Err: Filter{stderr, func(p []byte) []byte { return []byte(WithoutSecret(string(p))) }},
-		Interactive: isTerminal(stdin) && isTerminal(stderr), Now: time.Now,
-		Colour: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+	t := &Terminal{
+		In: stdin, Stdout: stdout, Now: time.Now,
+		Err:         Filter{stderr, func(p []byte) []byte { return []byte(WithoutSecret(string(p))) }},
+		Interactive: isTerminal(stdin) && isTerminal(stderr),
+		Colour:      isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
-}
-
-type counter struct {
-	io.Writer
-	bytes int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.bytes += int64(n)
-	return n, err
+	t.Out = bufio.NewWriter(Filter{stdout, func(p []byte) []byte {
+		t.sent = true
+		return p
+	}})
+	return t
 }
 
 // Filter edits what is written to a writer.
@@ -151,7 +145,7 @@ type Fault struct {
 
 // FailJSON prints an error as a JSON object to standard output, unless a result was printed.
 func (t *Terminal) FailJSON(err error, code int) {
-	if t.sent.bytes > 0 || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
+	if t.sent || t.Out.Buffered() > 0 || errors.Is(err, ErrSilent) {
 		return
 	}
 	r := errorReport{Code: "failed", Exit: code}

@@ -26,9 +26,10 @@ func ReadAllowances(names, reasons []string) ([]Allowance, error) {
 	for i, name := range names {
 		reason := strings.TrimSpace(reasons[i])
 		total += len(reason)
+		if err := oneOf("allow", name, Allowances); err != nil {
+			return nil, err
+		}
 		switch {
-		case !slices.Contains(Allowances, name):
-			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(Allowances, ", "))
 		case slices.Contains(names[:i], name):
 			return nil, fmt.Errorf("--allow %s is given twice", name)
 		case reason == "" || total > longestReasons:
@@ -64,15 +65,21 @@ var (
 	JurisdictionNames = []string{"eu", "us", "fedramp"}
 )
 
-// CheckPlace checks the place for the database.
+// CheckPlace checks the place for the database, which has a location or a jurisdiction.
 func CheckPlace(location, jurisdiction string) error {
-	switch {
-	case location != "" && !slices.Contains(LocationNames, location):
-		return fmt.Errorf("--location: got %q, want one of %s", location, strings.Join(LocationNames, ", "))
-	case jurisdiction != "" && !slices.Contains(JurisdictionNames, jurisdiction):
-		return fmt.Errorf("--jurisdiction: got %q, want one of %s", jurisdiction, strings.Join(JurisdictionNames, ", "))
+	if location != "" {
+		return oneOf("location", location, LocationNames)
+	} else if jurisdiction != "" {
+		return oneOf("jurisdiction", jurisdiction, JurisdictionNames)
 	}
 	return nil
+}
+
+func oneOf(flag, value string, known []string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("--%s: got %q, want one of %s", flag, value, strings.Join(known, ", "))
 }
 
 func (d *Deployment) note() (string, error) {

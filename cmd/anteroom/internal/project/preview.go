@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -56,7 +57,7 @@ func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error
 	if p.host == nil {
 		return nil
 	}
-	return p.close()
+	return cmp.Or(<-p.ended, p.host.Close())
 }
 
 type preview struct {
@@ -104,14 +105,6 @@ func (p *preview) start(ctx context.Context, known *snapshot.Snapshot, documents
 	}
 	go func() { p.ended <- p.host.Serve(ctx, p.listener) }()
 	return nil
-}
-
-func (p *preview) close() error {
-	err := <-p.ended
-	if closed := p.host.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
 
 // cacheLines matches the lines of a _headers file that allow a browser to cache.
