@@ -30,8 +30,6 @@ type generation struct {
 	allowed         []string // regressions
 }
 
-func (g *generation) snapshot() string { return snapshotOf(g.public) }
-
 func generateCommand(t *cli.Terminal) *cobra.Command {
 	var g generation
 	cmd := &cobra.Command{
@@ -74,9 +72,9 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 		return nil, fmt.Errorf("one of --content %s and --out %s is inside the other "+
 			"(name a separate folder for the documents, such as %s)", g.content, g.public, publicFolder)
 	}
-	if disk.Inside(g.public, g.snapshot()) {
+	if disk.Inside(g.public, snapshotOf(g.public)) {
 		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)",
-			g.public, g.snapshot(), publicFolder)
+			g.public, snapshotOf(g.public), publicFolder)
 	}
 	s, output, err := project.Generate(g.content, s, now)
 	if err == nil {
@@ -88,7 +86,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 	if err != nil {
 		return nil, err
 	}
-	r, err := project.Publish(t, g.public, g.snapshot(), s, output, g.check, now, g.allowed...)
+	r, err := project.Publish(t, g.public, snapshotOf(g.public), s, output, g.check, now, g.allowed...)
 	return r, hintPermission(err)
 }
 

@@ -104,14 +104,9 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-func places(cmd *cobra.Command) []string {
-	use, _, _ := strings.Cut(cmd.Use, " --")
-	return strings.Fields(use)[1:]
-}
-
 // argumentsOf has the rule of a command's arguments, which its Use line names.
 func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
-	list := places(cmd)
+	list := strings.Fields(cmd.Use)[1:]
 	return func(_ *cobra.Command, args []string) error {
 		switch given := len(args); {
 		case given < len(list) && list[given][0] != '[':

@@ -18,7 +18,6 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // exitWaiting is the exit code of inbox if something waits.
@@ -46,14 +45,10 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	}
 	w.flags.add(cmd.Flags())
 	contentFlag(cmd.Flags(), &folder)
-	outboxFlag(cmd.Flags(), &mail)
+	cmd.Flags().StringVar(&mail, "outbox", "",
+		"the Maildir `folder` of the mail or copies that serve writes (default mail in the data folder)")
 	jsonFlag(cmd.Flags(), &t.JSON)
 	return cmd
-}
-
-func outboxFlag(flags *pflag.FlagSet, folder *string) {
-	flags.StringVar(folder, "outbox", "",
-		"the Maildir `folder` of the mail or copies that serve writes (default mail in the data folder)")
 }
 
 func (s *storeFlags) mail(outbox string) string {

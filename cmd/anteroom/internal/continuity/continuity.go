@@ -225,7 +225,7 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 			if facts.LogKey, err = tlog.PublishedKey(f.Bytes); err != nil {
 				return Facts{}, err
 			}
-		case isCheckpoint(f.Path):
+		case f.Path == tlog.CheckpointPath || path.Dir(f.Path) == tlog.Folder+"/checkpoints":
 			facts.Checkpoints[f.Path] = f.Bytes
 		}
 	}
@@ -255,10 +255,6 @@ func (f Facts) Counted() Facts {
 	f.Keys, f.Documents = nil, maps.Clone(f.Documents)
 	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !tlog.IsBoard(p) })
 	return f
-}
-
-func isCheckpoint(p string) bool {
-	return p == tlog.CheckpointPath || path.Dir(p) == tlog.Folder+"/checkpoints"
 }
 
 // Manifest is the part of manifest.json that commands rely on, of any version of this software.

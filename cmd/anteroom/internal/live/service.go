@@ -52,12 +52,13 @@ func New(address string) (*Service, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the address of the service: %w", err)
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		return nil, fmt.Errorf("read the address of the service: %q lacks the form https://www.anteroom.example", address)
+		err = fmt.Errorf("%q lacks the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("read the address of the service: %q has more than a scheme, a host and a port",
-			base.Redacted())
+		err = fmt.Errorf("%q has more than a scheme, a host and a port", base.Redacted())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the address of the service: %w", err)
 	}
 	return &Service{Base: base}, nil
 }

@@ -170,12 +170,8 @@ func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 		return o.Receipt.Read(t)
 	}
 	key, err := keys.LoadReceipt(t, o.keyFile())
-	if isMissing(err) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		err = nil // opening the data folder explains its faults
 	}
 	return key, err
-}
-
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
