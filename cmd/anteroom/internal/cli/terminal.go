@@ -206,9 +206,10 @@ func (t *Terminal) Printf(format string, args ...any) {
 	fmt.Fprintln(t.Out, line)
 }
 
-func (t *Terminal) Highlight(line string) {
+// Highlight prints a line, in colour if it is about a change.
+func (t *Terminal) Highlight(changed bool, line string) {
 	line, _ = quote.Visible(line)
-	if t.Colour {
+	if changed && t.Colour {
 		line = "\x1b[1;33m" + line + "\x1b[0m" // bold and yellow
 	}
 	fmt.Fprintln(t.Out, line)

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -155,14 +156,9 @@ func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 // at returns the value at a path of keys, or nil. A list of tables on the way must have one.
 func at(value any, path ...string) any {
 	for _, key := range path {
-		switch list := value.(type) {
-		case []map[string]any:
-			if value = nil; len(list) == 1 {
-				value = list[0]
-			}
-		case []any: // of inline tables
-			if value = nil; len(list) == 1 {
-				value = list[0]
+		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice { // inline tables have another type
+			if value = nil; list.Len() == 1 {
+				value = list.Index(0).Interface()
 			}
 		}
 		table, _ := value.(map[string]any)

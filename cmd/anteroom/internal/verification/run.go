@@ -276,13 +276,7 @@ func (o *Options) decide(
 			t.Printf("Nothing was written: the answers are empty.")
 			return nil, nil
 		}
-		v.summary(d, func(changed bool, line string) {
-			if changed {
-				t.Highlight(line)
-			} else {
-				t.Printf("%s", line)
-			}
-		})
+		v.summary(d, t.Highlight)
 		if err := t.Out.Flush(); err != nil {
 			return nil, err
 		}

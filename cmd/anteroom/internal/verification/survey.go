@@ -143,8 +143,9 @@ func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) er
 	return nil
 }
 
-// Measure returns the extent of a store, with what is new to the verifications of a site. It refuses
-// a store that they are not about. If begins is true, the store is to replace the verified one.
+// Measure returns the extent of a store, with the records that are new to the verifications of a
+// site. It refuses a store that they are not about. If begins is true, the store is to replace the
+// verified one.
 func Measure(ctx context.Context, r records.Reader, s *site.Site, begins bool) (*records.Extent, error) {
 	const hint = "(check --data or --remote"
 	verified, covered := s.Covered()
