@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -212,26 +209,21 @@ const (
 	maxListFaults = 50
 )
 
-// readList reads a file by package json, which needs a tenth of the memory of YAML. What is faulty
-// in it is read again as YAML, for the places of its values.
+// readList reads a file by package json, which needs a tenth of the memory of YAML. An entry with a
+// fault is decoded again as YAML, for the places of its values.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d, read := newDocument(file), reflect.New(kind.file)
 	var entries []ListEntry
 	if path.Ext(file) == ".json" {
-		parts, err := kind.entriesIn(src)
-		rest := without(src, parts)
-		wrong := json.Unmarshal(rest, read.Interface(), strictly)
-		var syntax *jsontext.SyntacticError
-		if errors.As(err, &syntax) || errors.As(wrong, &syntax) {
+		list := jsonNode{list: kind.member(), take: func(text jsontext.Value, at int) {
+			entries = append(entries, d.decodeEntry(text, at, kind.path(len(entries)), kind))
+		}}
+		err := json.Unmarshal(src, &list)
+		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 			what := cmp.Or(syntax.Err, error(syntax)).Error()
-			d.report(placeOf(src, int(syntax.ByteOffset)), "not valid JSON: "+what, "")
-			return nil, d.faults
+			return nil, Errors{{file, placeOf(src, int(syntax.ByteOffset)), "not valid JSON: " + what, ""}}
 		}
-		if wrong != nil || !validDate(read.Elem().Field(0).String()) || read.Elem().Field(1).IsNil() {
-			read.Elem().SetZero()
-			d.decode(replacePairs(rest), read.Interface())
-		}
-		entries = d.decodeEntries(src, parts, kind)
+		d.decodeNode(&list.Node, read.Interface())
 	} else {
 		d.decode(src, read.Interface())
 		values := read.Elem().Field(1)
@@ -254,6 +246,11 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 		d.faults[maxListFaults-1].What += fmt.Sprintf("; and %d more faults follow", more)
 	}
 	if len(d.faults) > 0 {
+		for i := range d.faults {
+			if at := &d.faults[i].place; at.Line == inBytes {
+				*at = placeOf(src, at.Column)
+			}
+		}
 		return nil, d.faults
 	}
 	return kind.list(asOf, entries, len(src)), nil
@@ -277,97 +274,70 @@ func (k *listKind) sound(e ListEntry) bool {
 	return sound
 }
 
-// entriesIn returns where each entry of a list in JSON begins and ends.
-func (k *listKind) entriesIn(src []byte) (parts [][2]int, err error) {
-	d, inList := jsontext.NewDecoder(bytes.NewBuffer(src)), false
-	for err == nil && (d.InputOffset() == 0 || d.StackDepth() > 0) {
-		if inList && d.PeekKind() != ']' {
-			var value jsontext.Value
-			value, err = d.ReadValue()
-			end := int(d.InputOffset())
-			parts = append(parts, [2]int{end - len(value), end})
+func (d *document) decodeEntry(text jsontext.Value, at int, path string, kind *listKind) ListEntry {
+	value := reflect.New(kind.entry)
+	entry := value.Interface().(ListEntry)
+	d.places[path] = place{inBytes, at}
+	if json.Unmarshal(text, entry, strictly) != nil || !kind.sound(entry) {
+		value.Elem().SetZero()
+		faults, node := len(d.faults), jsonNode{from: at}
+		_ = json.Unmarshal(text, &node) // it was read before
+		d.decodeValue(&node.Node, value.Elem(), path, &member{})
+		d.faultyElements[path], d.texts = len(d.faults) > faults, nil
+	}
+	return entry
+}
+
+// inBytes is the line of a place whose column is an offset in the file.
+const inBytes = -1
+
+// jsonNode is a value in JSON as YAML, its places inBytes.
+type jsonNode struct {
+	yaml.Node
+	from int    // where the text begins in the file
+	list string // the member whose elements are taken out
+	take func(text jsontext.Value, at int)
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (n *jsonNode) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	kind := d.PeekKind()
+	if kind != '{' && kind != '[' {
+		text, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		n.Tag, n.Value = "!!str", string(text)
+		if value, err := jsontext.AppendUnquote(nil, text); err == nil {
+			n.Value = string(value)
+		} else if docs, err := parseYAML(text); err == nil {
+			n.Node = *docs[0].Content[0]
+		}
+		n.Line, n.Column = inBytes, n.from+int(d.InputOffset())-len(text)
+		return nil
+	}
+	_, err := d.ReadToken()
+	n.Tag, n.Line, n.Column = "!!map", inBytes, n.from+int(d.InputOffset())-1
+	if kind == '[' {
+		n.Tag = "!!seq"
+	}
+	taken := kind == '[' && n.list != "" && d.StackPointer() == jsontext.Pointer("/"+n.list)
+	for err == nil && d.PeekKind() != kind+2 { // the bracket that closes it
+		if taken {
+			var text jsontext.Value
+			if text, err = d.ReadValue(); err == nil {
+				n.take(text, int(d.InputOffset())-len(text))
+			}
 			continue
 		}
-		var token jsontext.Token
-		token, err = d.ReadToken()
-		inList = token.Kind() == '[' && d.StackPointer() == jsontext.Pointer("/"+k.member())
+		element := jsonNode{from: n.from, list: n.list, take: n.take}
+		err = element.UnmarshalJSONFrom(d)
+		n.Content = append(n.Content, &element.Node)
 	}
-	return parts, err
-}
-
-// without returns a list in JSON without its entries. What is left keeps its place.
-func without(src []byte, parts [][2]int) []byte {
-	src = bytes.Clone(src)
-	if len(parts) > 0 {
-		for at := parts[0][0]; at < parts[len(parts)-1][1]; at++ {
-			if src[at] != '\n' {
-				src[at] = ' '
-			}
-		}
+	if err == nil {
+		_, err = d.ReadToken()
 	}
-	return src
-}
-
-func (d *document) decodeEntries(src []byte, parts [][2]int, kind *listKind) (entries []ListEntry) {
-	at, end := place{1, 1}, 0
-	for i, part := range parts {
-		path, text, entry := kind.path(i), src[part[0]:part[1]], reflect.New(kind.entry)
-		at, end = at.plus(placeOf(src[end:part[0]], part[0]-end)), part[0]
-		d.places[path] = at
-		if json.Unmarshal(text, entry.Interface(), strictly) != nil || !kind.sound(entry.Interface().(ListEntry)) {
-			entry.Elem().SetZero()
-			faults := len(d.faults)
-			node := d.parse(replacePairs(text))
-			for i := range d.faults[faults:] {
-				d.faults[faults+i].place = at.plus(d.faults[faults+i].place)
-			}
-			if node != nil {
-				move(node, at)
-				d.decodeValue(node, entry.Elem(), path, &member{})
-			}
-			d.faultyElements[path], d.texts = len(d.faults) > faults, nil
-		}
-		entries = append(entries, entry.Interface().(ListEntry))
-	}
-	return entries
-}
-
-// plus returns the place of what is at a place in a text that begins at p.
-func (p place) plus(in place) place {
-	if in.Line == 1 {
-		return place{p.Line, p.Column + in.Column - 1}
-	}
-	return place{p.Line + in.Line - 1, in.Column}
-}
-
-func move(node *yaml.Node, by place) {
-	at := by.plus(nodePlace(node))
-	node.Line, node.Column = at.Line, at.Column
-	for _, n := range node.Content {
-		move(n, by)
-	}
-}
-
-// A string in JSON, and the escape of a character beyond U+FFFF.
-var (
-	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	jsonPair   = regexp.MustCompile(`\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
-)
-
-// replacePairs writes surrogate pairs as YAML does, and pads each string so that all values keep
-// their places.
-func replacePairs(src []byte) []byte {
-	return jsonString.ReplaceAllFunc(src, func(text []byte) []byte {
-		replaced := jsonPair.ReplaceAllFunc(text, func(pair []byte) []byte {
-			if len(pair) == len(`\\`) {
-				return pair
-			}
-			high, _ := strconv.ParseUint(string(pair[2:6]), 16, 16)
-			low, _ := strconv.ParseUint(string(pair[8:12]), 16, 16)
-			return fmt.Appendf(nil, `\U%08x`, utf16.DecodeRune(rune(high), rune(low)))
-		})
-		return append(replaced, bytes.Repeat([]byte(" "), len(text)-len(replaced))...)
-	})
+	return err
 }
 
 func (k *listKind) list(asOf string, entries []ListEntry, size int) *List {

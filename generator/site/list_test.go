@@ -134,7 +134,7 @@ func TestFaultsOfJSON(t *testing.T) {
 		{"a date", sound, `"posted": "2026-`, `"posted": "2026-31-`, 2},
 		{"the last entry", sound, `"id": "job-1`, `"id": "\ud83d\ude42", "ID": "x`, -1},
 		{"on one line", compact, `"posted": "2026-`, `"posted": "2027-`, 3},
-		{"after a pair", compact, `"Check`, `"\ud83d\ude42é", "title2": "Check`, 1},
+		{"after a pair", compact, `"Check`, `"é\ud83d\ude42", "title2": "Check`, 1},
 		{"no object", sound, `    {`, `    7, {`, 4},
 		{"twice", compact, `"id": "job-1"`, `"id": "job-0"`, 1},
 		{"no list", sound, `"jobs": [`, `"jobs": 7, "job": [`, 1},
@@ -143,7 +143,7 @@ func TestFaultsOfJSON(t *testing.T) {
 	} {
 		src := strings.Replace(c.src, c.old, c.new, c.n)
 		_, got := readList("jobs.json", []byte(src), jobs)
-		_, want := readList("jobs.yaml", replacePairs([]byte(src)), jobs)
+		_, want := readList("jobs.yaml", []byte(strings.ReplaceAll(src, `\ud83d\ude42"`, `\U0001f642"  `)), jobs)
 		if faults := strings.ReplaceAll(want.Error(), "jobs.yaml", "jobs.json"); got.Error() != faults || len(got) == 0 {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, faults)
 		}

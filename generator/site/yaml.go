@@ -90,10 +90,12 @@ func (d *document) placeOf(path string) place {
 // string may be blank, unless the tag has omitempty. Unknown keys and negative numbers are faults.
 // The tag "is" names the format of a string. Without a value, the document stays undecoded.
 func (d *document) decode(src []byte, target any) {
-	body := d.parse(src)
-	if body == nil {
-		return
+	if body := d.parse(src); body != nil {
+		d.decodeNode(body, target)
 	}
+}
+
+func (d *document) decodeNode(body *yaml.Node, target any) {
 	first := len(d.faults)
 	d.decodeValue(body, reflect.ValueOf(target).Elem(), "", &member{})
 	d.decoded = true
