@@ -209,14 +209,14 @@ const (
 	maxListFaults = 50
 )
 
-// readList reads a file by package json, which needs a tenth of the memory of YAML. An entry with a
-// fault is decoded again as YAML, for the places of its values.
+// readList reads a file by package json, which needs a tenth of the memory of YAML. Its entries are
+// decoded one after the other.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d, read := newDocument(file), reflect.New(kind.file)
 	var entries []ListEntry
 	if path.Ext(file) == ".json" {
-		list := jsonNode{list: kind.member(), take: func(text jsontext.Value, at int) {
-			entries = append(entries, d.decodeEntry(text, at, kind.path(len(entries)), kind))
+		list := jsonNode{list: "/" + kind.member(), take: func(node *yaml.Node) {
+			entries = append(entries, d.decodeEntry(node, kind.path(len(entries)), kind))
 		}}
 		err := json.Unmarshal(src, &list)
 		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
@@ -229,14 +229,12 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 		values := read.Elem().Field(1)
 		for i := range values.Len() {
 			entries = append(entries, values.Index(i).Addr().Interface().(ListEntry))
+			if at := kind.path(i); !d.faultyElements[at] {
+				d.checkEntry(entries[i], at)
+			}
 		}
 	}
 	asOf := read.Elem().Field(0).String()
-	for i := range entries {
-		if at := kind.path(i); !d.faultyElements[at] {
-			checkEntry(entries[i], func(member, what, hint string) { d.fault(at+"."+member, what, hint) })
-		}
-	}
 	kind.checkTogether(asOf, entries, func(i int, what, hint string) {
 		d.report(d.places[kind.path(i)], what, hint)
 	})
@@ -256,35 +254,15 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
-// strictly refuses unknown members. A member that may be null stays blank, which is not valid, if
-// it is missing.
-var strictly = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(
-	json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Audit) error {
-		type plain Audit
-		a.VerifiedOn = new(string)
-		return json.UnmarshalDecode(d, (*plain)(a))
-	})))
-
-func (k *listKind) sound(e ListEntry) bool {
-	sound := true
-	for _, m := range membersOf(k.entry) {
-		sound = sound && m.holds(reflect.ValueOf(e).Elem().FieldByIndex(m.index))
-	}
-	checkEntry(e, func(_, _, _ string) { sound = false })
-	return sound
-}
-
-func (d *document) decodeEntry(text jsontext.Value, at int, path string, kind *listKind) ListEntry {
-	value := reflect.New(kind.entry)
+func (d *document) decodeEntry(node *yaml.Node, path string, kind *listKind) ListEntry {
+	value, places, faults := reflect.New(kind.entry), d.places, len(d.faults)
 	entry := value.Interface().(ListEntry)
-	d.places[path] = place{inBytes, at}
-	if json.Unmarshal(text, entry, strictly) != nil || !kind.sound(entry) {
-		value.Elem().SetZero()
-		faults, node := len(d.faults), jsonNode{from: at}
-		_ = json.Unmarshal(text, &node) // it was read before
-		d.decodeValue(&node.Node, value.Elem(), path, &member{})
-		d.faultyElements[path], d.texts = len(d.faults) > faults, nil
+	d.places = map[string]place{}
+	if d.decodeValue(node, value.Elem(), path, &member{}); len(d.faults) == faults {
+		d.checkEntry(entry, path)
 	}
+	d.places, d.texts = places, nil // those of the members of all entries would take more than these
+	d.places[path] = nodePlace(node)
 	return entry
 }
 
@@ -294,9 +272,12 @@ const inBytes = -1
 // jsonNode is a value in JSON as YAML, its places inBytes.
 type jsonNode struct {
 	yaml.Node
-	from int    // where the text begins in the file
-	list string // the member whose elements are taken out
-	take func(text jsontext.Value, at int)
+	list string           // pointer to the array whose elements are taken out
+	take func(*yaml.Node) // takes one
+}
+
+var jsonTags = map[jsontext.Kind]string{
+	'{': "!!map", '[': "!!seq", '"': "!!str", '0': "!!int", 't': "!!bool", 'f': "!!bool", 'n': "!!null",
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -307,32 +288,26 @@ func (n *jsonNode) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		n.Tag, n.Value = "!!str", string(text)
-		if value, err := jsontext.AppendUnquote(nil, text); err == nil {
+		n.Tag, n.Value = jsonTags[kind], string(text)
+		if kind == '"' {
+			value, _ := jsontext.AppendUnquote(nil, text)
 			n.Value = string(value)
-		} else if docs, err := parseYAML(text); err == nil {
-			n.Node = *docs[0].Content[0]
+		} else if kind == '0' && strings.ContainsAny(n.Value, ".eE") {
+			n.Tag = "!!float"
 		}
-		n.Line, n.Column = inBytes, n.from+int(d.InputOffset())-len(text)
+		n.Line, n.Column = inBytes, int(d.InputOffset())-len(text)
 		return nil
 	}
 	_, err := d.ReadToken()
-	n.Tag, n.Line, n.Column = "!!map", inBytes, n.from+int(d.InputOffset())-1
-	if kind == '[' {
-		n.Tag = "!!seq"
-	}
-	taken := kind == '[' && n.list != "" && d.StackPointer() == jsontext.Pointer("/"+n.list)
+	n.Tag, n.Line, n.Column = jsonTags[kind], inBytes, int(d.InputOffset())-1
+	taken := kind == '[' && d.StackDepth() == 2 && string(d.StackPointer()) == n.list
 	for err == nil && d.PeekKind() != kind+2 { // the bracket that closes it
-		if taken {
-			var text jsontext.Value
-			if text, err = d.ReadValue(); err == nil {
-				n.take(text, int(d.InputOffset())-len(text))
-			}
-			continue
+		element := jsonNode{list: n.list, take: n.take}
+		if err = element.UnmarshalJSONFrom(d); err == nil && taken {
+			n.take(&element.Node)
+		} else {
+			n.Content = append(n.Content, &element.Node)
 		}
-		element := jsonNode{from: n.from, list: n.list, take: n.take}
-		err = element.UnmarshalJSONFrom(d)
-		n.Content = append(n.Content, &element.Node)
 	}
 	if err == nil {
 		_, err = d.ReadToken()
@@ -361,31 +336,8 @@ func (k *listKind) list(asOf string, entries []ListEntry, size int) *List {
 	return list
 }
 
-func (m *member) holds(v reflect.Value) bool {
-	text := func(s *string, optional bool) bool {
-		*s = strings.TrimSpace(*s)
-		what, _ := m.checkText(*s)
-		return what == "" && (optional || *s != "")
-	}
-	switch at := v.Addr().Interface().(type) {
-	case *string:
-		return text(at, m.optional)
-	case **string:
-		return *at == nil || text(*at, m.optional)
-	case **int:
-		return *at == nil || 0 < **at && **at <= m.max // 0 may be a -0
-	case *[]string:
-		for i := range *at {
-			if !text(&(*at)[i], false) || m.unique && slices.Contains((*at)[:i], (*at)[i]) {
-				return false
-			}
-		}
-		return *at != nil && len(*at) <= m.maxItems
-	}
-	return false
-}
-
-func checkEntry(entry ListEntry, fault func(member, what, hint string)) {
+func (d *document) checkEntry(entry ListEntry, path string) {
+	fault := func(member, what, hint string) { d.fault(path+"."+member, what, hint) }
 	entry.check(fault)
 	v := reflect.ValueOf(entry).Elem()
 	for _, m := range membersOf(v.Type()) {
