@@ -88,7 +88,6 @@ func (r *rehearsal) run(request turn.Request, handle func(*turn.Turn) *turn.Resp
 	}, r.perform)
 }
 
-// perform lets every effect succeed.
 func (r *rehearsal) perform(effects []turn.Effect) (results []turn.Result) {
 	for _, effect := range effects {
 		var result turn.Result

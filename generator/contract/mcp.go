@@ -164,7 +164,6 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 	return only(schema, argumentKeywords...)
 }
 
-// answerMembers returns the members of an answer that are never null, except arrays.
 func (g *Answers) answerMembers(op *api.Operation) object {
 	members := memberTypes(Inline(g.AnswerTypes(op)[0]), "type").Get("properties").(object)
 	return slices.DeleteFunc(members, func(m output.Member) bool {

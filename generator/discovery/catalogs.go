@@ -15,7 +15,6 @@ func (g *family) serverCard() object {
 	return g.server(serverCardSchema, output.Member{Name: "supportedProtocolVersions", Value: versions})
 }
 
-// server describes the MCP server. Both of its documents take these members.
 func (g *family) server(schema string, ofRemote ...output.Member) object {
 	labels := strings.Split(g.Site.Service.ApexHost, ".")
 	slices.Reverse(labels)

@@ -198,7 +198,6 @@ func renderTableRow(w util.BufWriter, _ []byte, node ast.Node, entering bool) (a
 	return ast.WalkContinue, nil
 }
 
-// rowsOf counts a row and those after it whose first cell is empty.
 func rowsOf(row ast.Node) (rows int) {
 	for rows = 1; row.NextSibling() != nil && row.NextSibling().FirstChild().FirstChild() == nil; rows++ {
 		row = row.NextSibling()

@@ -234,7 +234,6 @@ func (o operation) Answer() string {
 
 const maxShownExample = 2000
 
-// answerRows returns the short members of the example's answer.
 func (o operation) answerRows() (rows []slipRow) {
 	example, _ := jsondoc.Parse(o.family.Example(o.Operation).Answer) // none has no members
 	for _, a := range o.Answers() {

@@ -80,7 +80,6 @@ func (g *family) CharterParameters() (parameters []string) {
 	return parameters
 }
 
-// businessDaysFields returns the fields of the form: those of the example, filled in, and others.
 func businessDaysFields(asked map[string]any) (filled, others []formField) {
 	for i := range bizday.Fields {
 		field := businessDaysField(&bizday.Fields[i])
@@ -170,8 +169,6 @@ func (e *businessDaysExample) Rows() []slipRow {
 	return rows
 }
 
-// mintRows returns the members that the front page shows of the content's receipt, or else of the
-// example.
 func (g *family) mintRows() (rows []slipRow) {
 	shown := g.Site.Receipt
 	if shown == nil {

@@ -45,7 +45,6 @@ type draft struct {
 	parent     frameLink              // the page that lists it; may be empty
 }
 
-// addDerived adds a page that a template makes.
 func (g *family) addDerived(d *draft, template string, dot any) {
 	d.markdown = g.execute(template, dot)
 	g.addDraft(d, slices.Collect(maps.Keys(d.components)), dot)
@@ -138,7 +137,6 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	return anchors, nil
 }
 
-// fromTemplate renders what a template makes, without headings.
 func (g *family) fromTemplate(name string, dot any) templ.Component {
 	body, err := renderMarkdown([]byte(g.execute(name, dot)), nil)
 	if err != nil {
@@ -234,7 +232,6 @@ func (g *family) navigate() {
 	g.footer = append(g.footer, documents)
 }
 
-// pageLinks links to pages, but for the log where there is none.
 func (g *family) pageLinks(names []string) (links []frameLink) {
 	for _, name := range names {
 		i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })

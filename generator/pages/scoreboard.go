@@ -70,7 +70,6 @@ func (g *family) Numbers(group string) (numbers []boardNumber) {
 	return numbers
 }
 
-// mainNumbers returns the four large numbers of a board.
 func (g *family) mainNumbers() (numbers []boardNumber) {
 	for _, place := range mainCounts {
 		numbers = append(numbers, boardNumber{Place: place, N: g.Board().Number(place)})

@@ -166,7 +166,6 @@ func (l *loader) walk() error {
 	return err
 }
 
-// withoutPath returns the message of an error without operation and path, which the caller names.
 func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

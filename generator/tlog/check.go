@@ -131,7 +131,6 @@ func (c *check) run() error {
 	return nil
 }
 
-// fault adds a fault of a file to the report. notes are its evidence.
 func (c *check) fault(path, what string, notes ...[]byte) {
 	if len(c.report.Faults) == maxFaults {
 		return
@@ -232,7 +231,6 @@ func (c *check) readHead() error {
 	return nil
 }
 
-// hasBegun reports whether the reader knows of a checkpoint.
 func (c *check) hasBegun() bool {
 	return len(c.Kept) > 0 || slices.ContainsFunc(c.Promised, func(p *Promised) bool { return p.Head != nil })
 }
@@ -302,7 +300,6 @@ func (c *check) entry(line []byte) error {
 	return nil
 }
 
-// compare compares the log with a checkpoint, or the tree that a promise names.
 func (c *check) compare(path, what string, size int64, root merkle.Hash, notes ...[]byte) (same bool) {
 	if size > c.log.Size() {
 		c.fault(path, fmt.Sprintf("has %d entries, but %s has %d: old copy, or fork", c.log.Size(), what, size), notes...)

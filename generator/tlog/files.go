@@ -70,7 +70,6 @@ const (
 	tileWidth  = torchwood.TileWidth
 )
 
-// tileAt returns tile n of a level, or bundle n if level is -1, of a tree of the given size.
 func tileAt(level int, n, size int64) merkle.Tile {
 	width := min(tileWidth, size>>(tileHeight*max(level, 0))-n*tileWidth)
 	return merkle.Tile{H: tileHeight, L: level, N: n, W: int(width)}

@@ -215,7 +215,7 @@ func (l *Log) count(e *Entry) error {
 			return err
 		}
 	case Verification:
-		if n := l.astray(); n > 0 {
+		if n := l.vouchedWithoutRegistration(); n > 0 {
 			return fmt.Errorf("%d agents are vouched for, but their registrations do not count", n)
 		}
 	default:
@@ -249,8 +249,7 @@ func (l *Log) correct(e *Entry) error {
 	return nil
 }
 
-// astray counts the vouched agents whose registration no longer counts.
-func (l *Log) astray() (n int) {
+func (l *Log) vouchedWithoutRegistration() (n int) {
 	for registration, agent := range l.vouched {
 		if l.countsAs[agent] == Vouched && l.countsAs[registration] != Registration {
 			n++
