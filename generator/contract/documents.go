@@ -195,8 +195,7 @@ func verification(board *site.Scoreboard) object {
 	for i := range site.Numbers {
 		n := &site.Numbers[i]
 		part, name, _ := strings.Cut(n.Place(), ".")
-		group, _ := numbers.Get(part).(object)
-		numbers.Set(part, append(group, output.Member{Name: name, Value: n.Of(board)}))
+		numbers.Set(part, append(numbers.Object(part), output.Member{Name: name, Value: n.Of(board)}))
 	}
 	return numbers
 }

@@ -43,8 +43,8 @@ func (f *Family) list(path, schemaPath, entry string, l *site.List) {
 
 	trailer := Inline(reflect.TypeFor[model.Trailer]())
 	schema := listSchema(l, "#/$defs/"+entry)
-	schema.Set("properties", slices.Concat(schema.Get("properties").(object), trailer.Get("properties").(object)))
-	schema.Set("required", slices.Concat(schema.Get("required").([]string), trailer.Get("required").([]string)))
+	schema.Set("properties", slices.Concat(schema.Object("properties"), trailer.Object("properties")))
+	schema.Set("required", slices.Concat(schema.Texts("required"), trailer.Texts("required")))
 	f.AddJSON(schemaPath, slices.Concat(object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"$id", f.URL(schemaPath)},

@@ -116,7 +116,7 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 		fields = append(fields, api.DryRun, key)
 	}
 	schema := g.inputObject(op, fields, "")
-	properties := schema.Get("properties").(object)
+	properties := schema.Object("properties")
 	for i := range fields {
 		argument := properties[i].Value.(object)
 		argument.Set("description", FirstSentence(argument.Get("description").(string)))
@@ -125,10 +125,8 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 			properties[i].Name = t.As
 		}
 	}
-	if required, ok := schema.Get("required").([]string); ok {
-		if i := slices.Index(required, t.Renames); i >= 0 {
-			required[i] = t.As
-		}
+	if required := schema.Texts("required"); slices.Contains(required, t.Renames) {
+		required[slices.Index(required, t.Renames)] = t.As
 	}
 	return schema
 }
@@ -156,7 +154,7 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 		_, op := api.Find(f.AnswerOf)
 		schema.Set("properties", g.answerMembers(op))
 	case len(f.Items) > 0:
-		items := schema.Get("items").(object).Get("properties").(object)
+		items := schema.Object("items").Object("properties")
 		for i := range items {
 			items[i].Value = only(items[i].Value.(object), "type", "enum", "minimum")
 		}
@@ -165,7 +163,7 @@ func (g *Answers) toolArgument(f *input.Field, schema object) object {
 }
 
 func (g *Answers) answerMembers(op *api.Operation) object {
-	members := memberTypes(Inline(g.AnswerTypes(op)[0]), "type").Get("properties").(object)
+	members := memberTypes(Inline(g.AnswerTypes(op)[0]), "type").Object("properties")
 	return slices.DeleteFunc(members, func(m output.Member) bool {
 		kind, one := m.Value.(object).Get("type").(string)
 		return !one || kind == "array"
@@ -192,7 +190,7 @@ func (g *Answers) toolOutput(op *api.Operation) object {
 	answer := Inline(g.AnswerTypes(op)[0])
 	schema := memberTypes(answer, "type", "enum")
 	if op.Document != nil && op.Document.Check != nil {
-		schema.Set("required", slices.DeleteFunc(answer.Get("required").([]string), isLeftOut))
+		schema.Set("required", slices.DeleteFunc(answer.Texts("required"), isLeftOut))
 	}
 	return schema
 }
@@ -202,11 +200,10 @@ func isLeftOut(name string) bool {
 }
 
 func memberTypes(schema object, keywords ...string) object {
-	typed, properties := object{}, schema.Get("properties").(object)
-	required, _ := schema.Get("required").([]string)
+	typed, properties := object{}, schema.Object("properties")
 	for _, m := range properties {
 		list, total := strings.CutSuffix(m.Name, "_total")
-		total = total && properties.Get(list) != nil && !slices.Contains(required, m.Name) // of a list that is cut short
+		total = total && properties.Get(list) != nil && !slices.Contains(schema.Texts("required"), m.Name) // of a list that is cut short
 		if !total && !isLeftOut(m.Name) {
 			typed.Set(m.Name, memberType(m.Value.(object), slices.Contains(described, m.Name), keywords))
 		}
@@ -225,7 +222,7 @@ func memberType(schema object, whole bool, keywords []string) object {
 		schema = object{{"type", kinds}}
 	}
 	short := only(slices.Clone(schema), keywords...)
-	if values, _ := short.Get("enum").([]string); len(values) == 1 {
+	if values := short.Texts("enum"); len(values) == 1 {
 		short = only(short, "type")
 	}
 	if element, is := items.(object); whole && is && element.Get("properties") != nil {
@@ -264,7 +261,7 @@ func withoutOmitted(v *jsondoc.Value) any {
 
 // ContractMembers returns the names of a contract's members.
 var ContractMembers = sync.OnceValue(func() (names []string) {
-	for _, m := range Inline(reflect.TypeFor[model.Contract]()).Get("properties").(object) {
+	for _, m := range Inline(reflect.TypeFor[model.Contract]()).Object("properties") {
 		names = append(names, m.Name)
 	}
 	return names

@@ -315,8 +315,8 @@ func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
 		other := func(name string) bool { return fromEdge[name] != edge }
 		otherMember := func(m output.Member) bool { return other(m.Name) }
 		half := slices.Clone(shape)
-		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Get("properties").(object)), otherMember))
-		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Get("required").([]string)), other))
+		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Object("properties")), otherMember))
+		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Texts("required")), other))
 		return half
 	}
 	return half(false), half(true)
@@ -326,7 +326,7 @@ func (d *description) list(name, path string, l *site.List) object {
 	shape := entrySchema(l)
 	entry := shape.Get("title").(string)
 	isWords := func(m output.Member) bool { return m.Name == "title" || m.Name == "description" }
-	properties := shape.Get("properties").(object)
+	properties := shape.Object("properties")
 	for i := range properties {
 		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
 	}

@@ -75,7 +75,7 @@ func keyPattern() string {
 
 func (d *description) listItems(f *input.Field) object {
 	list := listItems(f)
-	list.Set("items", d.component(Capital(f.Name)+"Value", list.Get("items").(object)))
+	list.Set("items", d.component(Capital(f.Name)+"Value", list.Object("items")))
 	return list
 }
 
@@ -84,13 +84,13 @@ func (d *description) requestBody(route *api.Route, operations []*api.Operation)
 	for _, op := range operations {
 		shape := d.inputObject(op, op.Fields, "")
 		if op.DryRun {
-			properties := shape.Get("properties").(object)
+			properties := shape.Object("properties")
 			properties.Set(api.DryRun.Name, d.inputSchema(op, &api.DryRun, ""))
 			shape.Set("properties", properties)
 		}
 		for i := range op.Fields {
 			f := &op.Fields[i]
-			property, _ := shape.Get("properties").(object).Get(f.Name).(object)
+			property := shape.Object("properties").Object(f.Name)
 			switch {
 			case f.Type == input.List:
 				property.Get("oneOf").([]object)[1] = d.listItems(f)

@@ -121,7 +121,7 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 	add(t)
 	parts[len(parts)-1] = own.schema()
 	parts = slices.DeleteFunc(parts,
-		func(part object) bool { return part.Get("$ref") == nil && len(part.Get("properties").(object)) == 0 })
+		func(part object) bool { return part.Get("$ref") == nil && len(part.Object("properties")) == 0 })
 	if len(parts) == 1 {
 		return parts[0]
 	}

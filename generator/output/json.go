@@ -37,6 +37,18 @@ func (o Object) Get(name string) any {
 	return nil
 }
 
+// Object returns a member that is an object, or nil.
+func (o Object) Object(name string) Object {
+	object, _ := o.Get(name).(Object)
+	return object
+}
+
+// Texts returns a member that is a list of texts, or nil.
+func (o Object) Texts(name string) []string {
+	texts, _ := o.Get(name).([]string)
+	return texts
+}
+
 // MarshalJSONTo implements json.MarshalerTo.
 func (o Object) MarshalJSONTo(e *jsontext.Encoder) error {
 	err := e.WriteToken(jsontext.BeginObject)

@@ -193,7 +193,7 @@ func (o operation) Answers() (all []answer) {
 		_, more := t.FieldByName(contractType.Name())
 		if more {
 			isContract := func(m output.Member) bool { return slices.Contains(contract.ContractMembers(), m.Name) }
-			shape.Set("properties", slices.DeleteFunc(shape.Get("properties").(object), isContract))
+			shape.Set("properties", slices.DeleteFunc(shape.Object("properties"), isContract))
 		}
 		a := answer{IsContract: more}
 		for _, m := range answerMembers(shape, "") {
@@ -258,10 +258,8 @@ var contractType = reflect.TypeFor[model.Contract]()
 type member struct{ Name, Kind, Meaning string }
 
 func answerMembers(schema object, prefix string) (rows []member) {
-	required, _ := schema.Get("required").([]string)
-	properties, _ := schema.Get("properties").(object)
-	patterns, _ := schema.Get("patternProperties").(object)
-	for i, m := range slices.Concat(properties, patterns) {
+	required, properties := schema.Texts("required"), schema.Object("properties")
+	for i, m := range slices.Concat(properties, schema.Object("patternProperties")) {
 		schema, name := m.Value.(object), prefix+strings.Trim(m.Name, "^$")
 		kind := memberKind(schema)
 		if i < len(properties) && !slices.Contains(required, m.Name) {
@@ -274,9 +272,8 @@ func answerMembers(schema object, prefix string) (rows []member) {
 				schema = choice
 			}
 		}
-		items, isArray := schema.Get("items").(object)
-		for ; isArray; items, isArray = items.Get("items").(object) {
-			schema, name = items, name+"[]"
+		for schema.Get("items") != nil {
+			schema, name = schema.Object("items"), name+"[]"
 		}
 		rows = append(rows, answerMembers(schema, name+".")...)
 	}
@@ -284,7 +281,7 @@ func answerMembers(schema object, prefix string) (rows []member) {
 }
 
 func memberKind(schema object) string {
-	types, _ := schema.Get("type").([]string)
+	types := schema.Texts("type")
 	if one, is := schema.Get("type").(string); is {
 		types = []string{one}
 	}
@@ -297,10 +294,10 @@ func memberKind(schema object) string {
 		null, types = " or null", slices.Delete(slices.Clone(types), i, i+1)
 	}
 	kind := strings.Join(types, " or ")
-	if items, is := schema.Get("items").(object); is && len(items) > 0 {
+	if items := schema.Object("items"); len(items) > 0 {
 		kind = "array of " + memberKind(items) + "s"
 	}
-	if values, is := schema.Get("enum").([]string); is {
+	if values := schema.Texts("enum"); values != nil {
 		kind = codes(values)
 	} else if format := schema.Get("format"); format != nil {
 		kind += fmt.Sprintf(" (%s)", format)

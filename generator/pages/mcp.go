@@ -47,11 +47,10 @@ func endpointLink(route *api.Route) string {
 
 func (g *family) toolArguments(t *api.Tool, op *api.Operation) string {
 	schema := g.ToolInput(t, op)
-	required, _ := schema.Get("required").([]string)
 	var arguments []string
-	for _, property := range schema.Get("properties").(object) {
+	for _, property := range schema.Object("properties") {
 		argument := property.Name
-		if slices.Contains(required, property.Name) {
+		if slices.Contains(schema.Texts("required"), property.Name) {
 			argument += " (required)"
 		}
 		arguments = append(arguments, argument)
