@@ -34,27 +34,18 @@ func (l *loader) log(service *document) {
 		return // the files may be sound
 	}
 	for _, name := range stages {
-		wrong, good := l.readStage(s.Log, name)
-		if wrong != nil {
-			entries, checkpoint := LogFiles(name)
-			if wrong.Line > 0 {
-				s.document(entries).report(place{wrong.Line, 1}, wrong.What, logHint)
-			} else {
-				l.fault(checkpoint, wrong.What, logHint)
-			}
-		}
-		if !good {
+		if !l.readStage(s.Log, name) {
 			return
 		}
 	}
 	l.checkStages()
 }
 
-func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good bool) {
+func (l *loader) readStage(log *tlog.Log, name string) (good bool) {
 	entries, checkpoint := LogFiles(name)
 	if !slices.Contains(l.files, checkpoint) {
 		l.fault(checkpoint, "missing", logHint)
-		return nil, false
+		return false
 	}
 	note := l.read(l.site.document(checkpoint), maxFile)
 	lines, err := l.readFile(entries)
@@ -66,11 +57,19 @@ func (l *loader) readStage(log *tlog.Log, name string) (wrong *tlog.Fault, good 
 	case l.site.Service.Log.Key == "":
 		l.fault(entries, "service.yaml lists no key of the log", "the key of a log stays listed")
 	case note != nil:
-		l.site.document(entries).sum = sha256.Sum256(lines)
-		wrong = log.Read(name, lines, note)
-		return wrong, wrong == nil
+		d := l.site.document(entries)
+		d.sum = sha256.Sum256(lines)
+		wrong := log.Read(name, lines, note)
+		switch {
+		case wrong == nil:
+			return true
+		case wrong.Line > 0:
+			d.report(place{wrong.Line, 1}, wrong.What, logHint)
+		default:
+			l.fault(checkpoint, wrong.What, logHint)
+		}
 	}
-	return nil, false
+	return false
 }
 
 func (l *loader) checkStages() {
