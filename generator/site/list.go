@@ -209,30 +209,36 @@ const (
 	maxListFaults = 50
 )
 
-// readList reads a file by package json, which needs a tenth of the memory of YAML. Its entries are
-// decoded one after the other.
+// readList reads a file by package json, which needs a tenth of the memory of YAML, or as YAML. Its
+// entries are decoded one after the other.
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d, read := newDocument(file), reflect.New(kind.file)
 	var entries []ListEntry
+	var root *yaml.Node
+	take := func(node *yaml.Node) {
+		entries = append(entries, d.decodeEntry(node, kind.path(len(entries)), kind))
+	}
 	if path.Ext(file) == ".json" {
-		list := jsonNode{list: "/" + kind.member(), take: func(node *yaml.Node) {
-			entries = append(entries, d.decodeEntry(node, kind.path(len(entries)), kind))
-		}}
+		list := jsonNode{list: "/" + kind.member(), take: take}
 		err := json.Unmarshal(src, &list)
 		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 			what := cmp.Or(syntax.Err, error(syntax)).Error()
 			return nil, Errors{{file, placeOf(src, int(syntax.ByteOffset)), "not valid JSON: " + what, ""}}
 		}
-		d.decodeNode(&list.Node, read.Interface())
-	} else {
-		d.decode(src, read.Interface())
-		values := read.Elem().Field(1)
-		for i := range values.Len() {
-			entries = append(entries, values.Index(i).Addr().Interface().(ListEntry))
-			if at := kind.path(i); !d.faultyElements[at] {
-				d.checkEntry(entries[i], at)
+		root = &list.Node
+	} else if root = d.parse(src); root != nil && kindOf(root) == kindMapping {
+		for pair := range slices.Chunk(root.Content, 2) {
+			if list := pair[1]; pair[0].Value == kind.member() && kindOf(list) == kindList {
+				for _, node := range list.Content {
+					take(node)
+				}
+				list.Content = nil
+				break
 			}
 		}
+	}
+	if root != nil {
+		d.decodeNode(root, read.Interface())
 	}
 	asOf := read.Elem().Field(0).String()
 	kind.checkTogether(asOf, entries, func(i int, what, hint string) {

@@ -29,13 +29,12 @@ type document struct {
 	texts  []text            // every text of the document
 	faults Errors
 
-	decoded        bool
-	faultyPlaces   []place         // of faults that decoding found
-	faultyElements map[string]bool // paths of list elements with such faults
+	decoded      bool
+	faultyPlaces []place // of faults that decoding found
 }
 
 func newDocument(file string) *document {
-	return &document{file: file, places: map[string]place{}, faultyElements: map[string]bool{}}
+	return &document{file: file, places: map[string]place{}}
 }
 
 type text struct {
@@ -401,11 +400,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		element.optional = false
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i, item := range node.Content {
-			at, faults := path+"["+strconv.Itoa(i)+"]", len(d.faults)
-			d.decodeValue(item, v.Index(i), at, &element)
-			if len(d.faults) > faults {
-				d.faultyElements[at] = true
-			}
+			d.decodeValue(item, v.Index(i), path+"["+strconv.Itoa(i)+"]", &element)
 			if m.unique && slices.ContainsFunc(node.Content[:i],
 				func(earlier *yaml.Node) bool { return earlier.Value == item.Value }) {
 				d.report(nodePlace(item), shorten(item.Value)+" is listed twice", "keep one of them")
