@@ -79,7 +79,7 @@ type environment struct {
 func ReadConfig(path string) (*Config, error) {
 	text, err := assets.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("no file %s (run this in the folder of wrangler.toml, or name the file with --wrangler)", path)
+		return nil, fmt.Errorf("no file %s (run this in the folder of wrangler.toml)", path)
 	}
 	c := &Config{Path: path}
 	if err == nil {

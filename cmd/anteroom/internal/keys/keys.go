@@ -162,7 +162,7 @@ func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string)
 			}
 			return fmt.Errorf("the secret receipt key is the value of %s in %s: one of the two is the wrong half "+
 				"(if the secret was published, make a new one with anteroom key rotate and list neither half; "+
-				"otherwise give the file that anteroom key made, not the public half)", at, file)
+				"otherwise give the file that anteroom key rotate made, not the public half)", at, file)
 		}
 	}
 	return nil
