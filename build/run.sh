@@ -9,13 +9,23 @@ command -v go >/dev/null || { echo "go is not installed: install Go 1.26 or late
 go build -o build/out/anteroom ./cmd/anteroom
 build/out/anteroom generate
 
-# In the foreground the server is a job of its own: an interrupt reaches it alone, and make ends as
-# it does. It cannot be suspended, as it would outlive make.
-case $(ps -o stat= -p $$ 2>/dev/null) in
-*+*)
+# foreground tells whether this has the terminal. Not every system has ps.
+foreground() {
+  if [ -e /proc/$$/stat ]; then
+    # shellcheck disable=SC2046 # proc(5): the group is field 5, and that in the foreground field 8
+    set -- $(cat /proc/$$/stat)
+    [ "$5" = "$8" ]
+  else
+    ps -o stat= -p $$ | grep -q +
+  fi
+}
+
+# There the server is a job of its own: an interrupt reaches it alone, and make ends as it does. It
+# cannot be suspended, as it would outlive make.
+if foreground; then
   trap '' TSTP
   set -m
   build/out/anteroom serve
-  ;;
-*) exec build/out/anteroom serve ;;
-esac
+else
+  exec build/out/anteroom serve
+fi
