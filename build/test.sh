@@ -92,10 +92,11 @@ node_tool() {
 # documents checks the published documents, and the types of the worker's JavaScript, with npm
 # tools.
 documents() {
+  # shellcheck disable=SC2046 # the names of pages
   node_tool tsc -p edge/worker/jsconfig.json &&
     node_tool redocly lint --config build/lint/redocly.yaml --format=stylish public/openapi.json &&
     node_tool spectral lint --ruleset build/lint/spectral.yaml --fail-severity=hint public/openapi.json &&
-    git ls-files -z -- 'public/*.html' | PATH="$PWD/build/npm/node_modules/.bin:$PATH" xargs -0 html-validate --config build/lint/htmlvalidate.json --max-warnings 0
+    node_tool html-validate --config build/lint/htmlvalidate.json --max-warnings 0 $(git ls-files -- 'public/*.html')
 }
 
 # replication builds Litestream, with which the database is replicated.
