@@ -4,6 +4,7 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/input"
+	"anteroom/edge/record"
 	"anteroom/edge/respond"
 )
 
@@ -31,11 +32,11 @@ var Tools = []Tool{
 	{Name: "acceptable_use", Operation: "getAcceptableUse"},
 	{Name: "quest", Operation: "getQuest"},
 	{Name: "draft_rules", Operation: "readDraftRules"},
-	{Name: "draft_org", Operation: "fileCharter", Omits: org.OwnerEmail.Name},
+	{Name: "draft_org", Operation: "fileCharter", Omits: record.OwnerEmail.Name},
 	{Name: "mint_receipt", Operation: "mintReceipt"},
 	{Name: "verify_receipt", Operation: "verifyReceipt", Renames: receipt.VerifyFields[0].Name, As: "receipt"},
 	{Name: "register", Operation: "registerAgent"},
-	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: org.OwnerEmail.Name},
+	{Name: "claim_founding_seat", Operation: "fileCharter", Requires: record.OwnerEmail.Name},
 	{Name: "suggest", Operation: "sendSuggestion"},
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }

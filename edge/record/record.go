@@ -21,6 +21,11 @@ import (
 // MaxName is the most code points of an agent's name.
 const MaxName = 80
 
+// OwnerEmail is the field of the address that is stored apart from a registration or a charter.
+var OwnerEmail = input.Field{
+	Name: "owner_email", Type: input.Email, Aliases: []string{"email"}, Example: `"owner@example.org"`,
+}
+
 // NamePlaceholder is the agent's name in templates. It has no apostrophe, since some are shell
 // commands.
 const NamePlaceholder = "<your agent name>"

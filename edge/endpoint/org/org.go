@@ -62,11 +62,8 @@ var (
 			`{"position":"scout","agent_name":"dee","allocation":15},` +
 			`{"position":"treasurer","agent_name":"ed","allocation":10}]`,
 	}
-	OwnerEmail = input.Field{
-		Name: "owner_email", Type: input.Email, Aliases: []string{"email"}, Example: `"owner@example.org"`,
-	}
 
-	Fields = []input.Field{OrgName, commissioner, roster, OwnerEmail}
+	Fields = []input.Field{OrgName, commissioner, roster, record.OwnerEmail}
 )
 
 // Answer is the response to a charter.
@@ -99,7 +96,7 @@ type Seat struct {
 
 // File records a charter.
 func File(t *turn.Turn, in *input.Input) *turn.Response {
-	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&OwnerEmail)
+	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&record.OwnerEmail)
 	seats, total := readRoster(in)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)

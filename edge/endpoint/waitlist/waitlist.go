@@ -21,11 +21,7 @@ var (
 		Name: "pubkey", Type: input.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`,
 		Placeholder: "<your own public key>",
 	}
-	ownerEmail = input.Field{
-		Name: "owner_email", Type: input.Email, Aliases: []string{"email"}, Example: `"owner@example.org"`,
-	}
-
-	Fields = []input.Field{agentName, pubkey, ownerEmail}
+	Fields = []input.Field{agentName, pubkey, record.OwnerEmail}
 	AnyOf  = []string{agentName.Name, pubkey.Name}
 )
 
@@ -49,7 +45,7 @@ type Registration struct {
 
 // Register records a registration.
 func Register(t *turn.Turn, in *input.Input) *turn.Response {
-	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&ownerEmail)
+	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&record.OwnerEmail)
 	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
 		in.Missing("agent_name or pubkey is required, and must not be blank", &agentName, &pubkey)
 	}
