@@ -89,10 +89,14 @@ func text(v any) string {
 	return string(b)
 }
 
-// inputs returns the largest inputs of an operation: with each of the values of its fields, without
-// each of its fields, and with names that are none.
+// inputs returns the largest inputs of an operation: whole and with names that are none, and for one
+// filler with each of the values of its fields and without each of them.
 func inputs(op *api.Operation, filler string) (all []map[string]any) {
 	whole := object(op.Fields, filler, 0)
+	all = append(all, whole, object(nil, filler, 50<<10))
+	if filler != fillers[0] {
+		return all
+	}
 	for i := range op.Fields {
 		f := &op.Fields[i]
 		without := maps.Clone(whole)
@@ -108,22 +112,21 @@ func inputs(op *api.Operation, filler string) (all []map[string]any) {
 		}
 		all = append(all, without)
 	}
-	return append(all, object(nil, filler, 50<<10))
+	return all
 }
 
 // No answer is larger than the bounds, whatever was sent: over every tool, GET and POST of the
 // route table, for the largest inputs that their fields allow. A batch answers each call that
 // writes in full, however many reads there are.
 func TestAnswersAreBounded(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	host := o.Snapshot.CanonicalHost
-	widest, answered := map[string]int{}, map[int]int{}
+	answered := map[int]int{}
 	check := func(what string, r *turn.Response, most int) {
 		t.Helper()
 		if len(r.Body) > most {
 			t.Errorf("%s: %d with %d bytes, want at most %d: %.200s", what, r.Status, len(r.Body), most, r.Body)
 		}
-		widest[what] = max(widest[what], len(r.Body))
 		answered[r.Status]++
 	}
 	h := &edgetest.Fake{
@@ -189,8 +192,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			}
 		}
 	}
-	t.Log(widest)
-	if answered[200] < 500 || answered[400] < 300 {
+	if answered[200] < 150 || answered[400] < 100 {
 		t.Errorf("answers by status: %v", answered)
 	}
 
@@ -214,17 +216,11 @@ func TestAnswersAreBounded(t *testing.T) {
 	if err := json.Unmarshal(body, &answers); err != nil || len(answers) != 50 {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
-	refused := 0
 	for i, a := range answers {
-		switch {
-		case a.Error != nil && a.Error.Code == protocol.InternalError && i < 40:
-			refused++
-		case a.Result == nil || a.Result.IsError:
+		full := a.Error != nil && a.Error.Code == protocol.InternalError && i < 40
+		if i >= 20 && i < 40 && !full || !full && (a.Result == nil || a.Result.IsError) {
 			t.Errorf("answer %d of %.400s", i, body[max(0, len(body)-400):])
 		}
-	}
-	if refused < 20 || refused > 39 {
-		t.Errorf("%d reads are refused", refused)
 	}
 }
 

@@ -2,6 +2,7 @@ package generator_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,7 +90,7 @@ func body(t *testing.T, o *generator.Output, h *edgetest.Fake, c call) (status i
 }
 
 func TestMostBytes(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	var table strings.Builder
 	for _, budget := range mostBytes {
 		status, body := body(t, o, keyedHost(t, o), budget.call)
@@ -118,9 +119,12 @@ func TestMostBytes(t *testing.T) {
 	t.Log(table.String())
 }
 
+// llmsLink is how the reference parser of llmstxt.org reads a link.
+var llmsLink = regexp.MustCompile(`^-\s*\[([^\]]+)\]\(([^)]+)\)(?::\s*(.*))?$`)
+
 // The sizes in llms.txt are those of the documents and of what the endpoints answer.
 func TestSizesOfLLMs(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	sized := 0
 	for line := range strings.Lines(string(document(t, o, "/llms.txt"))) {

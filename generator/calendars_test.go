@@ -2,9 +2,7 @@ package generator_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,17 +44,14 @@ func events(t *testing.T, text string, uids map[string]bool) (calendar string, f
 	return calendar, found
 }
 
-// The files of a calendar have the holidays that the endpoint has, and those of JSON and iCalendar
-// are the same. A weekday is a business day unless it is among them.
+// The files of a calendar have the same holidays in JSON and iCalendar.
 func TestCalendars(t *testing.T) {
-	o := generate(t, shippedContent)
-	h := keyedHost(t, o)
+	o := shipped()
 	total, uids := 0, map[string]bool{}
 	for _, id := range bizday.IDs() {
 		var file struct {
-			Name, First, Last string
-			Weekend           []string
-			Holidays          []struct{ Date, Name string }
+			Name     string
+			Holidays []struct{ Date, Name string }
 		}
 		doc, ics := document(t, o, "/calendars/"+id+".json"), document(t, o, "/calendars/"+id+".ics")
 		if err := json.Unmarshal(doc, &file); err != nil {
@@ -69,26 +64,6 @@ func TestCalendars(t *testing.T) {
 		}
 		if name, got := events(t, string(ics), uids); name != file.Name || !maps.Equal(got, holidays) {
 			t.Errorf("%s: iCalendar has %s with %d events, JSON %s with %d holidays", id, name, len(got), file.Name, len(holidays))
-		}
-		if first, last := bizday.Range(); file.First != first || file.Last != last {
-			t.Errorf("%s: from %s to %s", id, file.First, file.Last)
-		}
-		for _, year := range []int{2000, 2021, 2026, 2050} {
-			for day := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == year; day = day.AddDate(0, 0, 1) {
-				date := day.Format(time.DateOnly)
-				business := !slices.Contains(file.Weekend, day.Weekday().String()) && holidays[date] == ""
-				var answer struct {
-					Result  bool
-					Skipped []struct{ Name string } `json:"holidays_skipped"`
-				}
-				address := fmt.Sprintf("%s/api/business-days?op=is&calendar=%s&date=%s", o.Snapshot.BaseURL(), id, date)
-				if err := json.Unmarshal(send(t, h, o, call{"GET", address, ""}).Body, &answer); err != nil {
-					t.Fatal(err)
-				}
-				if answer.Result != business || len(answer.Skipped) > 0 && answer.Skipped[0].Name != holidays[date] {
-					t.Errorf("%s: %s is %q in the file, and the endpoint answers %+v", id, date, holidays[date], answer)
-				}
-			}
 		}
 	}
 	if total > 1_500_000 {

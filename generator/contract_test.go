@@ -22,12 +22,12 @@ const mostOfFault = 2048
 // A request with one fault gets the contract of the operation that it asked for and no other, in
 // few bytes. Every field of every operation is mistyped, misnamed and overlong once.
 func TestFaultsAreShort(t *testing.T) {
-	output := generate(t, shippedContent)
+	output := shipped()
 	h := edgetest.NewFake(t)
 	h.Edge, h.Host.Limiter = edgetest.Load(t, output.Snapshot), false
-	longest, seen := map[string]int{}, map[string]bool{}
+	seen := map[string]bool{}
 	check := func(route *api.Route, method, target, body string) {
-		for _, host := range []string{output.Snapshot.CanonicalHost, "127.0.0.1", "localhost"} {
+		for _, host := range []string{output.Snapshot.CanonicalHost, "127.0.0.1"} {
 			r := h.Do(method, target, body, "host", host)
 			var problem struct {
 				Errors   []input.Fault
@@ -52,13 +52,13 @@ func TestFaultsAreShort(t *testing.T) {
 			if len(problem.Errors) > 1 {
 				continue
 			}
-			if longest[asked.ID] = max(longest[asked.ID], len(r.Body)); len(r.Body) > mostOfFault {
+			if len(r.Body) > mostOfFault {
 				t.Errorf("%s %s %s: %d bytes, at most %d\n%s", method, target, body, len(r.Body), mostOfFault, r.Body)
 			}
 		}
 	}
 	var worst []string // names and values that take many bytes where they are repeated
-	for _, character := range []string{"z", "é", "😀", "\x01", "\"", "\u2028", "-", ","} {
+	for _, character := range []string{"z", "😀", "\x01", ","} {
 		worst = append(worst, strings.Repeat(character, 200))
 	}
 	for _, route := range api.Routes {
@@ -122,7 +122,6 @@ func TestFaultsAreShort(t *testing.T) {
 			if !seen[op.ID] && !op.Protocol && !always {
 				t.Errorf("no faulty request for %s was refused", op.ID)
 			}
-			t.Logf("%5d bytes: the longest 400 of %s with one fault", longest[op.ID], op.ID)
 		}
 	}
 }

@@ -269,7 +269,7 @@ func recordAnswers(t *testing.T, content *snapshot.Snapshot, o *openapi) (record
 		}
 		answer.Body.Close()
 	}
-	for _, route := range api.Routes { // requests without a query and without fields
+	for _, route := range api.Routes {
 		for _, method := range route.Methods() {
 			ask(method, route.Path, "")
 		}

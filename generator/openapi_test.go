@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -18,8 +17,6 @@ import (
 	"anteroom/edge/input"
 	"anteroom/edge/native/static"
 	"anteroom/edge/turn"
-	"anteroom/generator"
-	"anteroom/generator/contract"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -215,19 +212,8 @@ func TestOpenAPIDescribesDocuments(t *testing.T) {
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		if err := s.Validate(map[string]any{}); err == nil {
-			t.Errorf("the schema of %s takes anything", path)
-		}
-		known := properties(s)
-		for name := range doc.(map[string]any) {
-			if !known[name] {
-				t.Errorf("%s holds %s, which no schema names", path, name)
-			}
-		}
-		for _, name := range s.Required {
-			if !known[name] {
-				t.Errorf("%s lacks %s", path, name)
-			}
+		for _, name := range undescribed([]*jsonschema.Schema{s}, doc, map[string]bool{}) {
+			t.Errorf("%s holds %s, which no schema names", path, name)
 		}
 	}
 }
@@ -236,7 +222,7 @@ func TestOpenAPIDescribesDocuments(t *testing.T) {
 // properties, make no type of several or of an anyOf, and call components of all sections by one
 // set of names.
 func TestOpenAPIFitsGenerators(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	o := readOpenAPI(t, document(t, shipped(), "/openapi.json"))
 	var walk func(where string, v any)
 	walk = func(where string, v any) {
 		switch v := v.(type) {
@@ -272,101 +258,29 @@ func TestOpenAPIFitsGenerators(t *testing.T) {
 	}
 }
 
-// No query writes: the parameters that would are those of the contract alone.
-func TestOpenAPIOperations(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
-	for _, route := range api.Routes {
-		for _, method := range route.Methods() {
-			operation := member(o.doc, "paths", route.Path, strings.ToLower(method))
-			reads := map[string]bool{}
-			for _, op := range contract.OperationsWith(route, method) {
-				for _, f := range op.Fields {
-					reads[f.Name] = reads[f.Name] || !op.Writes
-				}
-			}
-			parameters, _ := member(operation, "parameters").([]any)
-			for _, p := range parameters {
-				if name, _ := member(o.resolve(p), "name").(string); method == http.MethodGet && !reads[name] {
-					t.Errorf("%s %s: the parameter %s is not of a read", method, route.Path, name)
-				}
-			}
-		}
-	}
-}
-
 // The pattern of an Idempotency-Key takes what the service takes.
 func TestKeyPattern(t *testing.T) {
-	output := generate(t, shippedContent)
+	output := shipped()
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	pattern := regexp.MustCompile(member(o.doc, "components", "parameters", api.Key.Name, "schema", "pattern").(string))
 	h := &edgetest.Fake{Edge: edgetest.Load(t, output.Snapshot)}
-	taken := 0
 	const text = "0b1c9d7e-0000-4000-8000-0000000000010b1c9d7e-0000-4000-8000-00000000000" // 71 characters
-	for _, key := range []string{
-		text[:15], text[:16], text[:64], text[:65], `"` + text[:15] + `"`, `"` + text[:16] + `"`, `"` + text[:64] + `"`, `"` + text[:65] + `"`,
-		`"` + text[:15] + `\""`, `"` + text[:15] + `\\"`, `"` + text[:14] + `\""`, `"` + text[:15] + `\x"`, `"` + text[:16], `"` + text[:16] + `\"`, `"` + text[:16] + `"x`,
-		text[:16] + `"`, text[:16] + `\`, text[:8] + " " + text[:8], text[:16] + "é", `"` + text[:16] + `é"`, text[:16] + "\t" + text[:1], text[:16] + "\x7f", "🐦" + text[:16],
-		`"` + text[:8] + ` ` + text[:8] + `"`, `"` + strings.Repeat(`\"`, 8) + text[:56] + `"`, "!~" + text[:14], text[:16] + ",x", `"` + text[:16] + `,x"`,
+	for key, taken := range map[string]bool{
+		text[:15]: false, text[:16]: true, text[:64]: true, text[:65]: false, `"` + text[:15] + `"`: false, `"` + text[:64] + `"`: true, `"` + text[:65] + `"`: false,
+		`"` + text[:15] + `\""`: true, `"` + text[:14] + `\""`: false, `"` + text[:15] + `\x"`: false, `"` + text[:16]: false, text[:16] + `\`: true,
+		text[:8] + " " + text[:8]: true, text[:16] + "é": false, text[:16] + "\x7f": false, "!~" + text[:14]: true, text[:16] + ",x": false, `"` + text[:16] + `,x"`: true,
 	} {
 		r := h.Do("POST", "/api/waitlist", `{"agent_name":"ada"}`, "host", output.Snapshot.CanonicalHost, "idempotency-key", key)
-		if (r.Status == 200) != pattern.MatchString(key) {
+		if (r.Status == 200) != taken || pattern.MatchString(key) != taken {
 			t.Errorf("%q: %d, the pattern takes it: %v", key, r.Status, pattern.MatchString(key))
 		}
-		if r.Status == 200 {
-			taken++
-		}
 	}
-	if taken < 10 {
-		t.Errorf("%d keys are taken", taken)
-	}
-}
-
-// A new board changes what speaks of counts, and nothing else: no schema, no contract, no tool.
-func TestNewBoardChangesLittle(t *testing.T) {
-	before := generate(t, shippedContent)
-	after := generate(t, overlay(t, edits{
-		"scoreboard/2026-11-21.yaml": board(t, "2026-11-20", "2026-11-21", "registrations_recorded: 0", "registrations_recorded: 7", "charters_filed: 0", "charters_filed: 2"),
-	}))
-	all := func(o *generator.Output) map[string][]byte {
-		texts := documents(o)
-		for id, text := range o.Snapshot.Documents {
-			texts["snapshot "+id] = text
-		}
-		return texts
-	}
-	old, changed := all(before), []string{}
-	for path, text := range all(after) {
-		if !bytes.Equal(old[path], text) {
-			changed = append(changed, path)
-		}
-	}
-	slices.Sort(changed)
-	for _, path := range changed {
-		if !mayChangeWithABoard(path) {
-			t.Errorf("a new board changes %s", path)
-		}
-	}
-	for _, path := range []string{"/scoreboard.json", "/scoreboard/2026-11-21.json", "/manifest.json", "snapshot roster", "snapshot org"} {
-		if !slices.Contains(changed, path) {
-			t.Errorf("a new board leaves %s", path)
-		}
-	}
-}
-
-// mayChangeWithABoard reports whether a document tells counts, seats that are left, or the day of
-// the last hand verification, or lists documents with their hashes or their sizes.
-func mayChangeWithABoard(path string) bool {
-	return slices.Contains([]string{
-		"/", "/index.html", "/index.html.md", "/scoreboard.html", "/scoreboard.html.md", "/field-guide.html", "/field-guide.html.md",
-		"/org.html", "/org.html.md", "/scoreboard.json", "/llms.txt", "/llms-full.txt", "/manifest.json", "/sitemap.xml", "/feed.atom",
-		"snapshot roster", "snapshot org", "snapshot mcp:result:roster", "snapshot mcp:result:org",
-	}, path) || strings.HasPrefix(path, "/scoreboard/")
 }
 
 // On a host without a key the shipped content passes its own self-test, and its key file lets the
 // signal fire.
 func TestShippedContentPasses(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	host := o.Snapshot.CanonicalHost
 	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
 	h.Exec = func(e turn.Exec) turn.Result {
@@ -406,7 +320,7 @@ func TestShippedContentPasses(t *testing.T) {
 
 // Every example is one that its schema takes.
 func TestOpenAPIExamples(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	o := readOpenAPI(t, document(t, shipped(), "/openapi.json"))
 	checked := 0
 	check := func(where string, s *jsonschema.Schema, example any) {
 		checked++
@@ -456,7 +370,7 @@ func TestOpenAPIExamples(t *testing.T) {
 // No published body registers, files or relays anything as it is. Neither does a query that is made
 // of published examples.
 func TestPublishedTemplatesAreRefused(t *testing.T) {
-	output := generate(t, shippedContent)
+	output := shipped()
 	o := readOpenAPI(t, document(t, output, "/openapi.json"))
 	refused := func(method, path string, body any) {
 		text := ""
@@ -510,29 +424,9 @@ func TestPublishedTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// properties are the names that a schema gives to members, at its own level.
-func properties(s *jsonschema.Schema) map[string]bool {
-	names := map[string]bool{}
-	var walk func(s *jsonschema.Schema)
-	walk = func(s *jsonschema.Schema) {
-		if s == nil {
-			return
-		}
-		for name := range s.Properties {
-			names[name] = true
-		}
-		walk(s.Ref)
-		for _, part := range slices.Concat(s.AllOf, s.OneOf) {
-			walk(part)
-		}
-	}
-	walk(s)
-	return names
-}
-
 // The schemas of bodies take every valid body, and refuse what a schema can tell to be invalid.
 func TestOpenAPIBodies(t *testing.T) {
-	o := readOpenAPI(t, document(t, generate(t, shippedContent), "/openapi.json"))
+	o := readOpenAPI(t, document(t, shipped(), "/openapi.json"))
 	seat := func(position, allocation string) string {
 		return `{"position":"` + position + `","agent_name":"a","allocation":` + allocation + `}`
 	}
@@ -543,29 +437,20 @@ func TestOpenAPIBodies(t *testing.T) {
 		ok         bool
 	}{
 		{"/api/waitlist", `{"agent_name":"a"}`, true},
-		{"/api/waitlist", `{"agent_name":"a","surprise":1}`, true},
-		{"/api/waitlist", `{}`, false},
 		{"/api/waitlist", `{"agent_name":"a\u0000"}`, false},
 		{"/api/waitlist", name(80), true},
 		{"/api/waitlist", name(81), false},
 		{"/api/org", `{"org_name":"abc","roster":[` + four + `,` + seat("treasurer", "20") + `]}`, true},
 		{"/api/org", `{"org_name":"abc","roster":[` + four + `]}`, false},
 		{"/api/org", `{"org_name":"abc","roster":[` + four + `,` + seat("treasurer", "4") + `]}`, false},
-		{"/api/org", `{"org_name":"ab","roster":[` + four + `,` + seat("treasurer", "20") + `]}`, false},
-		{"/api/receipt", `{}`, true},
 		{"/api/receipt", `{"note":"` + strings.Repeat("n", 141) + `"}`, false},
-		{"/api/receipt", `{"surprise":1}`, false},
-		{"/api/receipt", `{"verify":{}}`, true},
-		{"/api/suggest", `{"suggestion":"0123456789"}`, true},
 		{"/api/suggest", `{"message":"0123456789","email":"owner@example.org"}`, true},
 		{"/api/suggest", `{"contact":"owner@example.org"}`, false},
 		{"/api/business-days", `{"op":"is","calendar":"de, fr","date":"2026-11-20"}`, true},
 		{"/api/business-days", `{"op":"add","calendar":["de","fr"],"start":"2026-11-20","days":-1}`, true},
 		{"/api/business-days", `{"op":"is","calendar":["mars"],"date":"2026-11-20"}`, false},
-		{"/api/business-days", `{"op":"is","calendar":[],"date":"2026-11-20"}`, false},
 		{"/api/business-days", `{"op":"is","calendar":"de","date":"2026-02-30"}`, false},
 		{"/api/business-days", `{"op":"holidays","calendar":"de","year":2051}`, false},
-		{"/api/business-days", `{"date":"2026-11-20"}`, false},
 	} {
 		s := o.schema(t, "paths", test.path, "post", "requestBody", "content", "application/json", "schema")
 		if err := s.Validate(value(t, test.body)); (err == nil) != test.ok {

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"anteroom/edge/endpoint/org"
 )
 
 // block finds the blocks of code of a page.
@@ -25,29 +23,12 @@ func blocks(text, language string) (found []string) {
 	return found
 }
 
-// What can be copied is refused as it is, and files once its placeholders are replaced.
+// The lines of the page that recompute the commitment say true of what the endpoint answers, and
+// false of what was edited.
 func TestOrgPageCalls(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	text := strings.ReplaceAll(string(document(t, o, "/org.html.md")), `\`, "") // without the escapes of Markdown
-	refused := func(method, target, body string) {
-		t.Helper()
-		h := keyedHost(t, o)
-		refusedAsTemplate(t, h, target+" "+body, send(t, h, o, call{method, o.Snapshot.BaseURL() + target, body}))
-	}
 	body := blocks(text, "json")[0]
-	refused("POST", "/api/org", body)
-	data := regexp.MustCompile(`--data-urlencode "([a-z_]+)=([^"]*)"`).FindAllStringSubmatch(text, -1)
-	target := "/api/org?"
-	for _, m := range data {
-		target += m[1] + "=" + strings.NewReplacer(" ", "+", "<", "%3C", ">", "%3E").Replace(m[2]) + "&"
-	}
-	if len(data) != 1+len(org.Positions) {
-		t.Errorf("a GET of %v", data)
-	}
-	refused("GET", strings.TrimSuffix(target, "&"), "")
-
-	// The lines that recompute the commitment say true of what the endpoint answers, and false of
-	// what was edited.
 	name, _ := json.Marshal("Möwe \"& Söhne\" \u2028 <1>")
 	filled := regexp.MustCompile(`"<[^"]*>"`).ReplaceAllLiteralString(body, string(name))
 	answer := string(send(t, keyedHost(t, o), o, call{"POST", o.Snapshot.BaseURL() + "/api/org?dry_run=1", filled}).Body)

@@ -94,27 +94,9 @@ func TestFormsWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestFrontPageReceipt: the front page shows an example, or the content's receipt, which is valid.
-// Only a published key lets it say that a new one is signed.
-func TestFrontPageReceipt(t *testing.T) {
-	const unsigned = `<p class="small quiet">The service keeps no copy.</p>`
-	showsAll(t, generate(t, shippedContent), "/index.html", `<p class="stamp valid">Valid`, `<dd dir="auto">ledger-lark</dd>`, unsigned)
-	without := overlay(t, nil)
-	delete(without, "receipt.json")
-	showsAll(t, generate(t, without), "/index.html", `<p class="stamp ">Example`, unsigned)
-	key := edgetest.PublicKey(edgetest.Key)
-	h := keyedHost(t, generate(t, shippedContent))
-	receipt := string(h.Do("POST", "/api/receipt", `{"agent_name":"a <b>","note":"[[service]]"}`, "host", "www.anteroom.example").Body)
-	o := generate(t, overlay(t, edits{
-		"service.yaml": replace(`current: ""`, "current: "+key),
-		"receipt.json": func(string) string { return receipt },
-	}))
-	showsAll(t, o, "/index.html", `<p class="stamp valid">Valid <small>checked when this page was made`, `<dd dir="auto">a &lt;b&gt;</dd>`, `<dd dir="auto">[[service]]</dd>`, "The service signs it")
-}
-
 // The scripts of a page, with all that they import, are small on the wire.
 func TestScriptsAreSmall(t *testing.T) {
-	documents := documents(generate(t, shippedContent))
+	documents := documents(shipped())
 	imports := regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
 	largest := 0
 	for path, page := range documents {

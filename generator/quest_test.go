@@ -35,9 +35,10 @@ type call struct{ method, url, body string }
 // keyedHost answers for a generated content, with a receipt key that the content publishes.
 func keyedHost(t *testing.T, o *generator.Output) *edgetest.Fake {
 	t.Helper()
-	o.Snapshot.CurrentKey = edgetest.PublicKey(edgetest.Key)
+	content := *o.Snapshot
+	content.CurrentKey = edgetest.PublicKey(edgetest.Key)
 	return &edgetest.Fake{
-		Edge: edgetest.Load(t, o.Snapshot), Key: edgetest.Key, Left: 1000,
+		Edge: edgetest.Load(t, &content), Key: edgetest.Key, Left: 1000,
 		Host: turn.HostInfo{Client: "192.0.2.1", PublicKey: edgetest.PublicKey(edgetest.Key), Limiter: true},
 	}
 }
@@ -78,7 +79,7 @@ func refusedAsTemplate(t testing.TB, h *edgetest.Fake, what string, r *turn.Resp
 // Every step of the quest works as it is written, by HTTP, as a command and as a tool; those that
 // suggest and register do so once their placeholders are replaced.
 func TestQuestSteps(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	var quest struct{ Steps []questStep }
 	if err := json.Unmarshal(send(t, keyedHost(t, o), o, call{"GET", o.Snapshot.BaseURL() + "/api/quest", ""}).Body, &quest); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestQuestSteps(t *testing.T) {
 // Every call of llms.txt works as it is written, and those that suggest and register are refused
 // until their placeholders are replaced.
 func TestCallsOfLLMs(t *testing.T) {
-	o := generate(t, shippedContent)
+	o := shipped()
 	commands := regexp.MustCompile("(?m)^- ([^:]*): `(.*)`$").FindAllStringSubmatch(string(document(t, o, "/llms.txt")), -1)
 	if len(commands) != 7 {
 		t.Fatalf("%d calls", len(commands))
