@@ -76,7 +76,6 @@ func TestAttacks(t *testing.T) {
 		want  string
 	}{
 		"one checkpoint of a forked view": {both, nil, "/log/checkpoints/3 FORK: does not begin"},
-		"a log taken down":                {honest.boards, kept, "/log/checkpoint is not published"},
 		"a backdated board":               {slipped.publish(t), [][]byte{honest.stages[0].checkpoint}, "FORK: does not begin with the 3 entries"},
 		"a backdated board at the end":    {late.publish(t), kept, "verification 2026-10-31 follows verification 2026-11-02, which is not earlier"},
 	} {
@@ -86,15 +85,12 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// A change of any byte of any published file is a fault, and so is a file that is missing.
+// A change of a byte of any published file is a fault, and so is a file that is missing.
 func TestCheckEveryFile(t *testing.T) {
 	b := treeOf(t, 3, 300)
 	what := tlog.Checking{Key: b.Key}
 	for path, text := range b.publish(t) {
-		for at := range text {
-			if at > 40 && at < len(text)-40 && at%97 != 0 {
-				continue
-			}
+		for at := 0; at < len(text); at += max(1, len(text)/20) {
 			changed := b.publish(t)
 			changed[path] = bytes.Clone(text)
 			changed[path][at] ^= 1
@@ -111,21 +107,17 @@ func TestCheckEveryFile(t *testing.T) {
 			t.Errorf("%s can be missing: %s", path, got)
 		}
 	}
-	board := b.publish(t)
-	board["/scoreboard.json"] = bytes.Replace(board["/scoreboard.json"], []byte(`"registrations_recorded":298`), []byte(`"registrations_recorded":299`), 1)
-	if got := faultsOf(t, board, what); got != `/scoreboard.json pilot_waitlist.registrations_recorded does not match the log: got "299", want 298` {
-		t.Errorf("another number: %s", got)
-	}
-	// Whoever serves other entries can do so without the key: that is no fork.
-	served := b.publish(t)
-	served["/log/tile/entries/000"] = bytes.Replace(served["/log/tile/entries/000"], []byte(b.Entry(0).Hash), []byte(recordOf(tlog.Registration, 7777).Hash), 1)
-	if got := faultsOf(t, served, what); got != "/log/checkpoint does not match the published entries" {
-		t.Errorf("other entries: %s", got)
-	}
-	told := b.publish(t) // a number that no entry gives
-	told["/scoreboard/2026-11-01.json"] = bytes.Replace(told["/scoreboard/2026-11-01.json"], []byte(`"shipped":4`), []byte(`"shipped":5`), 1)
-	if got := faultsOf(t, told, what); !strings.HasPrefix(got, "/scoreboard/2026-11-01.json SHA-256 does not match its verification: got ") {
-		t.Errorf("another number that was entered: %s", got)
+	for _, c := range []struct{ path, old, new, want string }{
+		{"/scoreboard.json", `"registrations_recorded":298`, `"registrations_recorded":299`, `/scoreboard.json pilot_waitlist.registrations_recorded does not match the log: got "299", want 298`},
+		// Whoever serves other entries can do so without the key: that is no fork.
+		{"/log/tile/entries/000", b.Entry(0).Hash, recordOf(tlog.Registration, 7777).Hash, "/log/checkpoint does not match the published entries"},
+		{"/scoreboard/2026-11-01.json", `"shipped":4`, `"shipped":5`, "/scoreboard/2026-11-01.json SHA-256 does not match its verification: got "}, // which no entry has
+	} {
+		changed := b.publish(t)
+		changed[c.path] = bytes.Replace(changed[c.path], []byte(c.old), []byte(c.new), 1)
+		if got := faultsOf(t, changed, what); !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: %s", c.want, got)
+		}
 	}
 }
 

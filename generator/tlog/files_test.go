@@ -17,9 +17,9 @@ import (
 // stays when the log grows.
 func TestFiles(t *testing.T) {
 	for _, n := range []int64{1, 255, 256, 65_537} {
-		sizes, before := []int64{n, n + 1, n + 256}, map[string][]byte{}
-		for i := range sizes {
-			b := treeOf(t, sizes[:i+1]...)
+		sizes, before, b := []int64{n, n + 1, n + 256}, map[string][]byte{}, empty(t)
+		for i, size := range sizes {
+			b.grow(t, size)
 			files := filesOf(t, b.Log)
 			want := map[string]bool{tlog.KeyPath: true, tlog.CheckpointPath: true}
 			for _, size := range sizes[:i+1] {

@@ -130,14 +130,20 @@ func vouched(index int64) tlog.Entry { return tlog.Entry{Kind: tlog.Vouched, Ind
 func treeOf(t testing.TB, sizes ...int64) *book {
 	t.Helper()
 	b := empty(t)
-	for day, size := range sizes {
-		var entries []tlog.Entry
-		for n := b.Size(); n < size-1; n++ {
-			entries = append(entries, recordOf(tlog.Registration, int(n)))
-		}
-		b.add(t, fmt.Sprintf("2026-11-%02d", day+1), entries...)
+	for _, size := range sizes {
+		b.grow(t, size)
 	}
 	return b
+}
+
+// grow adds a stage of registrations, with which the log has size entries.
+func (b *book) grow(t testing.TB, size int64) {
+	t.Helper()
+	var entries []tlog.Entry
+	for n := b.Size(); n < size-1; n++ {
+		entries = append(entries, recordOf(tlog.Registration, int(n)))
+	}
+	b.add(t, fmt.Sprintf("2026-11-%02d", len(b.stages)+1), entries...)
 }
 
 // years is a log of four verifications, with corrections of earlier entries.

@@ -57,9 +57,6 @@ func TestFaults(t *testing.T) {
 			s.lines = append(bytes.Repeat([]byte("x"), tlog.MaxEntry+1), s.lines...)
 			replaceIn(s, "{", "\n{")
 		}, "1: entry is longer than 65535 bytes\n"},
-		"two verifications": {func(s *stage) {
-			s.lines = append(s.lines, s.lines[bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1:]...)
-		}, "6: an entry follows the verification, which must be the last entry\n"},
 		"an entry behind the verification": {func(s *stage) { swapLines(s, 3, 4) }, "5: an entry follows the verification, which must be the last entry\n"},
 		"no verification":                  {func(s *stage) { s.lines = s.lines[:bytes.LastIndex(s.lines[:len(s.lines)-1], []byte("\n"))+1] }, "4: the last entry is not a verification\n"},
 		"a month for a day":                {replaced(`"as_of":"2026-11-21"`, `"as_of":"2026-11"`), "5: last entry is verification /scoreboard/2026-11-21.json of 2026-11, want 2026-11-21\n"},
