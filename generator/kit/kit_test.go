@@ -221,7 +221,7 @@ func TestShort(t *testing.T) {
 // Both programs give the verdict of the service on every kind of input, and print the same.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t), ofPromises(t), texts(t))
+	questions := slices.Concat(receipts(t), commitments(t), ofVectors(t, vectors.CanonV0), ofVectors(t, vectors.PromiseV0), texts(t))
 	outcomes := map[int]int{}
 	for _, q := range questions {
 		outcomes[q.status]++
@@ -302,13 +302,7 @@ func receipts(t *testing.T) (questions []question) {
 	text := func(name string) string { s, _ := members[name].(string); return s }
 
 	add("as received", "", whole)
-	add("of nothing", "", plain)
 	questions = append(questions, question{name: "receipt, in a file with a byte order mark", input: append([]byte("\ufeff"), whole...)})
-	sorted, err := json.MarshalIndent(members, "", "  ") // escapes <, > and &
-	if err != nil {
-		t.Fatal(err)
-	}
-	add("sorted and indented", "", sorted)
 	add("escaped as ASCII", "", ascii(whole))
 	add("with odd members", "", edited(t, plain, "__proto__", `{"note":"x"}`, "constructor", "1", "toString", "null", "receipt", "{}", "x y", `["\"",{}]`, "", "-0.5e+3"))
 
@@ -316,10 +310,9 @@ func receipts(t *testing.T) (questions []question) {
 	signature := text("signature")
 	for name, values := range map[string][]string{
 		"signature": {
-			quoted(signature[:84]), quoted(signature[:86]), quoted(signature + "=="), quoted(signature[:44] + "\n" + signature[44:]), quoted(" " + signature),
-			quoted(strings.Repeat("A", 86) + "=="), quoted(strings.Repeat("-", 86) + "=="), quoted(signature[:85] + "/=="), "7", "true", "{}",
+			quoted(signature[:84]), quoted(signature + "=="), quoted(signature[:44] + "\n" + signature[44:]), quoted(strings.Repeat("-", 86) + "=="), quoted(signature[:85] + "/=="), "7",
 		},
-		"public_key_b64": {`" \t"`, "[]", quoted(" " + published[0]), quoted(edgetest.PublicKey(edgetest.RetiredKey)), quoted(published[1]), quoted(published[0] + "," + published[1])},
+		"public_key_b64": {"[]", quoted(" " + published[0]), quoted(published[1]), quoted(published[0] + "," + published[1])},
 	} {
 		for _, value := range values {
 			add(name+" "+value, "", edited(t, whole, name, value))
@@ -329,8 +322,7 @@ func receipts(t *testing.T) (questions []question) {
 		`" \t\r\n"`, `"\u00a0"`, `"\u2003"`, `"\u000b"`, `"\u0085"`, `"\u001c"`, `"\ufeff"`, `"\u3000"`, `"\u200b"`, `"\u2800"`, `"\u115f"`,
 		`"\u2010"`, `"\u2027"`, `"\u2070"`, `"\u1161"`, `"\ufff9"`, `"\udb43\udfff"`, `"\udb44\udc00"`,
 	} {
-		add("a key of "+blank, "", edited(t, plain, "public_key_b64", blank))
-		add("signed, a key of "+blank, "", edited(t, whole, "public_key_b64", blank))
+		add("a key of "+blank, "", edited(t, whole, "public_key_b64", blank))
 	}
 	add("a long number", "", edited(t, plain, "x", strings.Repeat("9", 5000)))
 	for _, inner := range []string{"", "1"} { // the service reads one level more, that of verify
@@ -339,13 +331,10 @@ func receipts(t *testing.T) (questions []question) {
 			questions = append(questions, question{name: fmt.Sprint(levels, " levels"), input: edited(t, plain, "x", nested), status: status})
 		}
 	}
-	add("31 levels", "", edited(t, plain, "x", strings.Repeat("[", 30)+strings.Repeat("]", 30)))
-	add("400 levels", "", edited(t, plain, "x", strings.Repeat("[", 400)+strings.Repeat("]", 400)))
 	add("empty", "fields", []byte("{}"))
 	for issued, key := range map[string]ed25519.PrivateKey{
-		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2026-11-19T23:59:59Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey,
-		"2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey, "2999-01-01T00:00:00Z": edgetest.Key, "2025-06-01T00:00:00Z": edgetest.OlderKey, "2026-06-01T00:00:00Z": edgetest.OlderKey, "2025-06-02T00:00:00Z": edgetest.RetiredKey,
-		"2020-01-01T00:00:00Z": edgetest.Key, "7": edgetest.Key,
+		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey, "2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey,
+		"2999-01-01T00:00:00Z": edgetest.Key, "2025-06-01T00:00:00Z": edgetest.OlderKey, "2026-06-01T00:00:00Z": edgetest.OlderKey, "7": edgetest.Key,
 	} {
 		canonical := strings.Replace(members["canonical"].(string), text("issued_at"), issued, 1)
 		add("issued at "+issued, map[bool]string{true: "key"}[service(t, signedBy(t, whole, canonical, issued, key)) == 1], signedBy(t, whole, canonical, issued, key))
@@ -468,31 +457,28 @@ func commitments(t *testing.T) (questions []question) {
 	return questions
 }
 
-// ofVectors are the receipts of the conformance vectors, with their verdicts.
-func ofVectors(t *testing.T) (questions []question) {
+// ofVectors are the receipts, or the answers with promises, of conformance vectors, with their
+// verdicts.
+func ofVectors(t *testing.T, text []byte) (questions []question) {
 	var f struct {
-		Receipts []struct {
-			Name    string
-			Receipt json.RawMessage
+		Receipts, Promises []struct {
+			Name            string
+			Receipt, Answer json.RawMessage
 		}
 		Verdicts []struct {
 			Name, Of string
 			Set      map[string]json.RawMessage
 			Remove   []string
-			Verdict  struct {
-				Valid       bool
-				FieldsMatch bool `json:"fields_match"`
-				HashOK      bool `json:"hash_ok"`
-			}
+			Verdict  json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(vectors.CanonV0, &f); err != nil {
+	if err := json.Unmarshal(text, &f); err != nil {
 		t.Fatal(err)
 	}
 	texts := map[string][]byte{}
-	for _, r := range f.Receipts {
-		texts[r.Name] = r.Receipt
-		questions = append(questions, question{name: "vector, " + r.Name, input: r.Receipt})
+	for _, v := range slices.Concat(f.Receipts, f.Promises) {
+		texts[v.Name] = slices.Concat(v.Receipt, v.Answer)
+		questions = append(questions, question{name: "vector, " + v.Name, input: texts[v.Name]})
 	}
 	for _, v := range f.Verdicts {
 		var changes []string
@@ -503,46 +489,24 @@ func ofVectors(t *testing.T) (questions []question) {
 			changes = append(changes, name, "")
 		}
 		q := question{name: "verdict, " + v.Name, input: edited(t, texts[v.Of], changes...), status: 1}
-		switch {
-		case v.Verdict.Valid:
+		var of struct {
+			Valid       bool
+			FieldsMatch bool `json:"fields_match"`
+			HashOK      bool `json:"hash_ok"`
+		}
+		switch status, is := map[string]int{`"valid"`: 0, `"invalid"`: 1, `"unverified"`: 2}[string(v.Verdict)]; {
+		case is:
+			q.status = status
+		case json.Unmarshal(v.Verdict, &of) != nil:
+			t.Fatalf("%s: %s", v.Name, v.Verdict)
+		case of.Valid:
 			q.status = 0
-		case !v.Verdict.FieldsMatch:
+		case !of.FieldsMatch:
 			q.failed = "fields"
-		case !v.Verdict.HashOK:
+		case !of.HashOK:
 			q.failed = "hash"
 		}
 		questions = append(questions, q)
-	}
-	return questions
-}
-
-// ofPromises are the answers of the vectors of promises, with their verdicts.
-func ofPromises(t *testing.T) (questions []question) {
-	var f struct {
-		Promises []struct {
-			Name   string
-			Answer json.RawMessage
-		}
-		Verdicts []struct {
-			Name, Of, Verdict string
-			Set               map[string]json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(vectors.PromiseV0, &f); err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range f.Verdicts {
-		for _, p := range f.Promises {
-			if p.Name != v.Of {
-				continue
-			}
-			var changes []string
-			for name, value := range v.Set {
-				changes = append(changes, name, string(value))
-			}
-			status := map[string]int{"valid": 0, "invalid": 1, "unverified": 2}[v.Verdict]
-			questions = append(questions, question{name: "promise, " + v.Name, input: edited(t, p.Answer, changes...), status: status})
-		}
 	}
 	return questions
 }
@@ -576,11 +540,8 @@ func texts(t *testing.T) (questions []question) {
 	add("as received", 0, answer(text))
 	due := regexp.MustCompile(`"counted_by":"[^"]*"`).FindString(text)
 	for name, replaced := range map[string]string{
-		"a day that is a number": strings.Replace(text, due, `"counted_by":5`, 1), "a day that is null": strings.Replace(text, due, `"counted_by":null`, 1),
-		"a line feed more": text + "\n", "an escape in the day": strings.Replace(text, due, `"counted_by":"2026-12-20\u001b[1m"`, 1),
-		"the day twice": strings.Replace(text, due, due+`,"counted_by":"2030-01-01"`, 1), "an eleventh member": strings.TrimSuffix(text, "}") + `,"x":1}`,
-		"without a log": strings.Replace(text, `,"log":null`, "", 1), "a size without a log": strings.Replace(text, `"size":null`, `"size":5`, 1),
-		"a day that does not exist": strings.Replace(text, due, `"counted_by":"2026-02-30"`, 1), "no day": strings.Replace(text, due, `"counted_by":"soon"`, 1),
+		"a day that is a number": strings.Replace(text, due, `"counted_by":5`, 1), "an escape in the day": strings.Replace(text, due, `"counted_by":"2026-12-20\u001b[1m"`, 1),
+		"a line feed more": text + "\n", "without a log": strings.Replace(text, `,"log":null`, "", 1), "a size without a log": strings.Replace(text, `"size":null`, `"size":5`, 1),
 		"another order":      strings.Replace(strings.Replace(text, `"size":null,`, "", 1), `"root":null`, `"root":null,"size":null`, 1),
 		"a log that is true": strings.Replace(text, `"log":null,"size":null,"root":null`, `"log":true,"size":1,"root":""`, 1), "no object": "[]", "no JSON": "soon",
 	} {
@@ -590,9 +551,7 @@ func texts(t *testing.T) (questions []question) {
 		add(name, 1, answer(replaced))
 	}
 	add("a day before the record", 1, answer(strings.Replace(text, due, `"counted_by":"2020-01-01"`, 1)))
-	for _, spec := range []string{"", `"other"`, "7", "null"} {
-		add("spec "+spec, 0, answer(text, "spec", spec))
-	}
+	add("another spec", 0, answer(text, "spec", `"other"`))
 	for _, key := range []string{"", "null", `""`, "7", "[]", `"\u00a0"`} {
 		add("public_key_b64 "+key, 2, answer(text, "public_key_b64", key))
 	}
@@ -725,18 +684,14 @@ func TestNames(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "receipt"), changed, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"verify (1).mjs", "check.mjs", "v é#?.mjs"} {
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(folder, "v é#? (1).mjs"), text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Symlink(program, filepath.Join(folder, "link.mjs")); err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{
-		{"verify (1).mjs", "receipt"},
-		{"./check.mjs", "receipt"},
-		{"v é#?.mjs", "receipt"},
+		{"./v é#? (1).mjs", "receipt"},
 		{"link.mjs", "receipt"},
 		{"--input-type=module", "-", "receipt"},
 		{"--input-type=module", "-e", string(text), "--", "receipt"},
