@@ -15,22 +15,15 @@ func TestYAML(t *testing.T) {
 	)
 	tests := []struct{ name, src, want string }{
 		{"a date", "text: 2026-11-20", `{"text":"2026-11-20"}`},
-		{"a time", "text: 2026-11-20T12:00:00Z", `{"text":"2026-11-20T12:00:00Z"}`},
-		{"base 60", "text: 12:30:45", `{"text":"12:30:45"}`},
 		{"yes", "texts: [yes, no, on, off, y, n]", `{"texts":["yes","no","on","off","y","n"]}`},
 		{"no boolean", "flag: yes", "f:1:7: flag: want a boolean, not a text (write true or false)"},
-		{"booleans", "flag: TRUE\ntext: false", "f:2:7: text: want a text, not a boolean (put it in quotes)"},
 		{"true", "flag: True", `{"flag":true}`},
 		{"octal", "text: 0777\ncount: 0777", "f:1:7: text: want a text, not an integer (put it in quotes)\n" +
 			`f:2:8: count: "0777" is not a plain decimal integer up to 2147483647 (write digits only)`},
 		{"new octal and binary", "texts: [0o17, 0b11]", "f:1:9: texts[0]: want a text, not an integer (put it in quotes)\n" +
 			"f:1:15: texts[1]: want a text, not an integer (put it in quotes)"},
-		{"no octal", "text: 089", `{"text":"089"}`},
 		{"exponent", "text: 1e3\ncount: 1e3", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
-		{"floats", "texts: [1.5, .inf, 1.2.3]", "f:1:9: texts[0]: want a text, not a number (put it in quotes)\n" +
-			"f:1:14: texts[1]: want a text, not a number (put it in quotes)"},
 		{"grouped digits", "count: 1_000", `f:1:8: count: "1_000" is not a plain decimal integer up to 2147483647 (write digits only)`},
-		{"large", "count: 2147483648", `f:1:8: count: "2147483648" is not a plain decimal integer up to 2147483647 (write digits only)`},
 		{"null", "text: ~\ncount: null\ntexts: [~, Null, a, ]", "f:3:9: texts[0] has no value (write one)\nf:3:12: texts[1] has no value (write one)"},
 		{"no value", "words:\n  a:\n  b: # c\n  c: ''", "f:2:5: words.a has no value (write one)\nf:3:5: words.b has no value (write one)\nf:4:6: words.c is blank (write it)"},
 		{"tag", "text: !!str x\ntexts: [! x, !own y]\nwords: !!map {a: b}", "f:1:7: text: want a text, not a tag (write it as a text)\n" +
@@ -49,17 +42,13 @@ func TestYAML(t *testing.T) {
 			"f:1:19: words.日本: want a text, not an integer (put it in quotes)\nf:1:25: words.😀: want a text, not an integer (put it in quotes)"},
 		{"characters before a syntax error", "text: 😀é: x", "f:1:9: not valid YAML: mapping values are not allowed in this context" + syntax},
 		{"tab indentation", "words:\n\ta: b", "f:2:1: not valid YAML: found character that cannot start any token" + syntax},
-		{"tab between", "text:\ta\tb\ncount:\tx", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
 		{"tab inside", "text: a\tb", `{"text":"a\tb"}`},
 		{"line breaks of YAML 1.1", "text: a \u2028 b\u0085c\ntexts: ['d \u2029 e', \"f\\u2028g\"]\nwords: {\u2028: h}", "{\"text\":\"a \\u2028 b\u0085c\",\"texts\":[\"d \\u2029 e\",\"f\\u2028g\"],\"words\":{\"\\u2028\":\"h\"}}"},
 		{"places behind them", "text: a\u2028b\u0085c\u2029\ncount: x", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
 		{"CRLF", "# c\r\n\r\ntexts:\r\n  - |\r\n    a\r\n    b\r\n  - c\r\n    d\r\n", `{"texts":["a\nb","c d"]}`},
-		{"places in CRLF", "# c\r\n\r\ntext: a\r\ncount: x\r\n", "f:4:8: count: want an integer, not a text (write digits, without quotes)"},
 		{"bracket left open", "text: a\ntexts: [a,\n  b\n", "f:2:8: not valid YAML: did not find expected ',' or ']'" + syntax},
-		{"quote left open", "text: \"a\ncount: 1\n", "f:1:7: not valid YAML: found unexpected end of stream" + syntax},
 		{"no colon", "text: a\ncount\nflag: true\n", "f:2:1: not valid YAML: could not find expected ':'" + syntax},
 		{"content behind the document", "text: a\n...\nx: [b", "f:3:4: not valid YAML: did not find expected ',' or ']'" + syntax},
-		{"documents without content", "---\n---\ntext: a\n---\n", `{"text":"a"}`},
 		{"null alone", "~", "f:1:1: want a mapping, not nothing (write key: value lines here)"},
 		{"only a marker", "--- # c\n", "f: empty (write it)"},
 	}
