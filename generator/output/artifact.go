@@ -117,14 +117,20 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
 	}
 	for _, name := range slices.Sorted(maps.Keys(there)) {
-		if sums[name] == "" && name != "/.assetsignore" {
-			a.Foreign = append(a.Foreign, name)
+		if sums[name] == "" {
+			a.addForeign(name)
 		}
 	}
 	if len(found) > 0 {
 		return nil, mixture(dir, snapshotFile, found)
 	}
 	return a, nil
+}
+
+func (a *Artifact) addForeign(name string) {
+	if name != "/.assetsignore" {
+		a.Foreign = append(a.Foreign, name)
+	}
 }
 
 func mixture(dir, snapshotFile string, found map[string][]string) error {

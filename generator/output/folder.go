@@ -44,9 +44,10 @@ type Plan struct {
 	Entries  []PlannedFile // of the folder, sorted by path
 	Snapshot PlannedFile   // of the snapshot file
 
-	dir  string
-	docs map[string]*assets.File
-	text []byte // of the snapshot file
+	dir, given string // resolved, and as it was given
+	docs       map[string]*assets.File
+	known      *snapshot.Snapshot
+	text       []byte // of the snapshot file
 }
 
 // temporary ends the names of files being written.
@@ -54,7 +55,10 @@ const temporary = ".anteroom-tmp"
 
 // Prepare compares documents and their snapshot with dir and snapshotFile. It changes nothing.
 func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot) (*Plan, error) {
-	p := &Plan{dir: resolve(dir), docs: map[string]*assets.File{}, Entries: make([]PlannedFile, len(docs))}
+	p := &Plan{
+		dir: resolve(dir), given: dir, known: s,
+		docs: map[string]*assets.File{}, Entries: make([]PlannedFile, len(docs)),
+	}
 	there, err := sizes(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("publish to %s: %w", dir, err)
@@ -138,6 +142,19 @@ func (p *Plan) Changes() (changes []PlannedFile) {
 		}
 	}
 	return changes
+}
+
+// Artifact returns the folder as Apply leaves it, and as Read would read it.
+func (p *Plan) Artifact() *Artifact {
+	a := &Artifact{Snapshot: p.known, dir: p.given}
+	for _, e := range p.Entries {
+		if doc := p.docs[e.Path]; doc != nil {
+			a.Files = append(a.Files, assets.File{Path: e.Path, Bytes: doc.Bytes})
+		} else if e.Status == Kept {
+			a.addForeign(e.Path)
+		}
+	}
+	return a
 }
 
 // Apply makes the changes. After an error another run repairs the folder.

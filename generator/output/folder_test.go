@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,6 +78,10 @@ func (f *tree) publish(t *testing.T, version string, texts map[string]string) st
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	made := plan.Artifact()
+	if read, err := Read(f.public, f.snapshot); err != nil || !reflect.DeepEqual(made.Files, read.Files) || !slices.Equal(made.Foreign, read.Foreign) || made.Warning() != read.Warning() {
+		t.Errorf("read is %+v, want %+v: %v", read, made, err)
 	}
 	var statuses []string
 	for _, e := range append(plan.Entries, plan.Snapshot) {

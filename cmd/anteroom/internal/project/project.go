@@ -166,16 +166,15 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	if err := RefuseForeign(public, foreign); err != nil {
 		return nil, err
 	}
-	if !check {
-		if err := plan.Apply(); err != nil {
-			return nil, err
-		}
-	}
-	artifact, err := output.Read(public, snapshotFile)
-	if err == nil && artifact.Warning() != "" {
-		warnings = append(warnings, artifact.Warning())
-	} else if err != nil && !check {
+	artifact := plan.Artifact()
+	var refusal error
+	if check {
+		artifact, refusal = output.Read(public, snapshotFile)
+	} else if err := plan.Apply(); err != nil {
 		return nil, err
+	}
+	if refusal == nil && artifact.Warning() != "" {
+		warnings = append(warnings, artifact.Warning())
 	}
 	for _, warning := range warnings {
 		t.Warnf("%s", warning)
@@ -183,7 +182,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	r := &Report{
 		Out: public, Content: made.Snapshot.Version, Check: check, Documents: plan.Entries, Snapshot: plan.Snapshot,
 		Counts: map[output.Status]int{}, Changes: len(plan.Changes()), Changed: plan.Changes(), Warnings: warnings,
-		Artifact: artifact, refusal: err,
+		Artifact: artifact, refusal: refusal,
 	}
 	for _, e := range plan.Entries {
 		r.Counts[e.Status]++
