@@ -126,7 +126,7 @@ const (
 
 // Path has the headers of one path, or of every path that a pattern matches.
 type Path struct {
-	Pattern   string // a path; one "*" is anything but a slash
+	Pattern   string // a path; one "*" is anything but a slash, in the log anything
 	MediaType string
 	Cache     string
 	AnyOrigin bool // any origin may read it (CORS); false for pages and what they load
@@ -181,6 +181,10 @@ var Paths = []Path{
 	{"/robots.txt", mediaText, CacheHour, true},
 	{"/sitemap.xml", mediaXML, CacheHour, true},
 	{KeyPattern, mediaText, CacheHour, true},
+	{tlog.CheckpointPath, mediaText, cacheCheckpoint, true},
+	{tlog.Folder + "/checkpoints/*", mediaText, cacheShort, true},
+	{tlog.Folder + "/tile/*", mediaBytes, cachePermanent, true},
+	{tlog.KeyPath, mediaText, cacheShort, true},
 	{"/404.html", MediaHTML, cacheHTML, false},
 	{"/*.html.md", MediaMarkdown, cacheShort, true},
 	{"/*.html", MediaHTML, cacheHTML, false},
@@ -218,7 +222,7 @@ func Own(p string) *Path {
 	}
 	ending, pattern := path.Ext(p), p
 	same := func(served Path) bool { return strings.HasSuffix(served.Pattern, ending) }
-	if ending != "" && !slices.ContainsFunc(slices.Concat(Paths, logPaths), same) {
+	if ending != "" && !slices.ContainsFunc(Paths, same) {
 		pattern = "/*" + ending
 	}
 	return &Path{pattern, cmp.Or(ownMedia[ending], mediaBytes), CacheHour, true}
@@ -228,7 +232,7 @@ func Own(p string) *Path {
 // CDN a star matches slashes too, so the broadest pattern counts.
 func OpenRule(at string) (broadest *Path) {
 	if tlog.Published(at) {
-		if served := LogAs(at); strings.Contains(served.Pattern, "*") {
+		if served := As(at); served != nil && strings.Contains(served.Pattern, "*") {
 			return served
 		}
 		return nil
@@ -245,36 +249,16 @@ func OpenRule(at string) (broadest *Path) {
 	return broadest
 }
 
-// logPaths are the files of a log, by their paths below its folder. A star takes slashes too.
-var logPaths = []Path{
-	{"/checkpoint", mediaText, cacheCheckpoint, true},
-	{"/checkpoints/*", mediaText, cacheShort, true},
-	{"/tile/*", mediaBytes, cachePermanent, true},
-	{"/vkey", mediaText, cacheShort, true},
-}
-
 // KeyPattern matches the IndexNow key, whose name the content decides.
 const KeyPattern = "/*.txt"
 
 // As returns how a path is served, or nil if it cannot be published.
 func As(p string) *Path {
-	if tlog.Published(p) {
-		return LogAs(p)
-	}
 	for i := range Paths {
 		pattern := Paths[i].Pattern
-		if assets.Matches(pattern, p) && strings.Count(pattern, "/") == strings.Count(p, "/") {
+		deep := tlog.Published(p) && tlog.Published(pattern) // whose star takes slashes too
+		if assets.Matches(pattern, p) && (deep || strings.Count(pattern, "/") == strings.Count(p, "/")) {
 			return &Paths[i]
-		}
-	}
-	return nil
-}
-
-// LogAs returns how a file of the log is served.
-func LogAs(p string) *Path {
-	for _, served := range logPaths {
-		if served.Pattern = tlog.Folder + served.Pattern; assets.Matches(served.Pattern, p) {
-			return &served
 		}
 	}
 	return nil

@@ -118,33 +118,19 @@ type Fault struct {
 // Read adds a stage from its files in a content folder: the entries, one a line, and the
 // checkpoint. After a fault the log must not be used.
 func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
+	last, fault := l.addLines(name, entries)
+	if fault == nil {
+		fault = l.end(name, last, checkpoint)
+	}
+	return fault
+}
+
+func (l *Log) end(name string, last Entry, checkpoint []byte) *Fault {
 	c, err := Open(checkpoint, l.Key, l.Witnesses)
 	if err != nil {
 		return &Fault{0, err.Error()}
 	}
-	number := 0
-	var last Entry
-	for line := range bytes.Lines(entries) {
-		number++
-		text, ended := bytes.CutSuffix(line, []byte("\n"))
-		switch {
-		case last.Kind == Verification:
-			err = errors.New("an entry follows the verification, which must be the last entry")
-		case !ended:
-			err = errors.New("entry does not end with a line feed")
-		default:
-			last, err = l.add(text)
-		}
-		if err != nil {
-			return &Fault{number, err.Error()}
-		}
-	}
-	root, err := l.Root(l.Size())
-	switch {
-	case last.Kind != Verification:
-		return &Fault{max(number, 1), "the last entry is not a verification"}
-	case !last.isOf(name):
-		return &Fault{number, fmt.Sprintf("last entry is verification %s of %s, want %s", last.Board, last.AsOf, name)}
+	switch root, err := l.Root(l.Size()); {
 	case err != nil:
 		return &Fault{0, err.Error()}
 	case c.Size != l.Size():
@@ -156,6 +142,33 @@ func (l *Log) Read(name string, entries, checkpoint []byte) *Fault {
 	return nil
 }
 
+func (l *Log) addLines(name string, entries []byte) (last Entry, fault *Fault) {
+	number := 0
+	for line := range bytes.Lines(entries) {
+		number++
+		text, ended := bytes.CutSuffix(line, []byte("\n"))
+		var err error
+		switch {
+		case last.Kind == Verification:
+			err = errors.New("an entry follows the verification, which must be the last entry")
+		case !ended:
+			err = errors.New("entry does not end with a line feed")
+		default:
+			last, err = l.add(text)
+		}
+		if err != nil {
+			return last, &Fault{number, err.Error()}
+		}
+	}
+	switch {
+	case last.Kind != Verification:
+		return last, &Fault{max(number, 1), "the last entry is not a verification"}
+	case !last.isOf(name):
+		return last, &Fault{number, fmt.Sprintf("last entry is verification %s of %s, want %s", last.Board, last.AsOf, name)}
+	}
+	return last, nil
+}
+
 // Append adds the stage of a verification, which is the last of the entries, signed with the key of
 // the log. It returns the files of the stage for a content folder: the entries, one a line, and the
 // checkpoint. After an error the log must not be used.
@@ -163,23 +176,19 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 	for _, e := range entries {
 		lines = append(e.Append(lines), '\n')
 	}
-	signed := l.Clone()
-	for _, e := range entries {
-		if _, err := signed.add(e.Append(nil)); err != nil {
+	last, fault := l.addLines(name, lines)
+	if fault == nil {
+		root, err := l.Root(l.Size())
+		if err == nil {
+			checkpoint, err = (&Checkpoint{Origin: signer.Name(), Size: l.Size(), Root: root}).sign(signer)
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("append to log: %w", err)
 		}
+		fault = l.end(name, last, checkpoint)
 	}
-	root, err := signed.Root(signed.Size())
-	if err == nil {
-		checkpoint, err = (&Checkpoint{Origin: signer.Name(), Size: signed.Size(), Root: root}).sign(signer)
-	}
-	if err == nil {
-		if fault := l.Read(name, lines, checkpoint); fault != nil {
-			err = errors.New(fault.What)
-		}
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("append to log: %w", err)
+	if fault != nil {
+		return nil, nil, fmt.Errorf("append to log: %s", fault.What)
 	}
 	return lines, checkpoint, nil
 }
